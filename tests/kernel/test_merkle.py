@@ -1,0 +1,100 @@
+"""The compact range is the tree of RFC 6962: the same roots as the definition's, leaf by leaf or all at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.merkle import EMPTY_ROOT, CompactRange, leaf_hash, node_hash
+
+LOG = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"]
+
+leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
+
+
+def merkle_tree_hash(hashes: list[bytes]) -> bytes:
+    """Compute MTH as RFC 6962, section 2.1, defines it, of leaves that are hashed already."""
+    if not hashes:
+        return EMPTY_ROOT
+    if len(hashes) == 1:
+        return hashes[0]
+    split = 1
+    while split * 2 < len(hashes):
+        split *= 2
+    return node_hash(merkle_tree_hash(hashes[:split]), merkle_tree_hash(hashes[split:]))
+
+
+def test_a_leaf_is_hashed_apart_from_a_node() -> None:
+    left, right = leaf_hash(b"left"), leaf_hash(b"right")
+    assert node_hash(left, right) != leaf_hash(left + right)
+
+
+def test_the_first_entry_of_the_vectors_has_its_leaf_hash() -> None:
+    assert leaf_hash(LOG["firstLeafData"].encode()).hex() == LOG["leafHashes"][0]
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_each_size_of_the_vectors_has_its_root(size: int) -> None:
+    hashes = [bytes.fromhex(leaf) for leaf in LOG["leafHashes"][:size]]
+    assert CompactRange().extend(hashes).root().hex() == LOG["rootsBySize"][size]
+
+
+def test_an_empty_tree_has_the_hash_of_nothing() -> None:
+    assert CompactRange().root() == EMPTY_ROOT
+    assert EMPTY_ROOT.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@given(leaves)
+def test_the_root_is_the_definitions(hashes: list[bytes]) -> None:
+    assert CompactRange().extend(hashes).root() == merkle_tree_hash(hashes)
+
+
+@given(leaves, leaves)
+def test_going_on_later_is_the_same_as_going_through(before: list[bytes], after: list[bytes]) -> None:
+    assert CompactRange().extend(before).extend(after) == CompactRange().extend(before + after)
+
+
+@given(leaves)
+def test_one_leaf_at_a_time_is_the_same_as_all_at_once(hashes: list[bytes]) -> None:
+    tree = CompactRange()
+    for leaf in hashes:
+        tree = tree.append(leaf)
+    assert tree == CompactRange().extend(hashes)
+
+
+@given(leaves.filter(bool), st.data())
+def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObject) -> None:
+    position = data.draw(st.integers(0, len(hashes) - 1))
+    changed = [*hashes]
+    changed[position] = leaf_hash(b"something else entirely")
+    assert CompactRange().extend(changed).root() != CompactRange().extend(hashes).root()
+
+
+def test_the_tree_it_grew_from_stays_as_it_was() -> None:
+    one = CompactRange().append(leaf_hash(b"first"))
+    one.append(leaf_hash(b"second"))
+    assert one == CompactRange(1, (leaf_hash(b"first"),))
+
+
+@given(leaves)
+def test_a_tree_is_known_by_its_size_and_peaks(hashes: list[bytes]) -> None:
+    tree = CompactRange().extend(hashes)
+    assert CompactRange(tree.size, tree.peaks) == tree
+    assert tree.size == len(hashes)
+
+
+@pytest.mark.parametrize(
+    ("size", "peaks"),
+    [(0, (bytes(32),)), (1, ()), (3, (bytes(32),)), (4, (bytes(32), bytes(32))), (-1, (bytes(32),)), (1, (bytes(31),))],
+)
+def test_peaks_that_do_not_fit_the_size_are_refused(size: int, peaks: tuple[bytes, ...]) -> None:
+    with pytest.raises(ValueError, match="peak"):
+        CompactRange(size, peaks)
+
+
+@pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
+def test_what_is_no_hash_is_refused_as_a_leaf(leaf: bytes) -> None:
+    with pytest.raises(ValueError, match="leaf"):
+        CompactRange().append(leaf)
