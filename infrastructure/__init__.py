@@ -1,0 +1,1 @@
+"""What the service needs of AWS; not deployed itself."""

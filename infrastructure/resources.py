@@ -1,0 +1,69 @@
+"""What the service needs of AWS, as literals: the local stage provisions it, and a template can be made of it."""
+
+from typing import Any, Final
+
+INDEXES: Final = ("index1", "index2")
+"""Overloaded indexes that carry whole items: `<name>pk`, `<name>sk`."""
+
+FACETS: Final = ("facet1", "facet2", "facet3")
+"""Overloaded indexes that carry keys only, one for each filter of a list: `<name>pk`, with `sk` as sort key."""
+
+TTL_ATTRIBUTE: Final = "ttl"
+"""Seconds since 1970 after which DynamoDB may delete an item."""
+
+QUEUES: Final = {
+    "events.fifo": {"FifoQueue": "true", "ContentBasedDeduplication": "false", "VisibilityTimeout": "60"},
+    "deliveries": {"VisibilityTimeout": "180"},
+    "deliveries-slow": {"VisibilityTimeout": "180"},
+    "jobs": {"VisibilityTimeout": "960"},
+}
+"""Each queue has a dead-letter queue `<name>-dead` (`events-dead.fifo`) after MAX_RECEIVES tries."""
+
+MAX_RECEIVES: Final = 5
+
+DEAD_LETTERS_KEPT_SECONDS: Final = 14 * 24 * 60 * 60
+
+
+def table(name: str) -> dict[str, Any]:
+    """Return the arguments of CreateTable."""
+    keys = [*(f"{i}{part}" for i in INDEXES for part in ("pk", "sk")), *(f"{f}pk" for f in FACETS), "duepk", "duesk"]
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": _schema("pk", "sk"),
+        "AttributeDefinitions": [{"AttributeName": k, "AttributeType": "S"} for k in ("pk", "sk", *keys)],
+        "GlobalSecondaryIndexes": [
+            *(_index(i, f"{i}pk", f"{i}sk", "ALL") for i in INDEXES),
+            *(_index(f, f"{f}pk", "sk", "KEYS_ONLY") for f in FACETS),
+            _index("due", "duepk", "duesk", "ALL"),
+        ],
+    }
+
+
+def queue_name(prefix: str, queue: str) -> str:
+    """Return the full name of one of QUEUES: `atrium-events.fifo`."""
+    return f"{prefix}-{queue}"
+
+
+def dead_letter_queue(queue: str) -> str:
+    """Return the short name of a queue's dead-letter queue: `events-dead.fifo`."""
+    stem, dot, suffix = queue.partition(".")
+    return f"{stem}-dead{dot}{suffix}"
+
+
+def queue_setting(queue: str) -> str:
+    """Return the setting that holds a queue's address: `events_queue_url`."""
+    return f"{queue.removesuffix('.fifo').replace('-', '_')}_queue_url"
+
+
+def exports_bucket(prefix: str) -> str:
+    """Return the name of the bucket of audit exports."""
+    return f"{prefix}-exports"
+
+
+def _index(name: str, pk: str, sk: str, projection: str) -> dict[str, Any]:
+    return {"IndexName": name, "KeySchema": _schema(pk, sk), "Projection": {"ProjectionType": projection}}
+
+
+def _schema(pk: str, sk: str) -> list[dict[str, str]]:
+    return [{"AttributeName": pk, "KeyType": "HASH"}, {"AttributeName": sk, "KeyType": "RANGE"}]
