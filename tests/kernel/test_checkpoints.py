@@ -1,0 +1,195 @@
+"""A log's head is signed byte for byte as C2SP writes it, and nothing else is believed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.checkpoints import (
+    MAX_NOTE_CHARACTERS,
+    BadSignature,
+    Checkpoint,
+    MalformedNote,
+    NoteError,
+    parse,
+    public_key,
+    sign,
+    verify,
+)
+from chalicelib.kernel.encoding import from_base64, to_base64
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
+VECTOR = VECTORS["checkpoint"]
+NOTE: str = VECTOR["note"]
+TEXT, SIGNATURES = NOTE.split("\n\n")
+SEED = from_base64(VECTOR["signingKey"])
+KEY = from_base64(VECTOR["publicKey"])
+HEAD = Checkpoint(VECTOR["origin"], VECTOR["size"], bytes.fromhex(VECTORS["log"]["rootsBySize"][7]))
+
+OTHER_SEED = bytes(32)
+OTHER_KEY = public_key(OTHER_SEED)
+
+
+def signed_by(seed: bytes, text: str, key_id_of: str) -> str:
+    """Return a signature line over any text, with the key id that another note's signature carries."""
+    key_id = parse(key_id_of).signatures[0].key_id
+    signature = Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
+    return f"— {VECTOR['origin']} {to_base64(key_id + signature)}\n"
+
+
+def test_the_public_key_of_the_vectors_seed() -> None:
+    assert public_key(SEED) == KEY
+
+
+def test_signing_gives_the_vectors_note() -> None:
+    assert sign(HEAD, SEED) == NOTE
+
+
+def test_verifying_gives_the_checkpoint_back() -> None:
+    assert verify(NOTE, [KEY]) == HEAD
+
+
+def test_an_empty_log_has_a_checkpoint() -> None:
+    empty = Checkpoint("atrium/empty", 0, bytes(32))
+    assert verify(sign(empty, SEED), [KEY]) == empty
+
+
+@given(st.integers(0, 2**53), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
+def test_any_head_signed_with_any_key_verifies(size: int, root: bytes, seed: bytes) -> None:
+    head = Checkpoint(HEAD.origin, size, root)
+    assert verify(sign(head, seed), [OTHER_KEY, public_key(seed)]) == head
+
+
+@given(st.integers(0, len(NOTE) - 1), st.characters())
+@example(NOTE.index("=\n", -5) - 1, "B")
+def test_no_character_of_a_note_can_be_changed(position: int, character: str) -> None:
+    changed = NOTE[:position] + character + NOTE[position + 1 :]
+    if changed != NOTE:
+        with pytest.raises(NoteError):
+            verify(changed, [KEY])
+
+
+@given(st.text())
+def test_any_other_text_is_malformed(text: str) -> None:
+    with pytest.raises(MalformedNote):
+        parse(text)
+
+
+def test_a_key_that_did_not_sign_proves_nothing() -> None:
+    with pytest.raises(BadSignature):
+        verify(NOTE, [OTHER_KEY])
+
+
+def test_without_a_key_nothing_is_proved() -> None:
+    with pytest.raises(BadSignature):
+        verify(NOTE, [])
+
+
+def test_a_former_key_still_proves_what_it_signed() -> None:
+    assert verify(NOTE, [OTHER_KEY, KEY]) == HEAD
+
+
+def test_a_signature_over_another_head_is_bad() -> None:
+    forged = NOTE.replace("\n7\n", "\n6\n")
+    with pytest.raises(BadSignature):
+        verify(forged, [KEY])
+
+
+def test_a_signature_by_another_key_under_this_keys_id_is_bad() -> None:
+    with pytest.raises(BadSignature):
+        verify(f"{TEXT}\n\n{signed_by(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
+
+
+def test_a_cut_signature_is_bad() -> None:
+    cut = to_base64(from_base64(SIGNATURES.split(" ")[2].strip())[:-1])
+    with pytest.raises(BadSignature):
+        verify(f"{TEXT}\n\n— {VECTOR['origin']} {cut}\n", [KEY])
+
+
+def test_a_signature_under_another_name_is_not_the_logs() -> None:
+    with pytest.raises(BadSignature):
+        verify(NOTE.replace("— atrium/", "— elsewhere/"), [KEY])
+
+
+def test_signatures_of_witnesses_unknown_here_are_ignored() -> None:
+    witness = "— witness.example/w Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe\n"
+    assert verify(NOTE + witness, [KEY]) == HEAD
+    assert verify(f"{TEXT}\n\n{witness}{SIGNATURES}", [KEY]) == HEAD
+
+
+def test_two_known_keys_must_both_have_signed_rightly() -> None:
+    both = NOTE + sign(HEAD, OTHER_SEED).split("\n\n")[1]
+    assert verify(both, [KEY, OTHER_KEY]) == HEAD
+    one_wrong = NOTE + signed_by(SEED, TEXT + "\n", key_id_of=sign(HEAD, OTHER_SEED))
+    assert verify(one_wrong, [KEY]) == HEAD
+    with pytest.raises(BadSignature):
+        verify(one_wrong, [KEY, OTHER_KEY])
+
+
+def test_extension_lines_are_signed_and_passed_over() -> None:
+    text = f"{TEXT}\nsomething more\n"
+    assert verify(f"{text}\n{signed_by(SEED, text, key_id_of=NOTE)}", [KEY]) == HEAD
+
+
+def test_parsing_shows_what_is_said_before_it_is_believed() -> None:
+    note = parse(NOTE)
+    assert note.checkpoint == HEAD
+    assert note.text == TEXT + "\n"
+    assert [(s.name, len(s.signature)) for s in note.signatures] == [(HEAD.origin, 64)]
+
+
+ROOT = to_base64(HEAD.root)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "",
+        "\n",
+        TEXT,
+        TEXT + "\n",
+        TEXT + "\n\n",
+        NOTE[:-1],
+        NOTE + "\n",
+        NOTE + "more\n",
+        NOTE.replace("\n", "\r\n"),
+        NOTE.replace("\n\n", "\n"),
+        NOTE.replace("— ", "- "),
+        NOTE.replace("atrium", "atr\tium"),
+        NOTE.replace("— atrium/", "— atrium+"),
+        NOTE.replace("— atrium/", "— atrium\u00a0"),
+        NOTE.replace("atrium", "\ud800"),
+        f"\n7\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n7\n\n{SIGNATURES}",
+        f"origin\n07\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n-7\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n+7\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n\u0667\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n{10**19}\n{ROOT}\n\n{SIGNATURES}",
+        f"origin\n7\n{ROOT[:-1]}\n\n{SIGNATURES}",
+        f"origin\n7\n{ROOT[:-4]}\n\n{SIGNATURES}",
+        f"origin\n7\n{to_base64(bytes(31))}\n\n{SIGNATURES}",
+        f"origin\n7\n{ROOT.replace('/', '_')}\n\n{SIGNATURES}",
+        f"origin\n7\nÜber{ROOT[4:]}\n\n{SIGNATURES}",
+        f"origin\n7\n{ROOT}\n\nextension\n\n{SIGNATURES}",
+        f"{TEXT}\n\n— name\n",
+        f"{TEXT}\n\n— name AAAA=\n",
+        f"{TEXT}\n\n— name {to_base64(bytes(4))}\n",
+        f"{TEXT}\n\n— name {to_base64(bytes(68))} \n",
+        f"{TEXT}\n{'x' * MAX_NOTE_CHARACTERS}\n\n{SIGNATURES}",
+    ],
+)
+def test_what_breaks_the_format_is_malformed(note: str) -> None:
+    with pytest.raises(MalformedNote):
+        verify(note, [KEY])
+
+
+@pytest.mark.parametrize("seed", [b"", bytes(31), bytes(33)])
+def test_a_seed_has_32_bytes(seed: bytes) -> None:
+    with pytest.raises(ValueError, match="32"):
+        sign(HEAD, seed)
+    with pytest.raises(ValueError, match="32"):
+        public_key(seed)
