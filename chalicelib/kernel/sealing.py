@@ -1,0 +1,54 @@
+"""What the table may hold and nobody may read there: bytes sealed with AES-256-GCM (NIST SP 800-38D).
+
+A sealed value is the id of its key (4 bytes), a random nonce (12) and the ciphertext with its tag (16 more than the
+plain bytes). The id is there so that a key can be followed by another.
+"""
+
+import os
+from hashlib import sha256
+from typing import Final
+
+from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.settings import settings
+
+_KEY_ID_BYTES: Final = 4
+_NONCE_BYTES: Final = 12
+
+
+class SealBroken(Exception):
+    """The bytes were altered, or sealed with another key or for another context."""
+
+
+def seal(plain: bytes, context: str) -> bytes:
+    """Return the bytes sealed with the setting DATA_KEY, for one context only.
+
+    The context names where they are kept, as in `idempotency:<pk>`: a value moved elsewhere can't be unsealed.
+    """
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    key = _key()
+    nonce = os.urandom(_NONCE_BYTES)
+    return _key_id(key) + nonce + AESGCM(key).encrypt(nonce, plain, context.encode())
+
+
+def unseal(sealed: bytes, context: str) -> bytes:
+    """Return the bytes that were sealed for the context. Raises SealBroken."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    key = _key()
+    key_id, nonce = sealed[:_KEY_ID_BYTES], sealed[_KEY_ID_BYTES : _KEY_ID_BYTES + _NONCE_BYTES]
+    if key_id != _key_id(key) or len(nonce) != _NONCE_BYTES:
+        raise SealBroken("the value was sealed with another key")
+    try:
+        return AESGCM(key).decrypt(nonce, sealed[_KEY_ID_BYTES + _NONCE_BYTES :], context.encode())
+    except InvalidTag:
+        raise SealBroken("the value was altered, or sealed for another context") from None
+
+
+def _key() -> bytes:
+    return from_base64(settings().data_key)
+
+
+def _key_id(key: bytes) -> bytes:
+    return sha256(key).digest()[:_KEY_ID_BYTES]

@@ -1,0 +1,71 @@
+"""A tag holds for its payload, its context and its key, and for nothing else."""
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.signing import TAG_BYTES, authenticate, check
+
+KEY, OTHER_KEY = bytes(range(32)), bytes(32)
+
+contexts = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def token_key() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
+            environment.setenv(name, to_base64(KEY))
+        settings.cache_clear()
+        yield
+    settings.cache_clear()
+
+
+def test_the_tag_is_the_beginning_of_hmac_sha256_over_context_and_payload() -> None:
+    whole = hmac.new(KEY, b"\x00\x00\x00\x06cursor" + b"payload", hashlib.sha256).digest()
+    assert authenticate(b"payload", "cursor") == whole[:16]
+
+
+@given(st.binary(), contexts)
+def test_a_tag_holds_where_it_was_made(payload: bytes, context: str) -> None:
+    tag = authenticate(payload, context)
+    assert len(tag) == TAG_BYTES
+    assert check(payload, tag, context)
+
+
+@given(st.tuples(st.binary(max_size=4), contexts), st.tuples(st.binary(max_size=4), contexts))
+def test_a_tag_holds_nowhere_else(made: tuple[bytes, str], used: tuple[bytes, str]) -> None:
+    assert check(used[0], authenticate(*made), used[1]) == (made == used)
+
+
+def test_context_and_payload_can_not_flow_into_each_other() -> None:
+    assert not check(b"b", authenticate(b"", "ab"), "a")
+    assert not check(b"", authenticate(b"b", "a"), "ab")
+
+
+@given(st.data())
+def test_any_altered_bit_is_seen(data: st.DataObject) -> None:
+    tag = bytearray(authenticate(b"payload", "cursor"))
+    tag[data.draw(st.integers(0, TAG_BYTES - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    assert not check(b"payload", bytes(tag), "cursor")
+
+
+@pytest.mark.parametrize("length", [0, 1, 15])
+def test_a_cut_tag_does_not_hold(length: int) -> None:
+    assert not check(b"payload", authenticate(b"payload", "cursor")[:length], "cursor")
+
+
+def test_another_key_makes_another_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    tag = authenticate(b"payload", "cursor")
+    monkeypatch.setenv("TOKEN_KEY", to_base64(OTHER_KEY))
+    settings.cache_clear()
+    assert not check(b"payload", tag, "cursor")
+    monkeypatch.undo()
+    settings.cache_clear()
+    assert check(b"payload", tag, "cursor")
