@@ -1,0 +1,44 @@
+"""An API key as text: `atr_`, 32 random characters and 6 of checksum, so that a mistyped one is known at sight."""
+
+import re
+import secrets
+from hashlib import sha256
+from typing import Final
+from zlib import crc32
+
+_PREFIX: Final = "atr_"
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM_CHARACTERS: Final = 32
+_CHECKSUM_CHARACTERS: Final = 6
+_HINT_CHARACTERS: Final = 4
+_SHAPE: Final = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
+
+
+def generate() -> str:
+    """Return a new key of 190 random bits."""
+    body = _PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
+    return body + _checksum(body)
+
+
+def well_formed(text: str) -> bool:
+    """Tell whether the text can be a key at all: no other is worth looking up."""
+    return bool(_SHAPE.fullmatch(text)) and text.endswith(_checksum(text[:-_CHECKSUM_CHARACTERS]))
+
+
+def digest(key: str) -> str:
+    """Return the SHA-256 in hexadecimal that stands for the key wherever it is stored."""
+    return sha256(key.encode()).hexdigest()
+
+
+def hint(key: str) -> str:
+    """Return what its owner may see of the key later: `atr_…` and its last 4 characters."""
+    return f"{_PREFIX}…{key[-_HINT_CHARACTERS:]}"
+
+
+def _checksum(body: str) -> str:
+    """Return the CRC-32 of the text in base62, padded on the left with `0`."""
+    rest, digits = crc32(body.encode()), ""
+    for _ in range(_CHECKSUM_CHARACTERS):
+        rest, digit = divmod(rest, len(_ALPHABET))
+        digits = _ALPHABET[digit] + digits
+    return digits

@@ -1,0 +1,62 @@
+"""An address lies in the networks that contain it, in whichever of the two families it is written."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.cidr import network, within
+
+OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
+
+
+def in_its_own_family(address: IPv4Address | IPv6Address) -> bool:
+    """Tell whether an address is no IPv4 address in the clothes of IPv6."""
+    return isinstance(address, IPv4Address) or address.ipv4_mapped is None
+
+
+@pytest.mark.parametrize(
+    "address", ["192.0.2.0", "192.0.2.255", "::ffff:192.0.2.9", "::ffff:c000:209", "2001:db8:1::5", "203.0.113.7"]
+)
+def test_addresses_inside(address: str) -> None:
+    assert within(address, OFFICE)
+
+
+@pytest.mark.parametrize(
+    "address", ["192.0.3.0", "10.0.0.1", "::192.0.2.9", "::ffff:192.0.3.9", "2001:db8:2::5", "203.0.113.8", "::1"]
+)
+def test_addresses_outside(address: str) -> None:
+    assert not within(address, OFFICE)
+
+
+@pytest.mark.parametrize("address", ["", "unknown", "192.0.2.1, 10.0.0.1", "192.0.2.1:443", "192.0.2.01", "192.0.2"])
+def test_what_is_no_address_is_outside(address: str) -> None:
+    assert not within(address, [*OFFICE, "0.0.0.0/0", "::/0"])
+
+
+def test_no_address_lies_in_no_network() -> None:
+    assert not within("192.0.2.1", [])
+
+
+def test_a_mapped_network_means_the_ipv4_addresses_it_maps() -> None:
+    assert within("192.0.2.9", ["::ffff:192.0.2.0/120"])
+    assert within("::ffff:192.0.2.9", ["::ffff:192.0.2.0/120"])
+    assert not within("192.0.3.9", ["::ffff:192.0.2.0/120"])
+
+
+def test_all_of_ipv6_is_not_all_of_ipv4() -> None:
+    assert not within("::ffff:192.0.2.9", ["::/0"])
+    assert within("::ffff:192.0.2.9", ["0.0.0.0/0"])
+
+
+@given(st.ip_addresses().filter(in_its_own_family), st.data())
+def test_every_address_lies_in_each_network_around_it(address: IPv4Address | IPv6Address, data: st.DataObject) -> None:
+    length = data.draw(st.integers(0, address.max_prefixlen))
+    assert within(str(address), [str(ip_network((address, length), strict=False))])
+
+
+@pytest.mark.parametrize("text", ["", "office", "192.0.2.7/24", "192.0.2.0/33", "2001:db8::/129", "192.0.2.0/-1"])
+def test_what_is_no_network_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - the standard library's words
+        network(text)
