@@ -11,12 +11,65 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	$$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 
+.PHONY: help
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: .venv/installed .venv-emulator/installed ## run everything on this machine (PORT=8000, FRESH=1 from nothing)
+	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh)
+
+.PHONY: test
+test: lint types pytest ## check everything, as CI does
+
+.PHONY: lint
+lint: .venv/installed ## style, format and architecture
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: types
+types: .venv/installed ## static types
+	$(BIN)/mypy
+
+.PHONY: pytest
+pytest: .venv/installed .venv-emulator/installed ## the tests, with coverage
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report term
+
+.PHONY: format
+format: .venv/installed ## put the code into its format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: routes
+routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces)
+	@$(BIN)/python -m local routes '$(Q)'
+
+.PHONY: openapi
+openapi: .venv/installed ## write openapi.json anew
+	$(BIN)/python -m chalicelib.entrypoints.openapi > openapi.json.new
+	mv openapi.json.new openapi.json
+
+.PHONY: lock
+lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the newest)
+	$(LOCK) requirements.in --output-file requirements.txt
+	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
+	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
+
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
+
+.PHONY: clean
+clean: ## remove what make has made, the local stage's state included
+	rm -rf .venv .venv-emulator .local .coverage .coverage.* .*_cache .hypothesis
+
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
 
 .venv-emulator/installed: requirements-emulator.txt
 	$(call install,.venv-emulator,$<)
 
+# Made anew when its list changes, so that an environment holds what its list says and no more.
 define install
 $(if $(PYTHON),,$(error Python 3.11 or later with its venv module is needed; name one with make PYTHON=...))
 @echo "Installing $(1) from $(2)"
@@ -24,13 +77,3 @@ $(if $(PYTHON),,$(error Python 3.11 or later with its venv module is needed; nam
 @$(1)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --requirement $(2)
 @touch $@
 endef
-
-# `make lock` keeps the pins that still fit; `make lock UPGRADE=--upgrade` takes the newest.
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
-
-.PHONY: lock
-lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the newest)
-	$(LOCK) requirements.in --output-file requirements.txt
-	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
-	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt

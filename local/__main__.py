@@ -1,0 +1,102 @@
+"""`python -m local`: run, token, provision, routes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from local.issuer import TWELVE_HOURS
+
+_PORTS: Final = range(1, 65_536)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command and return the exit code."""
+    chosen = _parser().parse_args(arguments)
+    exit_code: int = chosen.command(chosen)
+    return exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local", description="The local stage of Atrium.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run everything until Ctrl-C")
+    run.add_argument("--port", type=_port, default=8000, help="where the service listens (default: 8000)")
+    run.add_argument("--fresh", action="store_true", help="forget what former runs on this port have stored")
+    run.set_defaults(command=_run)
+
+    token = commands.add_parser("token", help="print a user's token")
+    token.add_argument("--name", required=True, help="who it is; a name always means the same user")
+    token.add_argument("--email", help="their verified e-mail address (default: NAME@example.com)")
+    token.add_argument("--sub", type=UUID, help="their user id (default: made from the name)")
+    token.add_argument("--operator", action="store_true", help="make them an operator of the service")
+    token.add_argument("--expires-in", type=int, default=TWELVE_HOURS, metavar="SECONDS", help="default: 12 hours")
+    token.set_defaults(command=_token)
+
+    provision = commands.add_parser("provision", help="make table, queues and bucket in an emulator that is up")
+    provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
+    provision.set_defaults(command=_provision)
+
+    routes = commands.add_parser("routes", help="list the operations and where each is")
+    routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
+    routes.set_defaults(command=_routes)
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if port not in _PORTS:
+        raise ValueError
+    return port
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.settings import SettingsError
+    from local.processes import Fallen
+    from local.run import Refused, run
+
+    try:
+        run(chosen.port, fresh=chosen.fresh)
+    except (Refused, SettingsError, Fallen) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _token(chosen: argparse.Namespace) -> int:
+    from local.issuer import Issuer, Person
+
+    person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator)
+    print(Issuer().token(person, chosen.expires_in))
+    return 0
+
+
+def _provision(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.settings import SettingsError
+    from local.configuration import PREFIX, complete, configure, forget_the_cloud
+    from local.folders import STATE
+    from local.provisioning import provision
+
+    forget_the_cloud()
+    try:
+        file = configure(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    complete(file, provision(PREFIX))
+    print("Ready for `.venv/bin/chalice local --stage local`.")
+    return 0
+
+
+def _routes(chosen: argparse.Namespace) -> int:
+    from local.routes import routes
+
+    lines = list(routes(chosen.query))
+    print("\n".join(lines))
+    return 0 if lines else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

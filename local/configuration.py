@@ -1,0 +1,65 @@
+"""The settings that the local stage gives the service."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.settings import settings
+from infrastructure.resources import QUEUES, exports_bucket, queue_setting
+from local.folders import STATE, write_private
+from local.issuer import Issuer
+
+PREFIX: Final = "atrium"
+
+_KEYS: Final = ("audit_signing_key", "data_key", "token_key")
+
+_DECIDED_HERE: Final = (
+    "STAGE",
+    "TABLE_NAME",
+    "EXPORTS_BUCKET",
+    *(queue_setting(queue).upper() for queue in QUEUES),
+    "AWS_ENDPOINT_URL",
+    "AWS_PROFILE",
+    "AWS_REGION",
+)
+
+
+def forget_the_cloud() -> None:
+    """Drop from the environment what would lead the service past the emulator; every other variable passes through."""
+    for name in _DECIDED_HERE:
+        os.environ.pop(name, None)
+
+
+def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
+    """Write the settings of a stage into its folder, make them this process's own, and return their file.
+
+    Keys stay what they were. Raises SettingsError if the environment says otherwise of one, but wrongly.
+    """
+    file = folder / "settings.json"
+    former = json.loads(file.read_text()) if file.exists() else {}
+    given = {
+        "stage": "local",
+        "public_url": public_url,
+        "aws_endpoint_url": endpoint,
+        "table_name": PREFIX,
+        "exports_bucket": exports_bucket(PREFIX),
+        **Issuer().settings(),
+        **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
+        "webhook_allow_private": True,
+    }
+    write_private(file, json.dumps(given, indent=2))
+    os.environ["SETTINGS_FILE"] = str(file)
+    settings.cache_clear()
+    settings()
+    return file
+
+
+def complete(file: Path, provisioned: Mapping[str, Any]) -> None:
+    """Add what provisioning found out, and let `chalice local --stage local` find the settings."""
+    text = json.dumps(json.loads(file.read_text()) | dict(provisioned), indent=2)
+    write_private(file, text)
+    write_private(STATE / "settings.json", text)

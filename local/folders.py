@@ -1,0 +1,22 @@
+"""Where the local stage keeps things.
+
+.local/issuer/          the development issuer's key, shared by all runs
+.local/<port>/          one run: its settings, the emulator's state, the logs
+.local/settings.json    the settings of the run or provisioning that came last, for `chalice local --stage local`
+"""
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+STATE: Final = ROOT / ".local"
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f"{file.name}.draft")
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    draft.write_text(text)
+    draft.replace(file)

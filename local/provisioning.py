@@ -1,0 +1,90 @@
+"""Makes in the emulator what `infrastructure/resources.py` lists: adds what is missing, and leaves what is there."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from chalicelib.kernel.aws import client
+from infrastructure.resources import (
+    DEAD_LETTERS_KEPT_SECONDS,
+    MAX_RECEIVES,
+    QUEUES,
+    TTL_ATTRIBUTE,
+    dead_letter_queue,
+    exports_bucket,
+    queue_name,
+    queue_setting,
+    table,
+)
+
+_OFTEN: Final = {"Delay": 1, "MaxAttempts": 60}
+
+
+def provision(prefix: str) -> Mapping[str, str]:
+    """Make the table, the queues and the bucket of a prefix, and return the settings that name them."""
+    _provision_table(prefix)
+    bucket = exports_bucket(prefix)
+    _provision_bucket(bucket)
+    addresses = {queue_setting(queue): _provision_queue(prefix, queue) for queue in QUEUES}
+    return {"table_name": prefix, "exports_bucket": bucket, **addresses}
+
+
+def _provision_table(name: str) -> None:
+    dynamodb, wanted = client("dynamodb"), table(name)
+    try:
+        dynamodb.create_table(**wanted)
+    except dynamodb.exceptions.ResourceInUseException:
+        _add_missing_indexes(wanted)
+    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_OFTEN)
+    described = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    if described["TimeToLiveStatus"] not in ("ENABLED", "ENABLING"):
+        ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+        dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=ttl)
+
+
+def _add_missing_indexes(wanted: Mapping[str, Any]) -> None:
+    dynamodb, name = client("dynamodb"), wanted["TableName"]
+    found = dynamodb.describe_table(TableName=name)["Table"].get("GlobalSecondaryIndexes", [])
+    known = {index["IndexName"] for index in found}
+    for index in wanted["GlobalSecondaryIndexes"]:
+        if index["IndexName"] not in known:  # DynamoDB makes one index at a time.
+            dynamodb.update_table(
+                TableName=name,
+                AttributeDefinitions=wanted["AttributeDefinitions"],
+                GlobalSecondaryIndexUpdates=[{"Create": index}],
+            )
+            dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_OFTEN)
+
+
+def _provision_queue(prefix: str, queue: str) -> str:
+    attributes = QUEUES[queue]
+    kept = {"MessageRetentionPeriod": str(DEAD_LETTERS_KEPT_SECONDS)}
+    fifo = {"FifoQueue": "true"} if "FifoQueue" in attributes else {}
+    dead = _queue(queue_name(prefix, dead_letter_queue(queue)), fifo | kept)
+    target = client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    redrive = {"deadLetterTargetArn": target, "maxReceiveCount": MAX_RECEIVES}
+    return _queue(queue_name(prefix, queue), attributes | {"RedrivePolicy": json.dumps(redrive)})
+
+
+def _queue(name: str, attributes: Mapping[str, str]) -> str:
+    sqs = client("sqs")
+    try:
+        address: str = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        address = sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]
+    else:
+        changeable = {key: value for key, value in attributes.items() if key != "FifoQueue"}
+        sqs.set_queue_attributes(QueueUrl=address, Attributes=changeable)
+    return address
+
+
+def _provision_bucket(name: str) -> None:
+    s3 = client("s3")
+    try:
+        s3.head_bucket(Bucket=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "404":
+            raise
+        s3.create_bucket(Bucket=name)

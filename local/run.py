@@ -1,0 +1,142 @@
+"""`make run`: the emulator, what it needs in it, the pump and the service, and their end."""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from local.configuration import PREFIX, complete, configure, forget_the_cloud
+from local.emulator import COMMAND, PYTHON, answers, environment
+from local.folders import ROOT, STATE
+from local.processes import Child, Fallen, start, stop
+from local.provisioning import provision
+
+_HEALTH: Final = "/_ministack/health"
+_LOOK_SECONDS: Final = 0.05
+_READY_SECONDS: Final = 60
+_STOP_SECONDS: Final = 10
+_SAVE_SECONDS: Final = 60
+
+
+class Refused(Exception):
+    """The run can't even begin; says why and what to do."""
+
+
+class Stopped(Exception):
+    """Somebody asked the run to end."""
+
+
+def run(port: int, *, fresh: bool) -> None:
+    """Run the local stage on a port until SIGINT or SIGTERM.
+
+    Raises Refused or SettingsError before anything is started, Fallen if a process of the run ends by itself.
+    """
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, _raise_stopped)
+    signal.signal(signal.SIGINT, _raise_stopped)
+    children: list[Child] = []
+    try:
+        forget_the_cloud()
+        folder, lock = STATE / str(port), _lock(port)
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        emulator_port = _free_port()
+        settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
+        children.append(_start_emulator(emulator_port, folder, lock))
+        _until(lambda: answers(emulator_port, _HEALTH), children)
+        complete(settings_file, provision(PREFIX))
+        children.append(_start("pump", ["local.pump"], folder))
+        children.append(_start("service", ["local.api", str(port)], folder))
+        _until(lambda: answers(port, "/status"), children)
+        print(_ready(port, folder, time.monotonic() - began), flush=True)
+        _until(lambda: False, children, seconds=None)
+    except Stopped:
+        print("Stopping; the emulator saves its state.", flush=True)
+    finally:
+        _end(children)
+
+
+def _raise_stopped(*_: object) -> NoReturn:
+    raise Stopped
+
+
+def _lock(port: int) -> int:
+    """Take the port's state for this run and its emulator, which may go on saving when this process is gone already."""
+    if not PYTHON.exists():
+        raise Refused("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
+    STATE.mkdir(exist_ok=True)
+    lock = os.open(STATE / f"{port}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+    except OSError:
+        raise Refused(
+            f"Port {port} is taken, or its last run is still saving. Try `make run PORT={port + 1}`."
+        ) from None
+    return lock
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _address(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _start_emulator(port: int, folder: Path, lock: int) -> Child:
+    told = environment(port, folder / "emulator")
+    return start("emulator", COMMAND, folder / "emulator.log", told, keep_open=[lock])
+
+
+def _start(name: str, module: Sequence[str], folder: Path) -> Child:
+    return start(name, [sys.executable, "-m", *module], folder / f"{name}.log", os.environ)
+
+
+def _until(reached: Callable[[], bool], children: Sequence[Child], seconds: float | None = _READY_SECONDS) -> None:
+    """Wait until something is so, as long as every process lives."""
+    deadline = time.monotonic() + seconds if seconds else None
+    while not reached():
+        for child in children:
+            child.check()
+        if deadline and time.monotonic() > deadline:
+            raise Fallen(f"The {children[-1].name} gave no answer within {seconds} s; see {children[-1].log}.")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _end(children: Sequence[Child]) -> None:
+    """Stop the emulator last, so that it saves all that the others did."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop(children[1:], _STOP_SECONDS)
+    stop(children[:1], _SAVE_SECONDS)
+
+
+def _ready(port: int, folder: Path, seconds: float) -> str:
+    url = _address(port)
+    create = f"curl -s {url}/organizations -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
+    return f"""
+Atrium is ready after {seconds:.1f} s.
+
+  URL    {url}
+  docs   {url}/docs
+  logs   {folder.relative_to(ROOT)}/*.log
+
+  TOKEN=$(.venv/bin/python -m local token --name demo)
+  ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+  curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
+  curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
+
+Ctrl-C stops everything and saves the emulator's state; `make run FRESH=1` starts from nothing.
+"""
