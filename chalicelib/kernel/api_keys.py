@@ -6,17 +6,17 @@ from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
-_PREFIX: Final = "atr_"
+PREFIX: Final = "atr_"
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RANDOM_CHARACTERS: Final = 32
 _CHECKSUM_CHARACTERS: Final = 6
 _HINT_CHARACTERS: Final = 4
-_SHAPE: Final = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
+_SHAPE: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
 
 
 def generate() -> str:
     """Return a new key of 190 random bits."""
-    body = _PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
+    body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
     return body + _checksum(body)
 
 
@@ -32,7 +32,7 @@ def digest(key: str) -> str:
 
 def hint(key: str) -> str:
     """Return what its owner may see of the key later: `atr_…` and its last 4 characters."""
-    return f"{_PREFIX}…{key[-_HINT_CHARACTERS:]}"
+    return f"{PREFIX}…{key[-_HINT_CHARACTERS:]}"
 
 
 def _checksum(body: str) -> str:

@@ -1,0 +1,162 @@
+"""Who a user is: the JSON Web Token (RFC 7519) that an OpenID Connect issuer has signed for them."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.settings import settings
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
+
+MAX_TOKEN_CHARACTERS: Final = 10_240
+SKEW_SECONDS: Final = 60
+OPERATORS: Final = "operators"
+
+_SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+_Text = Annotated[str, Field(max_length=255)]
+_Moment = int | float
+
+
+@dataclass(frozen=True)
+class User:
+    """A person as their issuer knows them; `id` is a UUID in lower case, `email` is in lower case."""
+
+    id: str
+    username: str | None
+    name: str | None
+    email: str | None
+    email_verified: bool
+    operator: bool
+
+    @property
+    def actor(self) -> dict[str, str | None]:
+        """The user as an entry of a log names them."""
+        return {"type": "user", "id": self.id, "name": self.name or self.username or self.email}
+
+
+class _Claims(BaseModel):
+    """The claims that are read, of the types RFC 7519 and OpenID Connect Core 1.0 give them; others may be there."""
+
+    model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
+
+    iss: str
+    sub: _Text = Field(min_length=1)
+    exp: _Moment
+    nbf: _Moment | None = None
+    iat: _Moment | None = None
+    aud: str | list[str] | None = None
+    client_id: str | None = None
+    email: _Text | None = None
+    email_verified: bool | None = None
+    name: _Text | None = None
+    preferred_username: _Text | None = None
+    cognito_username: _Text | None = Field(None, alias="cognito:username")
+    groups: list[str] | None = None
+    cognito_groups: list[str] | None = Field(None, alias="cognito:groups")
+
+
+def verify_token(token: str) -> User:
+    """Return the user whose token it is: signed by the issuer, for this service, and valid now within 60 seconds.
+
+    The user's id is `sub` if that is a UUID, else UUIDv5(UUIDv5(NAMESPACE_URL, issuer), `sub`) (RFC 9562). The headers
+    `jku`, `jwk`, `x5u` and `x5c` mean nothing here: keys come from the setting AUTH_JWKS alone (RFC 8725, section 3).
+    Raises Problem `token_expired`, `unauthenticated` for all else that is wrong with the token, or `unavailable` if
+    the issuer's keys can't be fetched.
+    """
+    if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):
+        raise _refused("Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set.")
+    kid, algorithm = _header(token)
+    key = issuer_keys(settings().auth_jwks).find(kid, algorithm)
+    if key is None:
+        raise _refused("The token is not signed with a key of the issuer that fits its algorithm.")
+    return _user(_addressed(_claims(token, key)))
+
+
+def _header(token: str) -> tuple[str | None, str]:
+    """Return the token's key id and algorithm, which nobody has vouched for yet."""
+    from jwt import PyJWTError, get_unverified_header
+
+    if len(token) > MAX_TOKEN_CHARACTERS or not _SHAPE.fullmatch(token):
+        raise _refused("The credential is neither an API key nor a JSON Web Token.")
+    try:
+        header = get_unverified_header(token)
+    except PyJWTError:
+        raise _refused("The token's header is not valid.") from None
+    if "crit" in header:
+        raise _refused("The token's header demands extensions that are not known here.")
+    if header.get("alg") not in ALGORITHMS:
+        raise _refused(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
+    return header.get("kid"), header["alg"]
+
+
+def _claims(token: str, key: "PyJWK") -> _Claims:
+    import jwt
+
+    try:
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=[key.algorithm_name],
+            issuer=settings().auth_issuer,
+            leeway=SKEW_SECONDS,
+            options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+        )
+        return _Claims.model_validate(claims)
+    except jwt.ExpiredSignatureError:
+        raise _refused("The token has expired. Sign in again for a new one.", "token_expired") from None
+    except jwt.PyJWTError as error:
+        raise _refused(_reason(error)) from None
+    except ValidationError as error:
+        wrong = ", ".join(sorted({str(fault["loc"][0]) for fault in error.errors()}))
+        raise _refused(f"The token has claims that are missing or not valid: {wrong}.") from None
+
+
+def _addressed(claims: _Claims) -> _Claims:
+    """Return the claims if they are for this service: access tokens of Amazon Cognito say so by `client_id`."""
+    audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
+    if settings().auth_audience not in [*audiences, claims.client_id]:
+        raise _refused("The token is for another service: its audience is not the one expected here.")
+    return claims
+
+
+def _reason(error: Exception) -> str:
+    import jwt
+
+    match error:
+        case jwt.InvalidSignatureError():
+            return "The token's signature is wrong."
+        case jwt.ImmatureSignatureError():
+            return "The token is not valid yet."
+        case jwt.InvalidIssuerError():
+            return "The token is from another issuer than the one trusted here."
+        case jwt.MissingRequiredClaimError():
+            return f"The token has no claim {error.claim}."
+        case _:
+            return "The token's claims are not valid."
+
+
+def _user(claims: _Claims) -> User:
+    return User(
+        id=claims.sub.lower() if _UUID.fullmatch(claims.sub) else _id_at_issuer(claims),
+        username=claims.preferred_username or claims.cognito_username or None,
+        name=claims.name or None,
+        email=claims.email.lower() if claims.email else None,
+        email_verified=bool(claims.email and claims.email_verified),
+        operator=OPERATORS in [*(claims.groups or []), *(claims.cognito_groups or [])],
+    )
+
+
+def _id_at_issuer(claims: _Claims) -> str:
+    return str(uuid5(uuid5(NAMESPACE_URL, claims.iss), claims.sub))
+
+
+def _refused(detail: str, code: str = "unauthenticated") -> Problem:
+    return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})
