@@ -46,10 +46,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if port not in _PORTS:
-        raise ValueError
-    return port
+    if not text.isdecimal() or int(text) not in _PORTS:
+        raise argparse.ArgumentTypeError("must be a port: 1 to 65535")
+    return int(text)
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -74,6 +73,8 @@ def _token(chosen: argparse.Namespace) -> int:
 
 
 def _provision(chosen: argparse.Namespace) -> int:
+    from botocore.exceptions import EndpointConnectionError
+
     from chalicelib.kernel.settings import SettingsError
     from local.configuration import PREFIX, complete, configure, forget_the_cloud
     from local.folders import STATE
@@ -82,10 +83,10 @@ def _provision(chosen: argparse.Namespace) -> int:
     forget_the_cloud()
     try:
         file = configure(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
-    except SettingsError as error:
+        complete(file, provision(PREFIX))
+    except (SettingsError, EndpointConnectionError) as error:
         print(error, file=sys.stderr)
         return 1
-    complete(file, provision(PREFIX))
     print("Ready for `.venv/bin/chalice local --stage local`.")
     return 0
 

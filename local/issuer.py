@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,7 +52,7 @@ class Person:
 class Issuer:
     """Signs tokens by the key in its folder, which is made when it is first needed."""
 
-    folder: Path = STATE / "issuer"
+    folder: Path = field(default_factory=lambda: STATE / "issuer")
 
     def settings(self) -> Mapping[str, str]:
         """Return the settings by which the service trusts this issuer."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
@@ -71,13 +72,14 @@ def _provision_queue(prefix: str, queue: str) -> str:
 def _queue(name: str, attributes: Mapping[str, str]) -> str:
     sqs = client("sqs")
     try:
-        address: str = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        address = sqs.get_queue_url(QueueName=name)["QueueUrl"]
     except sqs.exceptions.QueueDoesNotExist:
         address = sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]
     else:
         changeable = {key: value for key, value in attributes.items() if key != "FifoQueue"}
         sqs.set_queue_attributes(QueueUrl=address, Attributes=changeable)
-    return address
+    # A stored queue keeps the host and port that the emulator had when it was made.
+    return f"{sqs.meta.endpoint_url}{urlsplit(address).path}"
 
 
 def _provision_bucket(name: str) -> None:

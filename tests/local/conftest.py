@@ -1,0 +1,50 @@
+"""What the tests of the local stage share: state of their own, and an AWS in memory."""
+
+import base64
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from chalicelib.kernel.aws import forget_clients
+from chalicelib.kernel.settings import Settings, settings
+
+KEYS = ("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A `.local` folder of the test's own, and an environment that says nothing of any setting."""
+    for name in ("local.issuer", "local.configuration", "local.folders"):
+        monkeypatch.setattr(f"{name}.STATE", tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("SETTINGS_FILE", "")
+    settings.cache_clear()
+    forget_clients()
+    yield tmp_path
+    settings.cache_clear()
+    forget_clients()
+
+
+@pytest.fixture
+def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An AWS in memory, and the settings that a process needs to reach it."""
+    assert state.exists()
+    for name in KEYS:
+        monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        yield
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Let a run take the signals that ask it to end, and give them back."""
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)

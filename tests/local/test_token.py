@@ -1,0 +1,89 @@
+import json
+import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import jwt
+import pytest
+
+from chalicelib.kernel.encoding import to_base64url
+from local.__main__ import main
+from local.issuer import AUDIENCE, ISSUER, Issuer, Person
+
+
+def verified(token: str, folder: Path) -> dict[str, Any]:
+    keys = jwt.PyJWKSet.from_json((folder / "jwks.json").read_text())
+    key = keys[jwt.get_unverified_header(token)["kid"]]
+    return jwt.decode(token, key, algorithms=["ES256"], audience=AUDIENCE, issuer=ISSUER)
+
+
+def test_the_command_prints_a_token_alone(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["token", "--name", "demo"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert len(printed.out.splitlines()) == 1
+    claims = verified(printed.out.strip(), state / "issuer")
+    assert claims["name"] == claims["preferred_username"] == "demo"
+    assert claims["email"] == "demo@example.com"
+    assert claims["email_verified"] is True
+    assert "groups" not in claims
+    assert 0 <= claims["iat"] + 12 * 60 * 60 - claims["exp"] + time.time() - claims["iat"] < 60
+
+
+def test_a_name_always_means_the_same_user(tmp_path: Path) -> None:
+    subs = [verified(Issuer(tmp_path / n).token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
+    assert subs[0] == subs[1]
+    assert UUID(subs[0]).version == 5
+    assert subs[0] != verified(Issuer(tmp_path / "a").token(Person("other")), tmp_path / "a")["sub"]
+
+
+def test_everything_about_the_user_can_be_said(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sub = "01890a5d-ac96-774b-bcce-b302099a8057"
+    said = ["--email", "ann@corp.example", "--sub", sub, "--operator", "--expires-in", "60"]
+    main(["token", "--name", "ann", *said])
+    claims = verified(capsys.readouterr().out.strip(), state / "issuer")
+    assert claims["sub"] == sub
+    assert claims["email"] == "ann@corp.example"
+    assert claims["groups"] == ["operators"]
+    assert claims["exp"] - claims["iat"] == 60
+
+
+def test_a_user_id_is_a_uuid(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["token", "--name", "ann", "--sub", "7"])
+    assert "--sub" in capsys.readouterr().err
+
+
+def test_a_token_can_be_expired_already(tmp_path: Path) -> None:
+    token = Issuer(tmp_path / "issuer").token(Person("demo"), expires_in=-60)
+    with pytest.raises(jwt.ExpiredSignatureError):
+        verified(token, tmp_path / "issuer")
+
+
+def test_the_key_is_private_and_its_id_is_its_thumbprint(tmp_path: Path) -> None:
+    folder = tmp_path / "issuer"
+    assert Issuer(folder).settings()["auth_jwks"] == str(folder / "jwks.json")
+    assert stat.S_IMODE((folder / "private.pem").stat().st_mode) == 0o600
+    (published,) = json.loads((folder / "jwks.json").read_text())["keys"]
+    # RFC 7638, section 3: the required members, in the order of their names, without spaces.
+    canonical = '{{"crv":"{crv}","kty":"{kty}","x":"{x}","y":"{y}"}}'.format(**published)
+    assert published["kid"] == to_base64url(sha256(canonical.encode()).digest())
+    assert "d" not in published
+
+
+def test_runs_that_make_the_key_at_once_agree_on_one(tmp_path: Path) -> None:
+    folder = tmp_path / "issuer"
+    with ThreadPoolExecutor(8) as runs:
+        tokens = list(runs.map(lambda _: Issuer(folder).token(Person("demo")), range(8)))
+    assert {verified(token, folder)["name"] for token in tokens} == {"demo"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["issuer"]
+
+
+def test_a_folder_that_can_not_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "issuer").symlink_to(tmp_path / "gone")
+    with pytest.raises(OSError, match="issuer"):
+        Issuer(tmp_path / "issuer").token(Person("demo"))
