@@ -1,0 +1,90 @@
+"""What the service says about itself: its interface as a document, and a page to read it and try it out."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import Query
+from chalicelib.kernel.operation import Caller, Document, RouteGroup
+from chalicelib.kernel.problems import not_found
+
+routes: Final = RouteGroup("documentation")
+
+_FOLDER: Final = Path(__file__).parent / "docs"
+_ASSETS: Final = {
+    Path(file).name: _FOLDER / file
+    for file in ("docs.css", "docs.js", "favicon.svg", "vendor/swagger-ui.css", "vendor/swagger-ui-bundle.js")
+}
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_FINGERPRINT_CHARACTERS: Final = 16
+
+# Everything comes from this host, nothing is inline, and nothing goes anywhere else: a credential typed in stays here.
+_PAGE_HEADERS: Final = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class AssetQuery(Query):
+    """Which state of a file is wanted."""
+
+    v: str | None = Field(None, description="The file's fingerprint; with it, the answer may be kept for a year.")
+
+
+@routes.get("/openapi.json", needs=Caller.PUBLIC, scope=None, emits=None)
+def get_openapi_document(_ctx: Context) -> Annotated[Document, "application/json"]:
+    """Get this interface as an OpenAPI 3.1 document."""
+    return Document(_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
+
+
+@routes.get("/docs", needs=Caller.PUBLIC, scope=None, emits=None)
+def get_docs(_ctx: Context) -> Annotated[Document, "text/html"]:
+    """Get a page to read about the operations and to try them out."""
+    return Document(_page(), "text/html; charset=utf-8", _PAGE_HEADERS)
+
+
+@routes.get("/docs/{asset}", needs=Caller.PUBLIC, scope=None, emits=None)
+def get_docs_asset(
+    _ctx: Context, asset: str, query: AssetQuery
+) -> Annotated[Document, "text/javascript", "text/css", "image/svg+xml"]:
+    """Get a script, stylesheet or picture of the page."""
+    if asset not in _ASSETS:
+        raise not_found()
+    text = _text(_ASSETS[asset])
+    kept = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
+    headers = {"Cache-Control": kept, "X-Content-Type-Options": "nosniff"}
+    return Document(text, _TYPES[_ASSETS[asset].suffix], headers)
+
+
+@cache
+def _page() -> str:
+    # Relative addresses, so that the page also works below the path of a gateway's stage.
+    addresses = {_placeholder(name): f"docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
+    return Template(_text(_FOLDER / "index.html")).substitute(addresses)
+
+
+def _placeholder(name: str) -> str:
+    return name.replace(".", "_").replace("-", "_")
+
+
+@cache
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256(_ASSETS[name].read_bytes()).hexdigest()[:_FINGERPRINT_CHARACTERS]
+
+
+@cache
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,90 @@
+"""The operations as an OpenAPI 3.1 document: nothing in it is written twice."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.entrypoints.openapi import headers, problems, schemas
+from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, described
+from chalicelib.entrypoints.openapi.webhooks import webhooks
+from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.version import API_VERSION
+
+_DESCRIPTION: Final = """\
+A multi-tenant back end: organizations, the platforms and spaces they run, and the sites they publish.
+
+**Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
+organization's API key. Each operation says who may call it (`x-atrium-access`) and which scope a key needs
+(`x-atrium-scope`). What exists in a tenant you have no part in answers 404, as what does not exist.
+
+**Lists** are pages of `limit` items; go on with `cursor` until `nextCursor` is null.
+
+**Changes.** PATCH is JSON Merge Patch: null clears a field, what is left out stays. Send the `ETag` you read as
+`If-Match`, and what others changed meanwhile answers 412. Send an `Idempotency-Key` with a POST, and it can be repeated
+safely. Every change makes one entry in the organization's audit log, and one event.
+
+**Problems** are `application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, `errors` lists
+every fault of the request at once.
+"""
+
+
+def document() -> dict[str, Any]:
+    """Return the document of the whole interface: what is committed as `openapi.json` and served."""
+    return described_together(catalogue.operations())
+
+
+def as_text(described: dict[str, Any]) -> str:
+    """Return a document as it is committed: two spaces deep, so that a change shows as its lines."""
+    return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+
+
+def described_together(operations: Iterable[Operation]) -> dict[str, Any]:
+    """Return the document (OpenAPI 3.1) of these operations, in their order."""
+    operations = list(operations)
+    components = schemas.components(operations) | {"Problem": problems.SCHEMA, "FieldError": problems.FIELD_ERROR}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Atrium",
+            "version": API_VERSION,
+            "description": _DESCRIPTION,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        # Relative to the document, so that it holds below an API Gateway stage too.
+        "servers": [{"url": "."}],
+        "tags": [{"name": group} for group in dict.fromkeys(operation.group for operation in operations)],
+        "paths": _paths(operations, components),
+        "webhooks": webhooks(operations, components),
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "headers": headers.RESPONSE,
+            "parameters": headers.parameters(),
+            "responses": problems.components(),
+            "securitySchemes": _security_schemes(),
+        },
+    }
+
+
+def _paths(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described(operation, components)
+    return paths
+
+
+def _security_schemes() -> dict[str, Any]:
+    return {
+        USER_TOKEN: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "A user's token of the OpenID Connect issuer.",
+        },
+        API_KEY: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "atr_…",
+            "description": "An organization's API key; it reaches its own organization only.",
+        },
+    }

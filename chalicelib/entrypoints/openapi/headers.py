@@ -1,0 +1,52 @@
+"""The headers that requests may and responses do carry."""
+
+from typing import Any, Final
+
+Headers = dict[str, Any]
+
+
+def _text(description: str, **schema: Any) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string", **schema}}
+
+
+REQUEST: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "ApiVersion": (
+        "API-Version",
+        _text("The version of the interface that is asked for.", format="date"),
+    ),
+    "IdempotencyKey": (
+        "Idempotency-Key",
+        _text(
+            "Any text, bare or quoted, the same on every try of one request: the effect happens once, and later tries "
+            "get the first answer, with `Idempotency-Replayed: true`. Kept for 24 hours.",
+            maxLength=255,
+        ),
+    ),
+    "IfMatch": ("If-Match", _text("The `ETag` that was read: what has changed since is left alone, with 412.")),
+    "IfNoneMatch": ("If-None-Match", _text("The `ETag` in hand: 304 without a body if it is still the present one.")),
+}
+"""Component's name → header, what for."""
+
+RESPONSE: Final[dict[str, dict[str, Any]]] = {
+    "API-Version": _text("The version of the interface that answered.", format="date"),
+    "Allow": _text("The methods that the path has."),
+    "ETag": _text("Names this state of the record; send it back as `If-Match`."),
+    "Idempotency-Replayed": _text("`true` if this is the stored answer to an earlier try.", enum=["true"]),
+    "Link": _text('The next page, if there is one: `<…>; rel="next"`.'),
+    "Location": _text("Where it is.", format="uri-reference"),
+    "RateLimit": _text("What is left of the budget, and when it is refilled."),
+    "RateLimit-Policy": _text("The budget."),
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
+    "WWW-Authenticate": _text("`Bearer`, and what is wrong with the credential."),
+    "X-Request-Id": _text("Names this request in logs, problems and audit entries."),
+}
+
+
+def with_common(*names: str) -> Headers:
+    """Return references to these response headers and to those that every response carries."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({"API-Version", "X-Request-Id", *names})}
+
+
+def parameters() -> dict[str, Any]:
+    """Return the request headers as parameters, by component name."""
+    return {name: {"name": header, "in": "header", **rest} for name, (header, rest) in REQUEST.items()}

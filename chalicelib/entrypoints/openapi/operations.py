@@ -1,0 +1,187 @@
+"""One operation as OpenAPI's operation object: what it takes, what it answers, who may call it."""
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, Final, get_args
+
+from chalicelib.entrypoints.openapi import schemas
+from chalicelib.entrypoints.openapi.examples import example_of
+from chalicelib.entrypoints.openapi.headers import Headers, with_common
+from chalicelib.entrypoints.openapi.problems import conditional, problems_of
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.models import SLUG_PATTERN, UUID_PATTERN, Output, Patch, RecordOutput
+from chalicelib.kernel.operation import At, Caller, Document, Moved, Operation
+
+Schema = dict[str, Any]
+Components = Mapping[str, Schema]
+
+USER_TOKEN, API_KEY = "userToken", "apiKey"
+
+_DOCUMENTS: Final[Mapping[str, Schema]] = {
+    "application/json": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}},
+    "image/svg+xml": {"schema": {"type": "string"}, "example": '<svg xmlns="http://www.w3.org/2000/svg"></svg>'},
+    "text/css": {"schema": {"type": "string"}, "example": "body { margin: 0 }"},
+    "text/html": {"schema": {"type": "string"}, "example": '<!doctype html><html lang="en"></html>'},
+    "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},
+}
+"""What is answered that is no record, by media type."""
+
+
+def described(operation: Operation, components: Components) -> dict[str, Any]:
+    """Return the operation object. `components` are the schemas that examples are made of."""
+    return {
+        "operationId": operation.id,
+        "tags": [operation.group],
+        "summary": operation.summary.removesuffix("."),
+        "description": _description(operation),
+        "security": _security(operation),
+        "parameters": _parameters(operation),
+        **({"requestBody": _request_body(operation, components)} if operation.body else {}),
+        "responses": _successes(operation, components) | problems_of(operation),
+        **_extensions(operation),
+    }
+
+
+def _description(operation: Operation) -> str:
+    """Return the docstring beyond its first sentence, and in words what the declaration says."""
+    details = operation.description.partition("\n\n")[2]
+    key = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
+    who = f"**Access:** `{operation.access}`{key}."
+    events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
+    return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events)))) if part)
+
+
+def _security(operation: Operation) -> list[dict[str, list[str]]]:
+    if operation.needs == Caller.PUBLIC:
+        return []
+    user: dict[str, list[str]] = {USER_TOKEN: []}
+    key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}
+    return [user, key] if operation.scope else [user]
+
+
+def _extensions(operation: Operation) -> dict[str, Any]:
+    usual, others = operation.emits[:1], operation.emits[1:]
+    return {
+        "x-atrium-access": operation.access,
+        **({"x-atrium-scope": operation.scope} if operation.scope else {}),
+        **({"x-atrium-event": usual[0]} if usual else {}),
+        **({"x-atrium-other-events": list(others)} if others else {}),
+    }
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": _path_schema(operation, name)}
+        for name in operation.path_parameters
+    ]
+    return [*path, *_query_parameters(operation), *_header_parameters(operation)]
+
+
+def _path_schema(operation: Operation, name: str) -> Schema:
+    named: list[type[Entity]] = [e for e in operation.records.values() if e.parameter == name]
+    needs = operation.needs
+    if isinstance(needs, At) and name == needs.parameter:
+        if needs.by_slug:
+            return {"type": "string", "pattern": SLUG_PATTERN}
+        named.append(needs.place)
+    if named:
+        pattern = named[0].parameter_pattern
+        return {"type": "string", "pattern": pattern, **({"format": "uuid"} if pattern == UUID_PATTERN else {})}
+    return schemas.of_type(signature(operation.function).parameters[name].annotation)
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    required = schemas.required_fields(operation.query)
+    return [
+        {
+            "name": name,
+            "in": "query",
+            **({"required": True} if name in required else {}),
+            **({"description": field["description"]} if "description" in field else {}),
+            # Without examples: a page that fills them in would send them.
+            "schema": {key: value for key, value in field.items() if key not in ("description", "examples")},
+        }
+        for name, field in schemas.query_fields(operation.query).items()
+    ]
+
+
+def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
+    names = ["IfMatch"] if conditional(operation) else []
+    names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
+    names += ["IdempotencyKey"] if operation.method == "POST" else []
+    return [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
+
+
+def has_etag(operation: Operation) -> bool:
+    """Return whether the answer is one record, or a document that names its state."""
+    answer = operation.answer
+    if answer is None:
+        return operation.method == "GET" and bool(media_types(operation))
+    return not operation.lists and issubclass(answer, RecordOutput)
+
+
+def _request_body(operation: Operation, components: Components) -> dict[str, Any]:
+    body = operation.body
+    assert body  # noqa: S101 - the only caller asked
+    schema = schemas.reference(body.__name__)
+    content = {"schema": schema, "example": example_of(schema, components)}
+    types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
+    required = any(field.is_required() for field in body.model_fields.values()) and not issubclass(body, Patch)
+    return {"required": required, "content": dict.fromkeys(types, content)}
+
+
+def _successes(operation: Operation, components: Components) -> dict[str, Any]:
+    responses = {str(operation.success): _success(operation, components)}
+    if has_etag(operation) and operation.method == "GET":
+        responses["304"] = {
+            "description": "It has not changed: use the one in hand.",
+            "headers": with_common("ETag"),
+        }
+    if Moved in get_args(signature(operation.function).return_annotation):
+        responses["301"] = {"description": "It has moved.", "headers": with_common("Location")}
+    return responses
+
+
+def _success(operation: Operation, components: Components) -> dict[str, Any]:
+    response = {"description": _outcome(operation), "headers": _success_headers(operation)}
+    if operation.answer is None:
+        content = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
+        return response | ({"content": content} if content else {})
+    name = schemas.list_name if operation.lists else lambda model: schemas.public_name(model.__name__)
+    schema = schemas.reference(name(operation.answer))
+    example = example_of(schema, components)
+    if operation.method == "POST":
+        example |= _one_time(operation.answer)
+    return response | {"content": {"application/json": {"schema": schema, "example": example}}}
+
+
+def _one_time(answer: type[Output]) -> dict[str, Any]:
+    """Return examples of the secrets that an answer holds, once, when they are made."""
+    aliases = [answer.model_fields[name].serialization_alias or name for name in sorted(answer.one_time)]
+    return {alias: example_of({"type": "string"}, {}, alias) for alias in aliases}
+
+
+def _outcome(operation: Operation) -> str:
+    if operation.answer is None:
+        return "Done." if operation.mutates else "As asked."
+    name = schemas.public_name(operation.answer.__name__)
+    if operation.lists:
+        return f"A page of the list: `{name}`, and the cursor of the next page."
+    return f"The new `{name}`." if operation.creates else f"The `{name}`."
+
+
+def _success_headers(operation: Operation) -> Headers:
+    return with_common(
+        *(["ETag"] if has_etag(operation) else []),
+        *(["Location"] if operation.creates else []),
+        *(["Link"] if operation.lists else []),
+        *(["Idempotency-Replayed"] if operation.method == "POST" else []),
+    )
+
+
+def media_types(operation: Operation) -> list[str]:
+    """Return what an operation answers that answers no JSON record: `Annotated[Document, "text/html"]`."""
+    kind, *types = get_args(signature(operation.function).return_annotation) or [None]
+    return [t for t in types if isinstance(t, str)] if kind is Document else []

@@ -1,0 +1,209 @@
+"""What `openapi.json` promises: it is the operations', valid, complete, and its examples hold."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from chalicelib.entrypoints import openapi
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel import api_keys, checkpoints
+from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.models import Patch
+from chalicelib.kernel.operation import Caller, Operation
+from chalicelib.kernel.problems import CODES
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi.json").read_text())
+by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
+
+
+def described(operation: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = DOCUMENT["paths"][operation.path][operation.method.lower()]
+    return found
+
+
+def test_the_committed_document_is_what_the_operations_say() -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-m", "chalicelib.entrypoints.openapi"]
+    generated = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+    assert (ROOT / "openapi.json").read_text() == generated, "run `make openapi`, and look at what changed"
+    assert openapi.as_text(openapi.document()) == generated
+
+
+def test_the_served_document_is_the_committed_one() -> None:
+    served = ROOT / "chalicelib/entrypoints/docs/openapi.json"
+    assert served.read_bytes() == (ROOT / "openapi.json").read_bytes()
+
+
+def test_the_document_is_openapi_3_1() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    validate(DOCUMENT)
+
+
+def test_the_document_has_every_operation_and_no_other() -> None:
+    documented = [(path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods]
+    assert sorted(documented) == sorted((o.path, o.method) for o in operations())
+    ids = [details["operationId"] for methods in DOCUMENT["paths"].values() for details in methods.values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_servers_are_relative_so_that_a_stage_prefix_holds() -> None:
+    assert [server["url"] for server in DOCUMENT["servers"]] == ["."]
+
+
+@by_id
+def test_an_operation_says_what_it_is_for_and_who_may_call_it(operation: Operation) -> None:
+    details = described(operation)
+    assert details["operationId"] == operation.id
+    assert details["tags"] == [operation.group]
+    assert len(details["summary"]) > len("Get it")
+    assert details["x-atrium-access"] == operation.access
+    assert details.get("x-atrium-scope") == operation.scope
+    emitted = [details.get("x-atrium-event"), *details.get("x-atrium-other-events", [])]
+    assert tuple(filter(None, emitted)) == operation.emits
+    schemes = [name for alternative in details["security"] for name in alternative]
+    assert ("userToken" in schemes) == (operation.needs != Caller.PUBLIC)
+    assert ("apiKey" in schemes) == (operation.needs != Caller.PUBLIC and operation.scope is not None)
+
+
+@by_id
+def test_an_operation_documents_its_parameters(operation: Operation) -> None:
+    parameters = [_resolved(p) for p in described(operation)["parameters"]]
+    by_place = {place: [p["name"] for p in parameters if p["in"] == place] for place in ("path", "query", "header")}
+    assert by_place["path"] == re.findall(r"{(\w+)}", operation.path)
+    assert all(p["required"] and p["schema"]["type"] == "string" for p in parameters if p["in"] == "path")
+    fields = operation.query.model_fields.values() if operation.query else []
+    assert by_place["query"] == [field.alias for field in fields]
+    assert "API-Version" in by_place["header"]
+    assert ("Idempotency-Key" in by_place["header"]) == (operation.method == "POST")
+    if operation.method in ("PATCH", "PUT", "DELETE"):
+        assert "If-Match" in by_place["header"]
+
+
+@by_id
+def test_an_operation_documents_its_answers(operation: Operation) -> None:
+    responses = {status: _resolved(r) for status, r in described(operation)["responses"].items()}
+    assert str(operation.success) in responses
+    assert {"401", "403", "500", "503"} <= set(responses)
+    for status, response in responses.items():
+        assert {"API-Version", "X-Request-Id"} <= set(response["headers"]), status
+        assert ("application/problem+json" in response.get("content", {})) == (status >= "400")
+    success = responses[str(operation.success)]
+    assert ("content" in success) == (operation.success != 204)
+    assert ("Location" in success["headers"]) == operation.creates
+    assert ("Link" in success["headers"]) == operation.lists
+
+
+@by_id
+def test_the_example_of_a_body_is_accepted(operation: Operation) -> None:
+    content = described(operation).get("requestBody", {}).get("content", {})
+    assert bool(content) == (operation.body is not None)
+    expected = {"application/json", "application/merge-patch+json"} if operation.method == "PATCH" else None
+    if operation.body:
+        assert set(content) == (expected or {"application/json"})
+        operation.body.model_validate_json(json.dumps(content["application/json"]["example"]))
+
+
+def test_every_example_satisfies_its_schema() -> None:
+    checked = 0
+    for where, media in _media(DOCUMENT):
+        examples = [media["example"]] if "example" in media else [e["value"] for e in media["examples"].values()]
+        assert examples, where
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
+        validator = Draft202012Validator(schema | media["schema"], format_checker=Draft202012Validator.FORMAT_CHECKER)
+        for example in examples:
+            assert [error.message for error in validator.iter_errors(example)] == [], where
+            checked += 1
+    assert checked > len(operations())
+
+
+def test_every_event_is_a_webhook() -> None:
+    emitted = {event for operation in operations() for event in operation.emits}
+    assert set(DOCUMENT["webhooks"]) == emitted
+    for event, methods in DOCUMENT["webhooks"].items():
+        schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert schema["properties"]["type"] == {"const": event}
+        assert sorted(schema["required"]) == ["data", "organizationId", "sequence", "timestamp", "type"]
+
+
+def test_every_problem_is_an_example_of_its_status() -> None:
+    for response in DOCUMENT["components"]["responses"].values():
+        for code, example in response["content"]["application/problem+json"]["examples"].items():
+            assert example["value"]["code"] == code
+            assert example["value"]["status"] == CODES[code][0]
+    documented = [
+        code
+        for response in DOCUMENT["components"]["responses"].values()
+        for code in response["content"]["application/problem+json"]["examples"]
+    ]
+    assert sorted(documented) == sorted(CODES)
+
+
+def test_the_example_of_a_checkpoint_is_signed_by_the_example_of_the_key() -> None:
+    key = _example("/status")["auditPublicKey"]
+    report = _example("/organizations/{organization_id}/audit-log/verify-integrity")
+    checkpoint = checkpoints.verify(report["checkpoint"], [from_base64(key)])
+    assert (checkpoint.size, checkpoint.root.hex()) == (report["treeSize"], report["rootHash"])
+    assert checkpoint.origin == f"atrium/{_example('/organizations/{organization_id}')['id']}"
+
+
+def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
+    keys = "/organizations/{organization_id}/api-keys"
+    assert api_keys.well_formed(_example(keys, "post", "201")["key"])
+    assert _example(keys + "/{api_key_id}")["key"] is None
+    created = DOCUMENT["webhooks"]["organization.api_key.created"]["post"]["requestBody"]["content"]
+    assert created["application/json"]["example"]["data"]["key"] is None
+
+
+def test_schemas_have_the_names_callers_know() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {"Organization", "OrganizationCreate", "OrganizationPatch", "OrganizationList", "Problem"} <= set(schemas)
+    assert not [name for name in schemas if name.endswith(("Out", "Output")) or "__" in name]
+
+
+def test_no_schema_is_without_use() -> None:
+    text = json.dumps(DOCUMENT)
+    unused = [name for name in DOCUMENT["components"]["schemas"] if f'"#/components/schemas/{name}"' not in text]
+    assert unused == []
+
+
+def test_a_patch_requires_nothing() -> None:
+    bodies = {o.body.__name__ for o in operations() if o.body and issubclass(o.body, Patch)}
+    assert bodies
+    assert not [name for name in bodies if "required" in DOCUMENT["components"]["schemas"][name]]
+
+
+def _resolved(part: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in part:
+        return part
+    found: Any = DOCUMENT
+    for step in part["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    return dict(found)
+
+
+def _example(path: str, method: str = "get", status: str = "200") -> dict[str, Any]:
+    content = DOCUMENT["paths"][path][method]["responses"][status]["content"]
+    return dict(content["application/json"]["example"])
+
+
+def _media(part: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every media type object of the document: what a request or a response can hold."""
+    if isinstance(part, list):
+        for position, element in enumerate(part):
+            yield from _media(element, f"{where}/{position}")
+    elif isinstance(part, dict):
+        for name, element in part.items():
+            if name == "content":
+                yield from ((f"{where}/{kind}", media) for kind, media in element.items())
+            elif name not in ("example", "examples"):
+                yield from _media(element, f"{where}/{name}")

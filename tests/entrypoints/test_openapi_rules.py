@@ -1,0 +1,266 @@
+"""How declarations become OpenAPI, on operations made up for it."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from chalicelib.entrypoints.openapi import described_together
+from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
+from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.models import Input, ListQuery, Name, Output, Patch, RecordOutput, Slug, Uuid
+from chalicelib.kernel.operation import At, Caller, Document, Moved, Page, RouteGroup
+from chalicelib.kernel.roles import Role
+
+
+class GardenOut(RecordOutput):
+    """A garden."""
+
+    name: str
+    light: Literal["sun", "shade"] | None
+
+
+class GardenCreate(Input):
+    """A new garden."""
+
+    name: Name
+    slug: Slug | None = None
+    beds: int = 2
+    walled: bool = False
+
+
+class GardenPatch(Patch):
+    """What of a garden can be changed."""
+
+    name: Name
+    light: Literal["sun"] | None = None
+    beds: int = 2
+    gate: Literal["open", "shut"] = "shut"
+
+
+class Garden(Place):
+    kind, parameter = "garden", "garden_id"
+    pk, sk = "G#{id}", "#"
+    public = GardenOut
+
+
+class PlantOut(RecordOutput):
+    """A plant."""
+
+    garden_id: Uuid
+
+
+class Plant(Entity):
+    kind, parameter, named_by = "plant", "plant_name", "name"
+    parameter_pattern = "^[a-z]+$"
+    pk, sk = "G#{garden_id}", "P#{name}"
+    public = PlantOut
+
+
+class PlantsQuery(ListQuery):
+    """Which plants."""
+
+    light: Literal["sun", "shade"] | None = Field(None, description="Only those.")
+    role: Role | None = Field(None, description="Only those that it tends.")
+    year: int
+
+
+def in_garden(role: Role, *, by_slug: bool = False) -> At:
+    return At(Garden, role, by_slug=by_slug)
+
+
+def documented(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the one operation declared, as it is documented, and the whole document."""
+    group = RouteGroup("gardens")
+    declare(group)
+    document = described_together(group.operations)
+    path = document["paths"][group.operations[-1].path]
+    return path[group.operations[-1].method.lower()], document
+
+
+def create_garden(_ctx: object, body: GardenCreate) -> GardenOut:
+    """Create a garden.
+
+    Gardens are few: more than that answers `limit_exceeded`, too often `rate_limited`; `soil` is no problem.
+    """
+    raise NotImplementedError(body)
+
+
+def update_garden(_ctx: object, garden: Garden, body: GardenPatch) -> GardenOut:
+    """Change a garden."""
+    raise NotImplementedError(garden, body)
+
+
+def remove_plant(_ctx: object, plant: Plant) -> None:
+    """Remove a plant."""
+    raise NotImplementedError(plant)
+
+
+def list_plants(_ctx: object, query: PlantsQuery) -> Page[PlantOut]:
+    """List plants."""
+    raise NotImplementedError(query)
+
+
+def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
+    operation, document = documented(
+        lambda g: g.post("/gardens", needs=Caller.USER, scope=None, emits="garden.created")(create_garden)
+    )
+    assert operation["summary"] == "Create a garden"
+    assert operation["description"].startswith("Gardens are few")
+    assert operation["description"].endswith("**Access:** `user`. **Event:** `garden.created`.")
+    assert operation["security"] == [{"userToken": []}]
+    assert {"ETag", "Location", "Idempotency-Replayed"} <= set(operation["responses"]["201"]["headers"])
+    assert {"409", "429"} <= set(operation["responses"])
+    assert not {"404", "410", "412"} & set(operation["responses"])
+    body = operation["requestBody"]
+    assert body["required"]
+    assert body["content"]["application/json"]["example"] == {
+        "name": "Analytical Engines", "slug": "analytical-engines", "beds": 2, "walled": False,
+    }  # fmt: skip
+    assert document["webhooks"]["garden.created"]["post"]["requestBody"]["content"]["application/json"]["schema"][
+        "properties"
+    ]["data"] == {"$ref": "#/components/schemas/Garden"}
+
+
+def test_a_patch_may_leave_out_everything_and_null_means_the_default() -> None:
+    operation, document = documented(
+        lambda g: g.patch(
+            "/gardens/{garden_id}", needs=in_garden(Role.ADMIN), scope="gardens:write",
+            emits=("garden.updated", "garden.restored"),
+        )(update_garden)
+    )  # fmt: skip
+    schema = document["components"]["schemas"]["GardenPatch"]
+    assert "required" not in schema
+    assert schema["properties"]["name"]["type"] == "string"
+    assert schema["properties"]["light"] == {"type": ["string", "null"], "enum": ["sun", None]}
+    assert schema["properties"]["beds"] == {"type": ["integer", "null"]}
+    assert schema["properties"]["gate"] == {"type": ["string", "null"], "enum": ["open", "shut", None]}
+    assert not operation["requestBody"]["required"]
+    assert "application/merge-patch+json" in operation["requestBody"]["content"]
+    assert operation["security"] == [{"userToken": []}, {"apiKey": ["gardens:write"]}]
+    assert operation["x-atrium-access"] == "garden:admin"
+    assert operation["x-atrium-event"] == "garden.updated"
+    assert operation["x-atrium-other-events"] == ["garden.restored"]
+    assert {"404", "412", "413", "415", "422"} <= set(operation["responses"])
+
+
+def test_an_event_without_an_answer_carries_the_record_of_the_path() -> None:
+    operation, document = documented(
+        lambda g: g.delete(
+            "/gardens/{garden_id}/plants/{plant_name}", needs=in_garden(Role.EDITOR), scope="gardens:write",
+            emits="plant.removed",
+        )(remove_plant)
+    )  # fmt: skip
+    data = document["webhooks"]["plant.removed"]["post"]["requestBody"]["content"]["application/json"]["example"][
+        "data"
+    ]
+    assert data["gardenId"] == uuid_of("Garden")
+    patterns = {p["name"]: p["schema"] for p in operation["parameters"] if "name" in p}
+    assert patterns["plant_name"] == {"type": "string", "pattern": "^[a-z]+$"}
+    assert patterns["garden_id"]["format"] == "uuid"
+    assert "content" not in operation["responses"]["204"]
+
+
+def test_an_event_of_several_records_says_so() -> None:
+    def declare(group: RouteGroup) -> None:
+        group.post("/gardens", needs=Caller.USER, scope=None, emits="green.made")(create_garden)
+        group.get("/plants", needs=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
+
+    _, document = documented(declare)
+    body = document["webhooks"]["green.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    names = [alternative["$ref"].rsplit("/", 1)[-1] for alternative in body["properties"]["data"]["anyOf"]]
+    assert names == ["Garden", "Plant"]
+
+
+def test_an_event_about_nothing_public_carries_any_object() -> None:
+    def sow() -> None:
+        """Sow what is at hand."""
+
+    _, document = documented(lambda g: g.post("/sow", needs=Caller.USER, scope=None, emits="seed.sown")(sow))
+    body = document["webhooks"]["seed.sown"]["post"]["requestBody"]["content"]["application/json"]
+    assert body["schema"]["properties"]["data"] == {"type": "object"}
+    assert body["example"]["data"] == {}
+
+
+def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
+    operation, document = documented(
+        lambda g: g.get("/plants", needs=Caller.PUBLIC, scope=None, emits=None)(list_plants)
+    )
+    parameters = {p["name"]: p for p in operation["parameters"] if "name" in p}
+    assert parameters["limit"]["schema"] == {"type": "integer", "default": 25, "minimum": 1, "maximum": 100}
+    assert parameters["light"]["schema"] == {"type": "string", "enum": ["sun", "shade"]}
+    assert parameters["light"]["description"] == "Only those."
+    assert parameters["role"]["schema"]["enum"] == ["member", "editor", "admin", "owner"]
+    assert parameters["year"]["required"]
+    assert "required" not in parameters["limit"]
+    assert operation["security"] == []
+    assert operation["responses"]["200"]["content"]["application/json"]["example"]["nextCursor"] is None
+    assert document["components"]["schemas"]["PlantList"]["required"] == ["items", "nextCursor"]
+
+
+def test_a_record_that_can_have_moved_answers_304_and_301() -> None:
+    def get_garden(garden: Garden) -> GardenOut | Moved:
+        """Get a garden by its slug."""
+        raise NotImplementedError(garden)
+
+    operation, document = documented(
+        lambda g: g.get("/gardens/by-slug/{slug}", needs=in_garden(Role.MEMBER, by_slug=True), scope=None, emits=None)(
+            get_garden
+        )
+    )
+    assert set(operation["responses"]["304"]["headers"]) == {"API-Version", "ETag", "X-Request-Id"}
+    assert "Location" in operation["responses"]["301"]["headers"]
+    assert operation["parameters"][0]["schema"]["pattern"].startswith("^[a-z0-9]")
+    assert {"$ref": "#/components/parameters/IfNoneMatch"} in operation["parameters"]
+    assert document["components"]["schemas"]["Garden"]["required"][-1] == "light"
+
+
+def test_a_document_answers_its_media_types() -> None:
+    def get_plan(plan: Annotated[str, Field(pattern="^[a-z]$")]) -> Annotated[Document, "text/html", "image/svg+xml"]:
+        """Get a garden's plan."""
+        raise NotImplementedError(plan)
+
+    operation, _ = documented(lambda g: g.get("/plans/{plan}", needs=Caller.PUBLIC, scope=None, emits=None)(get_plan))
+    assert set(operation["responses"]["200"]["content"]) == {"text/html", "image/svg+xml"}
+    assert operation["parameters"][0]["schema"] == {"type": "string", "pattern": "^[a-z]$"}
+
+
+def test_two_models_of_one_name_are_refused() -> None:
+    other = type("Garden", (Output,), {"__doc__": "Another garden."})
+
+    def get_other() -> Output:
+        """Get another garden."""
+        raise NotImplementedError
+
+    get_other.__annotations__["return"] = other
+
+    def declare(group: RouteGroup) -> None:
+        group.get("/other", needs=Caller.PUBLIC, scope=None, emits=None)(get_other)
+        group.post("/gardens", needs=Caller.USER, scope=None, emits="garden.created")(create_garden)
+
+    with pytest.raises(ValueError, match="Two models are called Garden"):
+        documented(declare)
+
+
+@pytest.mark.parametrize(
+    ("schema", "example"),
+    [
+        ({"type": "string", "examples": [None]}, None),
+        ({"type": ["string", "null"], "format": "email"}, "ada@example.com"),
+        ({"type": "array", "items": {"enum": ["read", "write"]}}, ["read"]),
+        ({"type": "boolean"}, True),
+        ({"type": "boolean", "default": False}, False),
+        ({"type": "integer", "minimum": 7}, 7),
+        ({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Colour"}]}, "red"),
+        ({"type": "object", "properties": {"gardenId": {"format": "uuid", "type": "string"}}},
+         {"gardenId": uuid_of("Garden")}),
+    ],
+)  # fmt: skip
+def test_an_example_is_what_the_schema_says(schema: dict[str, Any], example: object) -> None:
+    assert example_of(schema, {"Colour": {"type": "string", "const": "red"}}) == example
+
+
+def test_a_text_whose_shape_is_unknown_asks_for_an_example() -> None:
+    with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
+        example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, noun="Plant")
