@@ -6,7 +6,7 @@ INDEXES: Final = ("index1", "index2")
 """Overloaded indexes that carry whole items: `<name>pk`, `<name>sk`."""
 
 FACETS: Final = ("facet1", "facet2", "facet3")
-"""Overloaded indexes that carry keys only, one for each filter of a list: `<name>pk`, with `sk` as sort key."""
+"""Overloaded indexes that carry whole items, one for each filter of a list: `<name>pk`, with `sk` as sort key."""
 
 TTL_ATTRIBUTE: Final = "ttl"
 """Seconds since 1970 after which DynamoDB may delete an item."""
@@ -34,7 +34,7 @@ def table(name: str) -> dict[str, Any]:
         "AttributeDefinitions": [{"AttributeName": k, "AttributeType": "S"} for k in ("pk", "sk", *keys)],
         "GlobalSecondaryIndexes": [
             *(_index(i, f"{i}pk", f"{i}sk", "ALL") for i in INDEXES),
-            *(_index(f, f"{f}pk", "sk", "KEYS_ONLY") for f in FACETS),
+            *(_index(f, f"{f}pk", "sk", "ALL") for f in FACETS),
             _index("due", "duepk", "duesk", "ALL"),
         ],
     }

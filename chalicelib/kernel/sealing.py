@@ -13,6 +13,7 @@ from chalicelib.kernel.settings import settings
 
 _KEY_ID_BYTES: Final = 4
 _NONCE_BYTES: Final = 12
+_HEAD_BYTES: Final = _KEY_ID_BYTES + _NONCE_BYTES
 
 
 class SealBroken(Exception):
@@ -28,7 +29,7 @@ def seal(plain: bytes, context: str) -> bytes:
 
     key = _key()
     nonce = os.urandom(_NONCE_BYTES)
-    return _key_id(key) + nonce + AESGCM(key).encrypt(nonce, plain, context.encode())
+    return _key_id(key) + nonce + AESGCM(key).encrypt(nonce, plain, context.encode(errors="surrogatepass"))
 
 
 def unseal(sealed: bytes, context: str) -> bytes:
@@ -37,11 +38,11 @@ def unseal(sealed: bytes, context: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     key = _key()
-    key_id, nonce = sealed[:_KEY_ID_BYTES], sealed[_KEY_ID_BYTES : _KEY_ID_BYTES + _NONCE_BYTES]
+    key_id, nonce, ciphertext = sealed[:_KEY_ID_BYTES], sealed[_KEY_ID_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
     if key_id != _key_id(key) or len(nonce) != _NONCE_BYTES:
         raise SealBroken("the value was sealed with another key")
     try:
-        return AESGCM(key).decrypt(nonce, sealed[_KEY_ID_BYTES + _NONCE_BYTES :], context.encode())
+        return AESGCM(key).decrypt(nonce, ciphertext, context.encode(errors="surrogatepass"))
     except InvalidTag:
         raise SealBroken("the value was altered, or sealed for another context") from None
 

@@ -14,7 +14,7 @@ def authenticate(payload: bytes, context: str) -> bytes:
 
     The context names what the payload is good for, as in `cursor:<operation>`.
     """
-    scope = context.encode()
+    scope = context.encode(errors="surrogatepass")
     message = len(scope).to_bytes(4, "big") + scope + payload
     return hmac.digest(from_base64(settings().token_key), message, "sha256")[:TAG_BYTES]
 

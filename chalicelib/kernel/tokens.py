@@ -107,7 +107,7 @@ def _claims(token: str, key: "PyJWK") -> _Claims:
             algorithms=[key.algorithm_name],
             issuer=settings().auth_issuer,
             leeway=SKEW_SECONDS,
-            options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+            options={"verify_aud": False},
         )
         return _Claims.model_validate(claims)
     except jwt.ExpiredSignatureError:
@@ -135,10 +135,8 @@ def _reason(error: Exception) -> str:
             return "The token's signature is wrong."
         case jwt.ImmatureSignatureError():
             return "The token is not valid yet."
-        case jwt.InvalidIssuerError():
-            return "The token is from another issuer than the one trusted here."
-        case jwt.MissingRequiredClaimError():
-            return f"The token has no claim {error.claim}."
+        case jwt.InvalidIssuerError() | jwt.MissingRequiredClaimError():
+            return "The token is not from the issuer that is trusted here."
         case _:
             return "The token's claims are not valid."
 

@@ -1,0 +1,41 @@
+"""The Chalice application: mounts the route groups and declares what queues and schedules call.
+
+Queue and schedule handlers stand here because Lambda imports the module that declares them.
+"""
+
+from typing import Any
+
+from chalice import Chalice, Rate
+from chalice.app import CloudWatchEvent, SQSEvent
+
+from chalicelib.entrypoints.http import blueprints, problems_of_chalice
+
+app = Chalice(app_name="atrium")
+app.api.binary_types = []  # Everything is text; and Chalice saves a third of its own time a request.
+app.register_middleware(problems_of_chalice, "http")
+for blueprint in blueprints():
+    app.register_blueprint(blueprint)
+
+
+@app.on_sqs_message(queue="atrium-events.fifo", batch_size=10)
+def events(event: SQSEvent) -> Any:
+    """Append committed entries to their organizations' logs."""
+    from chalicelib.entrypoints.workers import append_entries
+
+    return append_entries(event.to_dict())
+
+
+@app.on_sqs_message(queue="atrium-jobs", batch_size=1)
+def jobs(event: SQSEvent) -> Any:
+    """Do the long work."""
+    from chalicelib.entrypoints.workers import run_tasks
+
+    return run_tasks(event.to_dict())
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES))
+def sweep(_event: CloudWatchEvent) -> int:
+    """Queue all that is due."""
+    from chalicelib.entrypoints import workers
+
+    return workers.sweep()

@@ -1,0 +1,1 @@
+"""Atrium: everything that is deployed beside `app.py`."""

@@ -1,0 +1,1 @@
+"""What AWS calls: HTTP requests, queue messages, schedules."""

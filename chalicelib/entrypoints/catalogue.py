@@ -1,0 +1,46 @@
+"""The catalogue: the only list of features, and from it every operation.
+
+`ROUTES` is a literal that `make routes` prints and a test compares with the decorators, which stay the source: so an
+operation's feature is imported when the operation is first asked for, and not before.
+"""
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from chalicelib.entrypoints.routes import ROUTES
+from chalicelib.kernel.operation import Operation
+
+FEATURES: Final = ("organizations", "members", "api_keys", "audit", "system")
+"""Folders of `chalicelib/features`, in the order of the documentation."""
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """Return every operation, in the order of the features."""
+    modules = [
+        *(f"chalicelib.features.{feature}.operations" for feature in FEATURES),
+        "chalicelib.entrypoints.documentation",
+    ]
+    return tuple(operation for name in modules for operation in import_module(name).routes.operations)
+
+
+@cache
+def operation_of(target: str) -> Operation:
+    """Return the operation of a route's target, `module:function`."""
+    module, _, function = target.partition(":")
+    operation: Operation = getattr(import_module(module), function)
+    return operation
+
+
+def load_tasks() -> None:
+    """Import every feature's queue work, so that its tasks have names."""
+    for feature in FEATURES:
+        if feature in TASKS:
+            import_module(f"chalicelib.features.{feature}.tasks")
+
+
+TASKS: Final = ("organizations", "api_keys")
+"""Features that have queue work."""
+
+__all__ = ["FEATURES", "ROUTES", "load_tasks", "operation_of", "operations"]

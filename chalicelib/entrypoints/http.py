@@ -1,0 +1,141 @@
+"""HTTP: Chalice's requests become operations, and everything that goes wrong becomes a problem. Once, here."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from urllib.parse import unquote
+
+from chalice import Blueprint
+from chalice import Response as ChaliceResponse
+from chalice.app import Request as ChaliceRequest
+from uuid_utils import uuid7
+
+from chalicelib.entrypoints.catalogue import ROUTES, operation_of
+from chalicelib.kernel.auth import ApiKey, KeyHolder, User
+from chalicelib.kernel.logs import line, logger
+from chalicelib.kernel.pipeline import perform
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.request import Request, Response
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.version import API_VERSION
+
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_EXPOSED: Final = "ETag, Link, Location, X-Request-Id, Retry-After, API-Version, Idempotency-Replayed"
+_ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
+_NO_CONTENT: Final = 204
+
+
+def blueprints() -> Iterable[Blueprint]:
+    """Return a Blueprint for each route group, with a view for each of its operations and their preflights."""
+    groups: dict[str, Blueprint] = {}
+    methods: dict[str, list[str]] = {}
+    for group, method, path, target in ROUTES:
+        blueprint = groups.setdefault(group, Blueprint(f"chalicelib.entrypoints.http.{group}"))
+        blueprint.route(path, methods=[method], content_types=["*/*"], name=target.rpartition(":")[2])(
+            _view(blueprint, target)
+        )
+        methods.setdefault(path, []).append(method)
+        if len(methods[path]) == 1:
+            preflight = _preflight(blueprint, methods[path])
+            blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
+    return groups.values()
+
+
+def _view(blueprint: Blueprint, target: str) -> Callable[..., ChaliceResponse]:
+    def view(**_: str) -> ChaliceResponse:
+        return _answer(_request(blueprint.current_request), target)
+
+    return view
+
+
+def _preflight(blueprint: Blueprint, methods: list[str]) -> Callable[..., ChaliceResponse]:
+    def view(**_: str) -> ChaliceResponse:
+        request = _request(blueprint.current_request)
+        allowed = {
+            "Access-Control-Allow-Methods": ", ".join([*methods, "OPTIONS"]),
+            "Access-Control-Allow-Headers": _ACCEPTED,
+            "Access-Control-Max-Age": "86400",
+        }
+        return _sent(request, Response(_NO_CONTENT, headers=allowed))
+
+    return view
+
+
+def _answer(request: Request, target: str) -> ChaliceResponse:
+    with line("request", target.rpartition(":")[2], requestId=request.id, method=request.method) as facts:
+        try:
+            response = perform(operation_of(target), request)
+        except Problem as problem:
+            response = _problem(request, problem)
+            facts["problem"] = problem.code
+        except (
+            Exception
+        ):  # The boundary of the process: whatever it was, the caller gets a problem and the log the trace.
+            logger().exception("unhandled", extra={"requestId": request.id})
+            response = _problem(
+                request, Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+            )
+        _tell(facts, response)
+    return _sent(request, response)
+
+
+def _tell(facts: dict[str, Any], response: Response) -> None:
+    principal, place = facts.pop("principal", None), facts.pop("place", None)
+    kinds = {User: "user", KeyHolder: "api_key", ApiKey: "api_key"}
+    facts |= {"status": response.status, "principal": kinds.get(type(principal), "anonymous")}
+    facts["tenant"] = place.log if place else None
+
+
+def _request(request: ChaliceRequest) -> Request:
+    # `chalice local` decodes no path parameter and knows other routes' names: take the path's own, decoded once.
+    parameters = {name: unquote(request.uri_params[name]) for name in re.findall(r"{(\w+)}", request.path)}
+    parameters = {name: v.lower() if _UUID.fullmatch(v) else v for name, v in parameters.items()}
+    path = re.sub(r"{(\w+)}", lambda match: request.uri_params[match[1]], request.path)
+    full = request.context.get("path") or path
+    return Request(
+        method=request.method,
+        path=path,
+        parameters=parameters,
+        query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict shows it no other way
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=request.raw_body,
+        id=request.context.get("requestId") or str(uuid7()),
+        ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - an address unknown
+        base=full.removesuffix(path) if full.endswith(path) else "",
+    )
+
+
+def _problem(request: Request, problem: Problem) -> Response:
+    document = problem.document(instance=request.path, request_id=request.id)
+    headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store", **problem.headers}
+    return Response(problem.status, json.dumps(document, ensure_ascii=False).encode(), headers)
+
+
+def _sent(request: Request, response: Response) -> ChaliceResponse:
+    headers = {**response.headers, "API-Version": API_VERSION, "X-Request-Id": request.id, **_cors(request)}
+    return ChaliceResponse(response.body.decode(), status_code=response.status, headers=headers)
+
+
+def _cors(request: Request) -> dict[str, str]:
+    allowed = settings().cors_origins
+    if allowed == "*":
+        return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": _EXPOSED}
+    origin = request.headers.get("origin", "")
+    listed = origin in [o.strip() for o in allowed.split(",")]
+    granted = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED} if listed else {}
+    return granted | {"Vary": "Origin"}
+
+
+def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:
+    """Middleware: what Chalice answers by itself (405, and 500 of its own) is a problem too."""
+    response = get_response(event)
+    if "API-Version" in response.headers:
+        return response
+    request = _request(event)
+    if response.status_code == Problem("method_not_allowed", "").status:
+        allow = ", ".join(m.strip() for m in response.headers.get("Allow", "").split(",") if m.strip() != "OPTIONS")
+        problem = Problem("method_not_allowed", f"Here are: {allow}.", headers={"Allow": allow})
+    else:
+        problem = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+    return _sent(request, _problem(request, problem))

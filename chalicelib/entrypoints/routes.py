@@ -1,0 +1,112 @@
+"""Every route: group, method, path, and the function that has its operation. Made by `make generate`."""
+
+ROUTES: tuple[tuple[str, str, str, str], ...] = (
+    ("organizations", "GET", "/organizations", "chalicelib.features.organizations.operations:list_organizations"),
+    ("organizations", "POST", "/organizations", "chalicelib.features.organizations.operations:create_organization"),
+    (
+        "organizations",
+        "GET",
+        "/organizations/by-slug/{slug}",
+        "chalicelib.features.organizations.operations:get_organization_by_slug",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}",
+        "chalicelib.features.organizations.operations:get_organization",
+    ),
+    (
+        "organizations",
+        "PATCH",
+        "/organizations/{organization_id}",
+        "chalicelib.features.organizations.operations:update_organization",
+    ),
+    (
+        "organizations",
+        "DELETE",
+        "/organizations/{organization_id}",
+        "chalicelib.features.organizations.operations:delete_organization",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/members",
+        "chalicelib.features.members.operations:list_organization_members",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/members/{user_id}",
+        "chalicelib.features.members.operations:get_organization_member",
+    ),
+    (
+        "organizations",
+        "PATCH",
+        "/organizations/{organization_id}/members/{user_id}",
+        "chalicelib.features.members.operations:update_organization_member",
+    ),
+    (
+        "organizations",
+        "DELETE",
+        "/organizations/{organization_id}/members/{user_id}",
+        "chalicelib.features.members.operations:remove_organization_member",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/leave",
+        "chalicelib.features.members.operations:leave_organization",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/transfer-ownership",
+        "chalicelib.features.members.operations:transfer_ownership",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/api-keys",
+        "chalicelib.features.api_keys.operations:list_api_keys",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/api-keys",
+        "chalicelib.features.api_keys.operations:create_api_key",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/api-keys/{api_key_id}",
+        "chalicelib.features.api_keys.operations:get_api_key",
+    ),
+    (
+        "organizations",
+        "DELETE",
+        "/organizations/{organization_id}/api-keys/{api_key_id}",
+        "chalicelib.features.api_keys.operations:revoke_api_key",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/api-keys/{api_key_id}/rotate",
+        "chalicelib.features.api_keys.operations:rotate_api_key",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log",
+        "chalicelib.features.audit.operations:list_audit_log",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/verify-integrity",
+        "chalicelib.features.audit.operations:verify_audit_integrity",
+    ),
+    ("system", "GET", "/status", "chalicelib.features.system.operations:get_status"),
+    ("documentation", "GET", "/openapi.json", "chalicelib.entrypoints.documentation:get_openapi_document"),
+    ("documentation", "GET", "/docs", "chalicelib.entrypoints.documentation:get_docs"),
+    ("documentation", "GET", "/docs/{asset}", "chalicelib.entrypoints.documentation:get_docs_asset"),
+)

@@ -1,0 +1,57 @@
+"""What the queue and schedule handlers do. A batch answers which of its messages failed; only those come again."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from aws_lambda_powertools.utilities.batch import (
+    BasePartialBatchProcessor,
+    BatchProcessor,
+    EventType,
+    SqsFifoPartialProcessor,
+)
+
+from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.kernel import due, ledger, tasks
+from chalicelib.kernel.logs import line, measure
+
+Event = dict[str, Any]
+_QUIET: Final = {"raise_on_entire_batch_failure": False}
+
+
+def append_entries(event: Event) -> Mapping[str, Any]:
+    """Append what waits in the logs that the messages name; a log's first failure returns the rest of its messages."""
+    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True, **_QUIET), _append)
+
+
+def run_tasks(event: Event) -> Mapping[str, Any]:
+    """Run the tasks that the messages name."""
+    load_tasks()
+    return _each(event, BatchProcessor(event_type=EventType.SQS, **_QUIET), _run)
+
+
+def sweep() -> int:
+    """Queue all that is due, and return how much that was."""
+    with line("schedule", "sweep") as facts:
+        facts["queued"] = due.sweep()
+    return int(facts["queued"])
+
+
+def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]) -> Mapping[str, Any]:
+    with processor(event["Records"], handle):
+        processor.process()
+    response: Mapping[str, Any] = processor.response()
+    return response
+
+
+def _append(record: Any) -> None:
+    message = json.loads(record["body"])
+    with line("message", "append_entries", tenant=message["log"]):
+        lag = ledger.append(message["log"])
+    measure("append_entries", LedgerLag=lag)
+
+
+def _run(record: Any) -> None:
+    message = json.loads(record["body"])
+    with line("message", str(message.get("task"))):
+        tasks.run(message)

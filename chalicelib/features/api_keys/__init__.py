@@ -1,0 +1,1 @@
+"""API keys: the credentials an organization gives its own programs."""

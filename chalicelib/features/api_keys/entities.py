@@ -1,0 +1,31 @@
+"""What is stored of an API key: never the secret, only its SHA-256."""
+
+from chalicelib.features.api_keys.models import ApiKeyOut
+from chalicelib.kernel.auth import key_address
+from chalicelib.kernel.entity import Collection, Credential, Due, Key, Limit
+
+MOST_LIVE_KEYS = 100
+
+
+class ApiKey(Credential):
+    """An API key of an organization. `live`: it counts towards how many there may be."""
+
+    kind, parameter = "organization.api_key", "api_key_id"
+    pk, sk = "O#{organization_id}", "K#{id}"
+    in_organization = Collection("O#{organization_id}", "K#{id}")
+    limit = Limit("API keys", "O#{organization_id}", MOST_LIVE_KEYS, lambda key: key.live)
+    public = ApiKeyOut
+
+    hint: str
+    created_by: str
+    live: bool = True
+
+    @property
+    def due(self) -> Due | None:
+        """The moment it expires, when it stops counting."""
+        return Due("api_keys.expire", self.expires_at) if self.live and self.expires_at else None
+
+    @property
+    def companions(self) -> tuple[Key, ...]:
+        """The pointers from its secrets' SHA-256 to it."""
+        return tuple(key_address(digest) for digest in self.digests)

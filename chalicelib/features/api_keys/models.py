@@ -1,0 +1,65 @@
+"""What the operations on API keys accept and answer."""
+
+from ipaddress import ip_network
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from chalicelib.kernel.clock import milliseconds, now_ms, timestamp
+from chalicelib.kernel.models import Input, Name, RecordOutput, Timestamp
+from chalicelib.kernel.roles import SCOPES
+
+Scope = Literal[SCOPES]  # type: ignore[valid-type]
+
+
+def _future(moment: str) -> str:
+    ms = milliseconds(moment)
+    if ms <= now_ms():
+        raise ValueError("must lie in the future")
+    return timestamp(ms)
+
+
+def _network(cidr: str) -> str:
+    return str(ip_network(cidr))
+
+
+def _once(values: list[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+class ApiKeyCreate(Input):
+    """A new API key."""
+
+    name: Name = Field(examples=["Nightly export"])
+    scopes: Annotated[list[Scope], AfterValidator(_once)] = Field(
+        ["read"], min_length=1, max_length=40, description="At most what the creator holds.", examples=[["read"]]
+    )
+    expires_at: Annotated[str, AfterValidator(_future)] | None = Field(
+        None, json_schema_extra={"format": "date-time"}, examples=["2030-01-01T00:00:00.000Z"]
+    )
+    allowed_ips: list[Annotated[str, AfterValidator(_network)]] = Field(
+        default_factory=list, max_length=40, description="Networks (CIDR) it works from; none means any.",
+        examples=[["192.0.2.0/24"]],
+    )  # fmt: skip
+
+
+class ApiKeyRotation(Input):
+    """How long the former secret keeps working."""
+
+    grace_hours: int = Field(24, ge=0, le=168, examples=[24])
+
+
+class ApiKeyOut(RecordOutput):
+    """An API key. The secret itself is in the answers that make it, and nowhere else."""
+
+    one_time: ClassVar[frozenset[str]] = frozenset({"key"})
+
+    name: str = Field(examples=["Nightly export"])
+    scopes: list[str] = Field(examples=[["read"]])
+    expires_at: Timestamp | None
+    allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
+    hint: str = Field(examples=["atr_…eVQS"])
+    key: str | None = Field(None, description="Only when created or rotated; null ever after.", examples=[None])
+    created_by: str = Field(description="The id of the user or API key that created it.")
+    last_used_at: Timestamp | None = Field(description="To the minute.")
+    status: Literal["active", "revoked", "expired"] = Field(examples=["active"])

@@ -1,0 +1,93 @@
+"""API keys of an organization: list, create, revoke, rotate."""
+
+from chalicelib.features.api_keys.entities import ApiKey
+from chalicelib.features.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
+from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.kernel import api_keys
+from chalicelib.kernel.auth import key_address, key_pointer
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.roles import Role, beyond
+from chalicelib.kernel.table import Write
+
+routes = RouteGroup("organizations")
+
+
+@routes.get(
+    "/organizations/{organization_id}/api-keys",
+    needs=at_organization(Role.ADMIN), scope="api-keys:read", emits=None,
+)  # fmt: skip
+def list_api_keys(ctx: Context, organization: Organization, query: ListQuery) -> Page[ApiKeyOut]:
+    """List an organization's API keys, in the order they were created."""
+    return ctx.list(ApiKey, ApiKey.in_organization, query, ApiKeyOut.of, organization_id=organization.id)
+
+
+@routes.post(
+    "/organizations/{organization_id}/api-keys",
+    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.created",
+)  # fmt: skip
+def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate) -> ApiKeyOut:
+    """Create an API key; the answer holds the secret, once."""
+    _refuse_beyond(ctx, body.scopes)
+    secret = api_keys.generate()
+    key = ApiKey(
+        **ctx.new(), **body.fields(), organization_id=organization.id, created_by=ctx.principal.id,
+        hint=api_keys.hint(secret), digests={api_keys.digest(secret): None},
+    )  # fmt: skip
+    ctx.changes.create(key)
+    _point(ctx, secret, key)
+    return ApiKeyOut.of(key, key=secret)
+
+
+@routes.get(
+    "/organizations/{organization_id}/api-keys/{api_key_id}",
+    needs=at_organization(Role.ADMIN), scope="api-keys:read", emits=None,
+)  # fmt: skip
+def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
+    """Get an API key, without its secret."""
+    return ApiKeyOut.of(api_key)
+
+
+@routes.delete(
+    "/organizations/{organization_id}/api-keys/{api_key_id}",
+    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.revoked",
+)  # fmt: skip
+def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
+    """Revoke an API key, for good; it stays listed."""
+    if not api_key.revoked_at:
+        ctx.changes.update(api_key, revoked_at=ctx.now, live=False)
+
+
+@routes.post(
+    "/organizations/{organization_id}/api-keys/{api_key_id}/rotate",
+    success=200, needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.rotated",
+)  # fmt: skip
+def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKeyOut:
+    """Give an API key a new secret; the former one works for some hours more."""
+    if api_key.status != "active":
+        raise Problem("invalid_transition", f"The API key is {api_key.status}; create another.")
+    _refuse_beyond(ctx, api_key.scopes)
+    secret, until = api_keys.generate(), after(ctx.now, hours=body.grace_hours)
+    ended = {digest for digest, ends in api_key.digests.items() if ends and ends <= ctx.now}
+    lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if d not in ended}
+    digests = lasting | {api_keys.digest(secret): None}
+    rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret))
+    for digest in ended:
+        ctx.changes.also(Write("Delete", key_address(digest)))
+    _point(ctx, secret, rotated)
+    return ApiKeyOut.of(rotated, key=secret)
+
+
+def _point(ctx: Context, secret: str, key: ApiKey) -> None:
+    pointer = key_pointer(api_keys.digest(secret), key.stored_at)
+    ctx.changes.also(Write("Put", key_address(api_keys.digest(secret)), item=pointer))
+
+
+def _refuse_beyond(ctx: Context, scopes: list[str]) -> None:
+    excess = beyond(scopes, ctx.scopes) if ctx.scopes is not None else []
+    if excess:
+        detail = f"An API key can't give what it doesn't hold: {', '.join(excess)}."
+        raise Problem("insufficient_scope", detail, [FieldError("/scopes", "insufficient_scope", detail)])

@@ -1,0 +1,105 @@
+"""Reading a log: pages by time and filter, and sealed entries in the order of their sequence."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.kernel import ids, table
+from chalicelib.kernel.entity import Facet, Item
+from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.ledger import sequence_key
+
+_SIFTED: Final = 100
+_INDEX_PATIENCE: Final = (0.2, 0.5, 1.0)
+"""Seconds to wait, again and again, for the sequence index, which lags behind the table."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which entries: each condition that is not None has to hold. Times in milliseconds since 1970."""
+
+    type: str | None = None
+    actor: str | None = None
+    target: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def holds(self, entry: EntryItem) -> bool:
+        """Return whether an entry passes."""
+        exact = (self.actor in (None, entry.actor)) and (self.target in (None, entry.target))
+        if not exact or self.type is None:
+            return exact
+        return entry.type.startswith(self.type[:-1]) if self.type.endswith("*") else entry.type == self.type
+
+
+def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
+    """Return the newest entries that pass, and where to go on. One Query, of the index that narrows best."""
+    facet = _facet(wanted)
+    narrowed = facet is None and wanted.type is None or facet is not None and _alone(wanted)
+    pk = (
+        facet.pk.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target) if facet else f"A#{log}"
+    )
+    found = table.query(
+        pk, index=facet.index if facet else None, after=after, limit=limit if narrowed else _SIFTED, newest_first=True,
+        since=ids.bound(wanted.since) if wanted.since is not None else None,
+        until=ids.bound(wanted.until) + "~" if wanted.until is not None else None,
+    )  # fmt: skip
+    entries = [EntryItem.from_item(item) for item in found.items]
+    passing = [entry for entry in entries if wanted.holds(entry)]
+    if len(passing) <= limit:
+        return passing, found.last
+    passing = passing[:limit]
+    return passing, _position(passing[-1], facet)
+
+
+def _facet(wanted: Filter) -> Facet | None:
+    if wanted.target is not None:
+        return EntryItem.by_target
+    if wanted.actor is not None:
+        return EntryItem.by_actor
+    return EntryItem.by_type if wanted.type and not wanted.type.endswith("*") else None
+
+
+def _alone(wanted: Filter) -> bool:
+    return sum(value is not None for value in (wanted.type, wanted.actor, wanted.target)) == 1
+
+
+def _position(entry: EntryItem, facet: Facet | None) -> Item:
+    item = entry.item()
+    names = ["pk", "sk"] + ([f"{facet.index}pk"] if facet else [])
+    return {name: item[name] for name in names}
+
+
+def with_bodies(log: str, entries: Iterable[EntryItem]) -> list[EntryItem]:
+    """Return the entries with their canonical bytes; long ones are read from the items they have of their own."""
+    entries = list(entries)
+    long = table.get_all((f"B#{log}", entry.id) for entry in entries if entry.body is None)
+    bodies = {sk: item["body"] for (_, sk), item in long.items()}
+    return [entry if entry.body is not None else entry.but(body=bodies.get(entry.id)) for entry in entries]
+
+
+def sealed(log: str, after: int, until: int) -> Iterator[list[EntryItem]]:
+    """Yield the sealed entries after a sequence and up to another, a list for each page of the index.
+
+    At a gap the last list begins with what stands behind it, or is empty at the end of the log. A gap is looked at
+    again before: the index lags behind the table by moments.
+    """
+    waits = iter(_INDEX_PATIENCE)
+    _, last = sequence_key(log, until)
+    while after < until:
+        pk, first = sequence_key(log, after + 1)
+        entries = [EntryItem.from_item(item) for item in table.query(pk, index="index1", since=first, until=last).items]
+        dense = entries[: _dense(entries, after)]
+        if dense:
+            yield with_bodies(log, dense)
+            after += len(dense)
+        elif (wait := next(waits, None)) is not None:
+            time.sleep(wait)
+        else:
+            yield with_bodies(log, entries[:1])
+            return
+
+
+def _dense(entries: list[EntryItem], after: int) -> int:
+    return next((n for n, entry in enumerate(entries) if entry.sequence != after + n + 1), len(entries))

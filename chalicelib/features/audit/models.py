@@ -1,0 +1,113 @@
+"""What the operations on the audit log accept and answer."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.encoding import from_base64url
+from chalicelib.kernel.models import Continued, ListQuery, Output, Timestamp, Uuid, lower_case
+
+EVENT_FILTER = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
+
+
+def _note(text: str) -> str:
+    return from_base64url(text).decode()
+
+
+Moment = Annotated[str, AfterValidator(milliseconds), Field(json_schema_extra={"format": "date-time"})]
+
+
+class AuditQuery(ListQuery):
+    """Which entries. All filters given have to match."""
+
+    type: str | None = Field(
+        None, pattern=EVENT_FILTER, max_length=100, description="One type, or with `.*` at its end all below.",
+        examples=["organization.member.*"],
+    )  # fmt: skip
+    actor_id: Annotated[str, BeforeValidator(lower_case)] | None = Field(None, max_length=128)
+    target_id: Annotated[str, BeforeValidator(lower_case)] | None = Field(None, max_length=128)
+    since: Moment | None = Field(None, alias="from", description="The earliest, RFC 3339 with an offset.")
+    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.")
+
+
+class IntegrityQuery(Continued):
+    """How far the log was verified before, and the checkpoint to hold it against."""
+
+    checkpoint: Annotated[str, AfterValidator(_note)] | None = Field(
+        None, max_length=8192, description="A checkpoint you kept, in base64url: the log must still begin with it."
+    )
+
+
+class Actor(Output):
+    """Who did it."""
+
+    type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])
+    id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
+    name: str | None = Field(examples=["Ada Lovelace"])
+
+
+class Target(Output):
+    """What it was done to."""
+
+    type: str = Field(examples=["organization"])
+    id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000a"])
+    name: str = Field(examples=["Analytical Engines"])
+
+
+class EntryContext(Output):
+    """How it came about."""
+
+    operation_id: str = Field(examples=["update_organization"])
+    request_id: str | None = Field(examples=["01939d3c-0000-7000-8000-0000000000aa"])
+    ip_address: str | None = Field(examples=["192.0.2.7"])
+    user_agent: str | None = Field(examples=["curl/8.5.0"])
+
+
+class FieldChange(Output):
+    """One public field before and after. A value over 4 KiB appears as `{sha256, size}`."""
+
+    field: str = Field(examples=["name"])
+    from_: Any = Field(serialization_alias="from", examples=["Engines"])
+    to: Any = Field(examples=["Analytical Engines"])
+
+
+class Integrity(Output):
+    """The entry's place in the Merkle tree."""
+
+    leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
+    tree_size: int = Field(ge=1, description="The size of the tree that first held it.")
+
+
+class AuditEntry(Output):
+    """One thing that happened. `sequence` and `integrity` are null for a second or two, until it is in the tree."""
+
+    id: Uuid
+    sequence: int | None = Field(examples=[1])
+    type: str = Field(examples=["organization.updated"])
+    occurred_at: Timestamp
+    organization_id: Uuid | None
+    actor: Actor
+    target: Target
+    context: EntryContext
+    changes: list[FieldChange]
+    data: dict[str, Any] | None = Field(
+        description="The public record after the change.", examples=[{"name": "Analytical Engines"}]
+    )
+    integrity: Integrity | None
+
+
+class IntegrityReport(Output):
+    """What verification found."""
+
+    valid: bool = Field(examples=[True])
+    tree_size: int = Field(ge=0, examples=[2])
+    root_hash: str = Field(pattern="^[0-9a-f]{64}$", description="Of the whole tree, hex.")
+    checkpoint: str | None = Field(description="The tree head, signed (C2SP). Keep it: later logs must begin with it.")
+    pending_entries: int = Field(ge=0, description="Entries committed but not yet in the tree.", examples=[0])
+    checked_entries: int = Field(ge=0, description="How many entries were recomputed so far.", examples=[2])
+    first_invalid_sequence: int | None = Field(examples=[None])
+    failure: Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"] | None = Field(
+        examples=[None]
+    )
+    next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")

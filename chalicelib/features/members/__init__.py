@@ -1,0 +1,1 @@
+"""Members: who belongs to an organization, and with which role."""

@@ -1,0 +1,44 @@
+"""What is stored of a member."""
+
+from chalicelib.features.members.models import MemberOut
+from chalicelib.kernel.auth import User
+from chalicelib.kernel.entity import Collection, Membership
+from chalicelib.kernel.roles import Role
+
+
+class Member(Membership):
+    """A user's membership of an organization.
+
+    `shelf` is the list of the user's organizations it is found in: `active`, or `pending_deletion` at the owner of an
+    organization that waits for its purge.
+    """
+
+    kind, parameter, named_by = "organization.member", "user_id", "user_id"
+    pk, sk = "O#{organization_id}", "M#{user_id}"
+    of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
+    in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
+    public = MemberOut
+
+    organization_id: str
+    shelf: str = "active"
+    username: str | None = None
+    name: str | None = None
+    email: str | None = None
+
+    @property
+    def joined_at(self) -> str:
+        """When they became a member."""
+        return self.created_at
+
+    @property
+    def name_shown(self) -> str:
+        """What people call the member."""
+        return self.name or self.username or self.email or self.user_id
+
+    @classmethod
+    def joining(cls, new: dict[str, str], organization_id: str, user: User, role: Role) -> "Member":
+        """Return a user's new membership, with what their token says of them. `new`: as of `Context.new`."""
+        return cls(
+            **new, organization_id=organization_id, user_id=user.id, role=role.value, username=user.username,
+            name=user.name, email=user.email,
+        )  # fmt: skip

@@ -1,0 +1,29 @@
+"""What the operations on members accept and answer."""
+
+from pydantic import Field
+
+from chalicelib.kernel.models import Input, Patch, RecordOutput, Timestamp, Uuid
+from chalicelib.kernel.roles import Role
+
+
+class MemberPatch(Patch):
+    """What of a member can be changed."""
+
+    role: Role = Field(description="At most the caller's own; an owner is made by transferring.", examples=["editor"])
+
+
+class MemberOut(RecordOutput):
+    """A member."""
+
+    user_id: Uuid
+    username: str | None = Field(examples=["ada"])
+    name: str | None = Field(examples=["Ada Lovelace"])
+    email: str | None = Field(description="Null but to admins and oneself.", examples=["ada@example.com"])
+    role: Role = Field(examples=["editor"])
+    joined_at: Timestamp
+
+
+class OwnershipTransfer(Input):
+    """Who becomes the owner."""
+
+    new_owner_id: Uuid = Field(description="A member's user id.")

@@ -1,0 +1,21 @@
+"""Who may become what: pure decisions about roles."""
+
+from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.roles import Role
+
+
+def refuse_owner(role: str) -> None:
+    """Raise Problem `owner_must_transfer` if it is the owner's: an organization has exactly one, always."""
+    if role == Role.OWNER:
+        raise Problem("owner_must_transfer", "This is the owner. Transfer the ownership to another member first.")
+
+
+def refuse_grant(granted: Role, own: Role | None) -> None:
+    """Raise Problem if someone of role `own` can't give the role: it is above theirs, or that of the owner."""
+    if own is None or not own.covers(granted):
+        detail = f"Nobody can grant a role above their own; yours is {own.value if own else 'none'!r}."
+        raise Problem("insufficient_role", detail, [FieldError("/role", "insufficient_role", detail)])
+    if granted == Role.OWNER:
+        raise Problem(
+            "owner_must_transfer", "There is one owner. Use transfer-ownership to make another member the owner."
+        )

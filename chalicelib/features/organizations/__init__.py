@@ -1,0 +1,1 @@
+"""Organizations: the tenants, to which everything else belongs."""

@@ -1,0 +1,53 @@
+"""What is stored of an organization."""
+
+from typing import Final
+
+from chalicelib.features.organizations.models import OrganizationOut
+from chalicelib.kernel.entity import Due, Place, Unique
+from chalicelib.kernel.operation import At
+from chalicelib.kernel.roles import Role
+
+RESTORABLE_DAYS: Final = 30
+SLUG_TRAIL_DAYS: Final = 90
+
+
+class Organization(Place):
+    """A tenant. While its deletion waits, `deletion_due_at` says for when."""
+
+    kind, parameter = "organization", "organization_id"
+    pk, sk = "O#{id}", "#"
+    by_slug = Unique("organization-slug", "{slug}", taken="slug_taken", field="slug", alias_days=SLUG_TRAIL_DAYS)
+    public = OrganizationOut
+
+    name: str
+    slug: str
+    owner_id: str
+    status: str = "active"
+    deletion_due_at: str | None = None
+    company_name: str | None = None
+    company_legal_name: str | None = None
+    company_id: str | None = None
+    company_country: str | None = None
+    company_address: str | None = None
+    legal_email: str | None = None
+    support_email: str | None = None
+
+    @property
+    def log(self) -> str:
+        """Its own log."""
+        return self.id
+
+    @property
+    def closed(self) -> bool:
+        """Whether it waits for its purge."""
+        return self.status != "active"
+
+    @property
+    def due(self) -> Due | None:
+        """Its purge, once it is deleted."""
+        return Due("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
+
+
+def at_organization(role: Role, *, by_slug: bool = False, even_closed: bool = False) -> At:
+    """Return the need for a role at the organization that the path names."""
+    return At(Organization, role, by_slug=by_slug, even_closed=even_closed)

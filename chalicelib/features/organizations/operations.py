@@ -1,0 +1,100 @@
+"""Organizations: create, find, change, delete, restore."""
+
+from chalicelib.features.members.entities import Member
+from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization, at_organization
+from chalicelib.features.organizations.models import (
+    OrganizationCreate,
+    OrganizationOut,
+    OrganizationPatch,
+    OrganizationsQuery,
+)
+from chalicelib.kernel import table
+from chalicelib.kernel.auth import ApiKey
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.operation import Caller, Moved, Page, RouteGroup
+from chalicelib.kernel.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.get("/organizations", needs=Caller.PRINCIPAL, scope="organizations:read", emits=None)
+def list_organizations(ctx: Context, query: OrganizationsQuery) -> Page[OrganizationOut]:
+    """List the caller's organizations; to an API key, its own."""
+    if isinstance(ctx.principal, ApiKey):
+        keys, last = [Organization.key_of(id=ctx.principal.credential.organization_id)], None
+    else:
+        shelf = Member.of_user.pk.format(user_id=ctx.principal.id, shelf=query.status)
+        found = table.query(shelf, index=Member.of_user.index, after=ctx.position(query), limit=query.limit)
+        keys, last = [Organization.key_of(id=item["organization_id"]) for item in found.items], found.last
+    items = table.get_all(keys)
+    organizations = [Organization.from_item(items[key]) for key in keys if key in items]
+    return ctx.page([OrganizationOut.of(o) for o in organizations if o.status == query.status], last, query)
+
+
+@routes.post("/organizations", needs=Caller.USER, scope=None, emits="organization.created")
+def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
+    """Create an organization; the caller becomes its owner."""
+    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
+    organization = ctx.changes.create(Organization(**ctx.new(), **fields, owner_id=ctx.user.id))
+    ctx.changes.create(Member.joining(ctx.new(), organization.id, ctx.user, Role.OWNER))
+    return OrganizationOut.of(organization)
+
+
+@routes.get(
+    "/organizations/by-slug/{slug}",
+    needs=at_organization(Role.MEMBER, by_slug=True), scope="organizations:read", emits=None,
+)  # fmt: skip
+def get_organization_by_slug(ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Moved:
+    """Get an organization by its slug; a former slug leads to the present one for 90 days."""
+    if organization.slug != slug:
+        return Moved(ctx.request.path.removesuffix(slug) + organization.slug)
+    return OrganizationOut.of(organization)
+
+
+@routes.get(
+    "/organizations/{organization_id}",
+    needs=at_organization(Role.MEMBER), scope="organizations:read", emits=None,
+)  # fmt: skip
+def get_organization(_ctx: Context, organization: Organization) -> OrganizationOut:
+    """Get an organization."""
+    return OrganizationOut.of(organization)
+
+
+@routes.patch(
+    "/organizations/{organization_id}",
+    needs=at_organization(Role.ADMIN, even_closed=True), scope="organizations:write",
+    emits=("organization.updated", "organization.restored"),
+)  # fmt: skip
+def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
+    """Change an organization; `{"status": "active"}` restores one whose deletion waits."""
+    fields = body.fields()
+    if organization.closed:
+        _refuse_unrestorable(ctx, organization, body)
+        ctx.changes.event = "organization.restored"
+        fields["deletion_due_at"] = None
+        _shelve(ctx, "active")
+    elif body.status != "active":
+        raise Invalid([FieldError("/status", "read_only", "DELETE the organization instead.")])
+    return OrganizationOut.of(ctx.changes.update(organization, **fields))
+
+
+@routes.delete(
+    "/organizations/{organization_id}",
+    needs=at_organization(Role.OWNER), scope=None, emits="organization.deleted",
+)  # fmt: skip
+def delete_organization(ctx: Context, organization: Organization) -> None:
+    """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged."""
+    ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
+    _shelve(ctx, "pending_deletion")
+
+
+def _refuse_unrestorable(ctx: Context, organization: Organization, body: OrganizationPatch) -> None:
+    # While it waits nothing but its restoration is there, and that no longer once the purge may have begun.
+    if body.status != "active" or (organization.deletion_due_at or "") <= ctx.now:
+        raise not_found()
+
+
+def _shelve(ctx: Context, shelf: str) -> None:
+    ctx.changes.update(Member.from_item(ctx.access.membership or {}), shelf=shelf)

@@ -1,0 +1,48 @@
+"""The purge of an organization whose time to be restored is over."""
+
+from typing import Any, Final
+
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.kernel import outbox, table
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import KINDS, Item, Key
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.table import Write
+from chalicelib.kernel.tasks import task
+
+_AT_ONCE: Final = 10
+_GRACE_SECONDS: Final = 120
+"""How much later than the last possible restoration the purge begins: no clock is that far off."""
+
+
+@task("organizations.purge")
+def purge_organization(message: dict[str, Any]) -> None:
+    """Remove all that an organization holds, a few records a transaction, and the organization itself last.
+
+    Its log stays, as evidence. Started again, it goes on with what is left.
+    """
+    item = table.get((message["pk"], message["sk"]))
+    if item is None or item.get("deletion_due_at", "~") > after(now(), seconds=-_GRACE_SECONDS):
+        return
+    organization = Organization.from_item(item)
+    while held := _held(organization.stored_at):
+        changes = Changes(now())
+        for record in held:
+            _remove(changes, record)
+        changes.commit()
+    changes = Changes(now())
+    changes.delete(organization)
+    outbox.commit(changes, "organization.purged", Origin.system("organizations.purge"))
+
+
+def _held(place: Key) -> list[Item]:
+    items = table.query(place[0], limit=_AT_ONCE + 1).items
+    return [item for item in items if item["sk"] != place[1]][:_AT_ONCE]
+
+
+def _remove(changes: Changes, item: Item) -> None:
+    if "kind" in item:
+        changes.delete(KINDS[item["kind"]].from_item(item))
+    else:  # a count
+        changes.also(Write("Delete", (item["pk"], item["sk"])))

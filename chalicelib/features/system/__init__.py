@@ -1,0 +1,1 @@
+"""The service itself: is it well, and which key signs its checkpoints."""

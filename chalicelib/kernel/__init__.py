@@ -1,0 +1,1 @@
+"""What every operation stands on; knows no feature by name."""

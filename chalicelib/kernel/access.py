@@ -1,0 +1,133 @@
+"""Access: whether the caller may do this here. One BatchGet brings what decides it, and what the operation acts on."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from chalicelib.kernel import table
+from chalicelib.kernel.auth import Anonymous, ApiKey, KeyHolder, Principal, User, api_key, unauthenticated
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.entity import Entity, Item, Key, Place
+from chalicelib.kernel.models import SLUG_PATTERN
+from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role, satisfies
+
+
+@dataclass(frozen=True)
+class Access:
+    """What was loaded and allowed: the place, the caller's role and membership there, the path's records, `also`."""
+
+    principal: Principal
+    place: Place | None = None
+    role: Role | None = None
+    records: Mapping[str, Entity] = field(default_factory=dict)
+    membership: Item | None = None
+    also: Item | None = None
+
+
+def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous) -> None:
+    """Raise 401 or 403 if no caller of this kind may perform the operation."""
+    needs = operation.needs
+    if needs is Caller.PUBLIC:
+        return
+    if isinstance(caller, Anonymous):
+        raise unauthenticated("Send `Authorization: Bearer <token or API key>`.")
+    if isinstance(caller, KeyHolder) and (needs in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
+        raise Problem("forbidden", "API keys can't do this. Use a user's token.")
+    if needs is Caller.OPERATOR and not (isinstance(caller, User) and caller.operator):
+        raise Problem("forbidden", "Only operators of the service can do this.")
+
+
+def admit(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous, also: Key | None) -> Access:
+    """Return what the caller may act on. `also`: an item to read in the same round trip.
+
+    Raises Problem 401, 403 or 404; what the caller has no part in is not found.
+    """
+    place_key = _place_key(operation, request)
+    record_keys = _record_keys(operation, request, place_key)
+    membership = _membership_key(caller, place_key)
+    holder = caller.record if isinstance(caller, KeyHolder) else None
+    items = table.get_all(_present([place_key, membership, holder, also, *record_keys.values()]))
+    principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
+
+    place = _place(operation, items.get(place_key) if place_key else None)
+    role = _role(operation, principal, place, items.get(membership) if membership else None)
+    records = {name: _record(operation.records[name], items.get(key)) for name, key in record_keys.items()}
+    _judge(operation, principal, role)
+    own = items.get(membership) if membership else None
+    return Access(principal, place, role, records, own, items.get(also) if also else None)
+
+
+def _place_key(operation: Operation, request: Request) -> Key | None:
+    needs = operation.needs
+    if not isinstance(needs, At):
+        return None
+    name = request.parameters[needs.parameter]
+    if not needs.by_slug:
+        return needs.place.key_of(id=_well_formed(needs.place.parameter_pattern, name))
+    guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": _well_formed(SLUG_PATTERN, name)}))
+    if guard is None or table.expired(guard):
+        raise not_found()
+    return needs.place.key_of(id=guard["ref"])
+
+
+def _record_keys(operation: Operation, request: Request, place_key: Key | None) -> dict[str, Key]:
+    keys = {}
+    for name, entity in operation.records.items():
+        value = _well_formed(entity.parameter_pattern, request.parameters[entity.parameter])
+        keys[name] = entity.key_of(**{**request.parameters, entity.named_by: value})
+    return keys if place_key or operation.needs in (Caller.PUBLIC, Caller.OPERATOR) else {}
+
+
+def _well_formed(pattern: str, value: str) -> str:
+    # What can't be the name of anything names nothing.
+    if not re.fullmatch(pattern, value):
+        raise not_found()
+    return value
+
+
+def _membership_key(caller: User | KeyHolder | Anonymous, place: Key | None) -> Key | None:
+    return (place[0], f"M#{caller.id}") if isinstance(caller, User) and place else None
+
+
+def _present(keys: Iterable[Key | None]) -> list[Key]:
+    return [key for key in keys if key is not None]
+
+
+def _place(operation: Operation, item: Item | None) -> Place | None:
+    if not isinstance(operation.needs, At):
+        return None
+    if item is None:
+        raise not_found()
+    return operation.needs.place.from_item(item)
+
+
+def _role(operation: Operation, principal: Principal, place: Place | None, membership: Item | None) -> Role | None:
+    if place is None or not isinstance(operation.needs, At):
+        return principal.role if isinstance(principal, ApiKey) else None
+    if isinstance(principal, ApiKey):
+        role = principal.role if place.log == principal.credential.organization_id else None
+    else:
+        role = Role(membership["role"]) if membership else None
+    if role is None or (place.closed and not (operation.needs.even_closed and role == Role.OWNER)):
+        raise not_found()
+    return role
+
+
+def _record(entity: type[Entity], item: Item | None) -> Entity:
+    if item is None:
+        raise not_found()
+    return entity.from_item(item)
+
+
+def _judge(operation: Operation, principal: Principal, role: Role | None) -> None:
+    needed = operation.needs.role if isinstance(operation.needs, At) else Role.MEMBER
+    if isinstance(principal, ApiKey):
+        if operation.scope and not satisfies(principal.credential.scopes, operation.scope, needed):
+            raise Problem(
+                "insufficient_scope", f"The API key needs the scope {operation.scope!r}, or a general one above it."
+            )
+    elif isinstance(operation.needs, At) and role and not role.covers(needed):
+        raise Problem("insufficient_role", f"This needs the role {needed.value!r}; yours is {role.value!r}.")

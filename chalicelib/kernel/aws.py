@@ -1,0 +1,116 @@
+"""The clients of AWS: one session for all, each made when first used, every call counted, faults made problems."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Lock
+from typing import Any, Final
+
+from boto3.session import Session
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.settings import settings
+
+_THROTTLES: Final = frozenset({
+    "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "RequestLimitExceeded", "RequestThrottled",
+    "SlowDown", "ThrottledException", "Throttling", "ThrottlingError", "ThrottlingException", "TooManyRequestsException",
+})  # fmt: skip
+_FAULTS: Final = frozenset({
+    "InternalFailure", "InternalServerError", "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable",
+    "TransactionInProgressException", "InternalError",
+})  # fmt: skip
+
+
+@dataclass
+class Usage:
+    """What one request or message asked of AWS: `dynamodb:Query` …, in order, and how often it was throttled."""
+
+    calls: list[str] = field(default_factory=list)
+    throttles: int = 0
+
+
+_usage: ContextVar[Usage | None] = ContextVar("usage", default=None)
+_making = Lock()
+
+
+@contextmanager
+def counted() -> Iterator[Usage]:
+    """Count the calls made within the block, in this thread."""
+    usage = Usage()
+    token = _usage.set(usage)
+    try:
+        yield usage
+    finally:
+        _usage.reset(token)
+
+
+def client(service: str) -> Any:
+    """Return this process's client of a service."""
+    with _making:  # Making clients is not thread-safe in botocore.
+        return _client(service)
+
+
+@cache
+def _client(service: str) -> Any:
+    known = settings()
+    config = Config(
+        # Retries are bounded and have jitter; what still fails is the caller's to try again, after `Retry-After`.
+        retries={"mode": "standard", "total_max_attempts": 4},
+        connect_timeout=1,
+        read_timeout=5,
+        max_pool_connections=64,
+        tcp_keepalive=True,
+        parameter_validation=known.stage == "local",
+    )
+    return _session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
+
+
+@cache
+def _session() -> Session:
+    emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
+    session = Session(region_name=os.environ.get("AWS_REGION", "us-east-1"), **emulated)
+    session.events.register("before-call", _count_call)
+    session.events.register("needs-retry", _count_throttle)
+    return session
+
+
+def forget_clients() -> None:
+    """Make new clients at the next use: settings or the emulator have changed."""
+    _client.cache_clear()
+    _session.cache_clear()
+
+
+def _count_call(model: Any, **_: object) -> None:
+    if usage := _usage.get():
+        usage.calls.append(f"{model.service_model.service_name}:{model.name}")
+
+
+def _count_throttle(response: Any, **_: object) -> None:
+    if (usage := _usage.get()) and response and response[1].get("Error", {}).get("Code") in _THROTTLES:
+        usage.throttles += 1
+
+
+@contextmanager
+def reaching(what: str) -> Iterator[None]:
+    """Turn what AWS throttles, times out or fails to do into 503 with `Retry-After`; `what` names it for the caller."""
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code in _THROTTLES:
+            raise unavailable(f"The {what} is busy.") from error
+        if code in _FAULTS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
+            raise unavailable(f"The {what} did not answer.") from error
+        raise
+    except (HTTPClientError, ConnectionError) as error:
+        raise unavailable(f"The {what} did not answer in time.") from error
+
+
+def is_throttle(code: str) -> bool:
+    """Return whether an error or cancellation code means: too much at once."""
+    return code in _THROTTLES

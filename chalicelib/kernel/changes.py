@@ -1,0 +1,252 @@
+"""Changes: the unit of work. A handler says what becomes of records; one transaction makes it so, or nothing."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from chalicelib.kernel import table
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.entity import Entity, Item, Key, Limit, Unique
+from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.table import Cancelled, Write
+
+R = TypeVar("R", bound=Entity)
+
+
+class Contended(Exception):
+    """Someone else changed what was read; load it and decide again."""
+
+
+@dataclass
+class _Change:
+    before: Entity | None
+    now: Entity | None
+    refusal: Problem | None = None
+
+
+@dataclass
+class Changes:
+    """What is to become of records. Nothing happens before `commit`."""
+
+    now: str
+    event: str | None = None
+    _records: dict[Key, _Change] = field(default_factory=dict)
+    _kept: list[tuple[Write, Problem | None]] = field(default_factory=list)
+    _checks: dict[Key, Entity] = field(default_factory=dict)
+    _target: Key | None = None
+
+    def create(self, record: R, *, refusal: Problem | None = None) -> R:
+        """Put a new record. `refusal` answers if one with its key exists; without it the work is done again."""
+        if record.stored_at in self._records:
+            raise ValueError(f"{record.kind} {record.id} is changed already")
+        self._records[record.stored_at] = _Change(None, record, refusal)
+        self._target = self._target or record.stored_at
+        return record
+
+    def update(self, record: R, **changed: Any) -> R:
+        """Change fields of a record; what changes nothing is not written. Returns the record as it will be.
+
+        A second update of one record takes what the first returned.
+        """
+        change = self._records.setdefault(record.stored_at, _Change(record, record))
+        if not isinstance(change.now, type(record)) or change.now is not record:
+            raise ValueError(f"{record.kind} {record.id} was changed from another state")
+        if all(getattr(record, name) == value for name, value in changed.items()):
+            return record
+        if change.before is record:
+            changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
+            changed["version"] = record.version + 1
+        change.now = now = record.but(**changed)
+        self._target = self._target or record.stored_at
+        return now
+
+    def settle(self, record: R, **changed: Any) -> None:
+        """Change what only the service itself knows of a record: no version, no entry."""
+        self._records[record.stored_at] = _Change(record, record.but(**changed))
+
+    def delete(self, record: Entity) -> None:
+        """Remove a record, and what its uniqueness held."""
+        self._records[record.stored_at] = _Change(record, None)
+        self._target = self._target or record.stored_at
+
+    def require(self, record: Entity) -> None:
+        """Let the transaction fail if the record changes before it."""
+        self._checks[record.stored_at] = record
+
+    def about(self, record: Entity) -> None:
+        """Make this record the entry's target, instead of the first that was changed."""
+        self._target = record.stored_at
+
+    def also(self, write: Write, refusal: Problem | None = None) -> None:
+        """Add a write that is no record of its own: a pointer, a mark. `refusal` answers if its condition fails."""
+        self._kept.append((write, refusal))
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would change."""
+        return not self._kept and all(change.before is change.now for change in self._records.values())
+
+    @property
+    def target(self) -> tuple[Entity | None, Entity | None]:
+        """The record the entry is about, before and after; None where it didn't or doesn't exist."""
+        if self._target is None:
+            raise ValueError("nothing was changed")
+        change = self._records[self._target]
+        return change.before, change.now
+
+    @property
+    def moment(self) -> str:
+        """When it happens: never before the last change of any record that changes."""
+        moments = [change.now.updated_at for change in self._records.values() if change.now]
+        removed = [after(c.before.updated_at, seconds=0.001) for c in self._records.values() if c.before and not c.now]
+        return max([self.now, *moments, *removed])
+
+    def commit(self, first: Write | None = None, then: list[Item] | None = None) -> None:
+        """Make it so, in one transaction; `first` and `then` (new items) are the pipeline's own.
+
+        Raises Problem if a value is taken or a limit reached, Contended if a record changed meanwhile, and Taken if
+        the condition of `first` failed.
+        """
+        planned: list[tuple[Write, Problem | None]] = [(first, None)] if first else []
+        planned += [*self._writes(), *self._kept]
+        planned += [(_put_new(item), None) for item in then or []]
+        try:
+            table.write([write for write, _ in planned])
+        except Cancelled as cancelled:
+            if then and _is_there(cancelled, len(planned) - len(then)):
+                return  # The answer of an earlier try was lost: it is this very change that stands in its own way.
+            if first and 0 in cancelled.failed:
+                raise Taken(cancelled.failed[0]) from cancelled
+            refusals = [planned[position][1] for position in sorted(cancelled.failed)]
+            raise next((refusal for refusal in refusals if refusal), Contended()) from cancelled
+
+    def _writes(self) -> list[tuple[Write, Problem | None]]:
+        writes: list[tuple[Write, Problem | None]] = []
+        counts: dict[tuple[Limit, str], int] = {}
+        for change in self._records.values():
+            if change.before is change.now:
+                continue
+            writes.append((_write(change), change.refusal))
+            writes += _guards(change, self.now)
+            _count(change, counts)
+            if change.now is None and change.before:
+                writes += [(Write("Delete", key), None) for key in change.before.companions]
+        writes += [_counter(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
+        writes += [(_check(r), None) for key, r in self._checks.items() if self._unwritten(key)]
+        return writes
+
+    def _unwritten(self, key: Key) -> bool:
+        change = self._records.get(key)
+        return change is None or change.before is change.now
+
+
+@dataclass
+class Taken(Exception):
+    """Another request holds the item that the transaction wanted to put first."""
+
+    item: Item | None
+
+
+def _is_there(cancelled: Cancelled, position: int) -> bool:
+    return cancelled.failed.get(position) is not None
+
+
+def _put_new(item: Item) -> Write:
+    return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
+
+
+def _write(change: _Change) -> Write:
+    before, now = change.before, change.now
+    if before is None and now is not None:
+        return _put_new(now.item())
+    if before is not None and now is None:
+        return Write(
+            "Delete", before.stored_at, condition="#version = :was", names=["version"], values={"was": before.version}
+        )
+    assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither
+    return _update(before, now)
+
+
+def _update(before: Entity, now: Entity) -> Write:
+    old, new = before.item(), now.item()
+    changed = {name: value for name, value in new.items() if old.get(name) != value}
+    gone = [name for name in old if name not in new]
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed)
+    update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
+    names = dict.fromkeys([*changed, *gone, "version"])
+    return Write("Update", now.stored_at, update=update, condition="#version = :was", names=list(names),
+                 values={**changed, "was": before.version})  # fmt: skip
+
+
+def _check(record: Entity) -> Write:
+    return Write(
+        "ConditionCheck",
+        record.stored_at,
+        condition="#version = :was",
+        names=["version"],
+        values={"was": record.version},
+    )
+
+
+def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
+    record = change.now or change.before
+    writes: list[tuple[Write, Problem | None]] = []
+    for unique in type(record).uniques.values() if record else ():
+        old = guard_key(unique, change.before) if change.before else None
+        new = guard_key(unique, change.now) if change.now else None
+        if new and new != old and change.now:
+            writes.append((_take(new, change.now), _taken(unique, change.now)))
+        if old and new != old and change.before:
+            writes.append((_release(old, change.before, unique.alias_days if change.now else 0, now), None))
+    return writes
+
+
+def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
+    """Return where the guard of a record's unique value stands."""
+    values = record if isinstance(record, Mapping) else record.__dict__
+    return f"U#{unique.space.format_map(values)}#{unique.value.format_map(values)}", "#"
+
+
+def _take(key: Key, record: Entity) -> Write:
+    return Write(
+        "Put", key, item={"pk": key[0], "sk": key[1], "ref": record.id},
+        condition="attribute_not_exists(#pk) OR #ttl < :now OR #ref = :me", names=["pk", "ttl", "ref"],
+        values={"now": int(time.time()), "me": record.id},
+    )  # fmt: skip
+
+
+def _release(key: Key, record: Entity, alias_days: int, now: str) -> Write:
+    if not alias_days:
+        return Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": record.id})
+    return Write(
+        "Update", key, update="SET #alias = :true, #ttl = :ttl, #since = :now", condition="#ref = :me",
+        names=["alias", "ttl", "since", "ref"],
+        values={"true": True, "ttl": int(time.time()) + alias_days * 86_400, "now": now, "me": record.id},
+    )  # fmt: skip
+
+
+def _taken(unique: Unique, record: Entity) -> Problem:
+    value = unique.value.format_map(record.__dict__)
+    detail = f"Another {record.kind} has the {unique.field} {value!r}. Choose another."
+    return Problem(unique.taken, detail, [FieldError(f"/{unique.field}", unique.taken, detail)])
+
+
+def _count(change: _Change, counts: dict[tuple[Limit, str], int]) -> None:
+    for record, delta in ((change.before, -1), (change.now, 1)):
+        if record and (limit := record.limit) and limit.counts(record):
+            key = (limit, limit.per.format_map(record.__dict__))
+            counts[key] = counts.get(key, 0) + delta
+
+
+def _counter(limit: Limit, pk: str, delta: int) -> tuple[Write, Problem | None]:
+    update = "SET #n = if_not_exists(#n, :zero) + :delta"
+    key = (pk, f"COUNT#{limit.noun}")
+    if delta < 0:
+        return Write("Update", key, update=update, names=["n"], values={"zero": 0, "delta": delta}), None
+    refusal = Problem("limit_exceeded", f"At most {limit.most} {limit.noun} are allowed. Remove one first.")
+    write = Write(
+        "Update", key, update=update, condition="attribute_not_exists(#n) OR #n <= :most", names=["n"],
+        values={"zero": 0, "delta": delta, "most": limit.most - delta},
+    )  # fmt: skip
+    return write, refusal

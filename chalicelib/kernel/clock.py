@@ -1,0 +1,33 @@
+"""Time as the service writes it: RFC 3339 in UTC with milliseconds, so that text sorts as time does."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+
+def now_ms() -> int:
+    """Return the present moment in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def timestamp(ms: int) -> str:
+    """Return a moment as `2026-11-20T09:30:00.000Z`."""
+    seconds, rest = divmod(ms, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+
+
+def now() -> str:
+    """Return the present moment as a timestamp."""
+    return timestamp(now_ms())
+
+
+def milliseconds(moment: str) -> int:
+    """Return a timestamp's milliseconds since 1970. Raises ValueError if it is no RFC 3339 time with an offset."""
+    parsed = datetime.fromisoformat(moment)
+    if parsed.tzinfo is None:
+        raise ValueError("has no offset from UTC")
+    return round((parsed - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))
+
+
+def after(moment: str, *, days: float = 0, hours: float = 0, seconds: float = 0) -> str:
+    """Return the timestamp that lies so much later."""
+    return timestamp(milliseconds(moment) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))

@@ -1,0 +1,60 @@
+"""Conditional requests (RFC 9110, section 13): entity tags, `If-None-Match`, `If-Match`.
+
+A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole: it is about bytes.
+`If-Match` compares id and version: it is about the record, which may look different to two callers.
+"""
+
+import hashlib
+import re
+from typing import Final
+
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.request import Request
+
+_TAG: Final = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
+_ID_CHARACTERS: Final = 12
+
+
+def entity_tag(record_id: str, version: int, body: bytes) -> str:
+    """Return the strong tag of a record's representation."""
+    return f'"{_prefix(record_id, version)}{hashlib.sha256(body).hexdigest()[:12]}"'
+
+
+def digest_tag(body: bytes) -> str:
+    """Return the strong tag of what is no record."""
+    return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+
+
+def unchanged(request: Request, tag: str) -> bool:
+    """Return whether the caller has this representation already (`If-None-Match`; weak tags match, as they should)."""
+    header = request.headers.get("if-none-match")
+    if header is None:
+        return False
+    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _tags("If-None-Match", header)]
+
+
+def check_match(request: Request, record: Entity) -> bool:
+    """Return whether the request has an `If-Match`. Raises Problem `precondition_failed` if the record isn't it."""
+    header = request.headers.get("if-match")
+    if header is None:
+        return False
+    if header.strip() != "*":
+        wanted = f'"{_prefix(record.id, record.version)}'
+        if not any(tag.startswith(wanted) for tag in _tags("If-Match", header)):
+            detail = f"The {record.kind} has changed. Read it again, and decide with what it is now (version {record.version})."
+            fault = FieldError("header/If-Match", "precondition_failed", detail)
+            raise Problem("precondition_failed", detail, [fault])
+    return True
+
+
+def _prefix(record_id: str, version: int) -> str:
+    return f"{record_id[-_ID_CHARACTERS:]}.{version}."
+
+
+def _tags(name: str, header: str) -> list[str]:
+    tags = [tag.strip() for tag in header.split(",")]
+    if not all(_TAG.fullmatch(tag) for tag in tags):
+        detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
+        raise Problem("invalid_header", detail, [FieldError(f"header/{name}", "invalid_header", detail)])
+    return tags

@@ -1,0 +1,124 @@
+"""Context: what a handler has at hand beside its arguments."""
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from chalicelib.kernel import pagination, table
+from chalicelib.kernel.access import Access
+from chalicelib.kernel.auth import ApiKey, Principal, User
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.entity import Collection, Entity, Item, Place
+from chalicelib.kernel.models import Continued, ListQuery, slug_from
+from chalicelib.kernel.operation import Operation, Page
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Entity)
+
+
+@dataclass
+class Context:
+    """One operation being performed: who asks, where, with which role, and what is to change."""
+
+    operation: Operation
+    request: Request
+    access: Access
+    now: str
+    attempt: int = 0
+    changes: Changes = field(init=False)
+    location: str | None = None
+    """Where what was created is found, if that isn't below the request's path."""
+    status: int | None = None
+    """The status to answer with, if it isn't the operation's own."""
+    derived: bool = False
+
+    def __post_init__(self) -> None:
+        self.changes = Changes(self.now)
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks."""
+        return self.access.principal
+
+    @property
+    def place(self) -> Place | None:
+        """Where it is done."""
+        return self.access.place
+
+    @property
+    def role(self) -> Role | None:
+        """The caller's role at the place; of an API key, the one it acts as."""
+        return self.access.role
+
+    @property
+    def origin(self) -> Origin:
+        """Where the entry says that the change came from."""
+        request = self.request
+        return Origin(self.principal.actor, self.operation.id, request.id, request.ip, request.user_agent)
+
+    @property
+    def user(self) -> User:
+        """The person asking; only for operations that refuse everyone else."""
+        if not isinstance(self.principal, User):
+            raise TypeError(f"{self.operation.id} lets in callers that are no users")
+        return self.principal
+
+    @property
+    def scopes(self) -> list[str] | None:
+        """The scopes of the API key asking, or None if it is a person."""
+        return self.principal.credential.scopes if isinstance(self.principal, ApiKey) else None
+
+    def find(self, entity: type[E], **names: str) -> E | None:
+        """Return a record of the place itself, or None; records of other places are out of reach."""
+        key = entity.key_of(**{self.place.parameter: self.place.id, **names}) if self.place else None
+        if key is None or self.place is None or key[0] != self.place.stored_at[0]:
+            raise ValueError(f"{entity.kind} is not stored with the place of {self.operation.id}")
+        item = table.get(key)
+        return entity.from_item(item) if item else None
+
+    def new(self) -> dict[str, str]:
+        """Return what a new record begins with: its id and when it was made."""
+        return {"id": new_id(self.now), "created_at": self.now, "updated_at": self.now}
+
+    def slug(self, given: str | None, name: str) -> str:
+        """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""
+        if given:
+            return given
+        self.derived = True
+        base = slug_from(name)
+        if base and not self.attempt:
+            return base
+        return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
+
+    def position(self, query: Continued) -> Item | None:
+        """Return where the list goes on. Raises Problem `invalid_cursor`."""
+        return pagination.position(query.cursor, self._binding(query)) if query.cursor else None
+
+    def cursor(self, position: Item, query: Continued) -> str:
+        """Return the cursor of a position, good for this operation, tenant and these filters only."""
+        return pagination.cursor(position, self._binding(query))
+
+    def page(self, items: list[T], last: Item | None, query: ListQuery) -> Page[T]:
+        """Return a page; `last` is where the next begins, or None at the end of the list."""
+        return Page(items, self.cursor(last, query) if last else None)
+
+    def list(
+        self, entity: type[Entity], collection: Collection, query: ListQuery, show: Callable[[Any], T], **names: str
+    ) -> Page[T]:
+        """Return a page of a collection: one Query. `names` fill its key; `show` makes what the caller sees."""
+        found = table.query(
+            collection.pk.format_map(names), index=collection.index, after=self.position(query), limit=query.limit,
+            begins=collection.sk.partition("{")[0], newest_first=collection.newest_first,
+        )  # fmt: skip
+        return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
+
+    def _binding(self, query: Continued) -> str:
+        tenant = self.place.id if self.place else self.principal.id
+        filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
+        return f"{self.operation.id}:{tenant}:{json.dumps(filters, sort_keys=True)}"

@@ -1,0 +1,38 @@
+"""Bytes as text and back: base64 for keys and proofs, base64url without padding for what travels in URLs."""
+
+import base64
+import binascii
+
+
+def to_base64(data: bytes) -> str:
+    """Return standard base64 with padding (RFC 4648, section 4)."""
+    return base64.b64encode(data).decode()
+
+
+def from_base64(text: str) -> bytes:
+    """Return the bytes of standard base64. Raises ValueError if it is not."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError("not base64") from error
+
+
+def to_base64url(data: bytes) -> str:
+    """Return base64url without padding (RFC 4648, section 5)."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def from_base64url(text: str) -> bytes:
+    """Return the bytes of base64url, padded or not. Raises ValueError if it is not."""
+    bare = text.rstrip("=")
+    data = base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)) if bare.isascii() else b""
+    if to_base64url(data) != bare:
+        raise ValueError("not base64url")
+    return data
+
+
+def key_of_32_bytes(text: str) -> str:
+    """Return the text unchanged if it is the base64 of 32 bytes. Raises ValueError otherwise."""
+    if len(from_base64(text)) != 32:  # noqa: PLR2004
+        raise ValueError("must be 32 bytes in base64")
+    return text

@@ -1,0 +1,227 @@
+"""Entity: what is stored. Its fields, keys, indexes and limits stand in one literal, and nowhere else.
+
+    class Space(Place):
+        kind, parameter = "space", "space_id"
+        pk, sk = "S#{id}", "#"
+        in_platform = Collection("P#{platform_id}#S", "{id}", index="index1")
+        by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken")
+        name: str
+        slug: str
+
+Keys are templates over the record's fields; a template with a field that is None yields no key, so the record is
+simply not in that index. The letter in front of each key says what the partition holds: `docs/table.md`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from string import Formatter
+from typing import Any, ClassVar, Final, Self, dataclass_transform
+
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.models import UUID_PATTERN
+
+Item = dict[str, Any]
+Key = tuple[str, str]
+
+KINDS: Final[dict[str, type["Entity"]]] = {}
+"""Every entity by its kind, once its module is imported."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A list that is one Query: of the table itself or, with `index`, of an index that the record is put in."""
+
+    pk: str
+    sk: str
+    index: str | None = None
+    newest_first: bool = False
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A filter of a list: an index in the order of the table's sort key."""
+
+    pk: str
+    index: str
+
+
+@dataclass(frozen=True)
+class Unique:
+    """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record."""
+
+    space: str
+    value: str
+    taken: str
+    field: str
+    alias_days: int = 0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many records that count may exist within `per`."""
+
+    noun: str
+    per: str
+    most: int
+    counts: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Due:
+    """What has to happen to a record later: a task's name, and when. The sweep finds it."""
+
+    task: str
+    at: str
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
+class Entity:
+    """A stored record. Subclasses are frozen dataclasses without saying so."""
+
+    kind: ClassVar[str]
+    pk: ClassVar[str]
+    sk: ClassVar[str]
+    parameter: ClassVar[str] = ""
+    """The path parameter that names a record, and `named_by` the field it holds; its values match `parameter_pattern`."""
+    named_by: ClassVar[str] = "id"
+    parameter_pattern: ClassVar[str] = UUID_PATTERN
+    public: ClassVar[Any] = None
+    """The model callers see the record by."""
+    unlogged: ClassVar[frozenset[str]] = frozenset({"updatedAt", "version"})
+    """Public fields whose change is not listed in an entry."""
+    limit: ClassVar[Limit | None] = None
+
+    id: str
+    created_at: str
+    updated_at: str
+    version: int = 1
+
+    def __init_subclass__(cls, **words: Any) -> None:
+        """Make a dataclass of the subclass and note what it declares."""
+        super().__init_subclass__(**words)
+        dataclass(frozen=True, kw_only=True)(cls)
+        declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
+        cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
+        cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
+        cls._names = tuple(f.name for f in fields(cls))  # type: ignore[arg-type]
+        if "kind" in vars(cls):
+            KINDS[cls.kind] = cls
+
+    collections: ClassVar[Mapping[str, Collection]] = {}
+    facets: ClassVar[Mapping[str, Facet]] = {}
+    uniques: ClassVar[Mapping[str, Unique]] = {}
+    _names: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def stored_at(self) -> Key:
+        """Where the record is stored."""
+        return self.pk.format_map(self.__dict__), self.sk.format_map(self.__dict__)
+
+    @classmethod
+    def key_of(cls, **names: str) -> Key:
+        """Return where the record of these fields is stored."""
+        return cls.pk.format_map(names), cls.sk.format_map(names)
+
+    @property
+    def name_shown(self) -> str:
+        """What people call the record, for the log."""
+        return str(getattr(self, "name", None) or self.id)
+
+    @property
+    def log(self) -> str:
+        """The log that holds the record's entries: its organization's id."""
+        return str(getattr(self, "organization_id", None) or "system")
+
+    @property
+    def due(self) -> Due | None:
+        """What has to happen to the record later, if anything."""
+        return None
+
+    @property
+    def companions(self) -> tuple[Key, ...]:
+        """Items that only serve the record, and go with it."""
+        return ()
+
+    def item(self) -> Item:
+        """Return the record as it is stored, index keys included and what is None left out."""
+        stored: Item = {name: value for name in self._names if (value := getattr(self, name)) is not None}
+        stored["pk"], stored["sk"] = self.stored_at
+        stored["kind"] = self.kind
+        for collection in self.collections.values():
+            if collection.index and (pk := filled(collection.pk, stored)) and (sk := filled(collection.sk, stored)):
+                stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
+        for facet in self.facets.values():
+            if pk := filled(facet.pk, stored):
+                stored[f"{facet.index}pk"] = pk
+        if self.due:
+            stored |= due_mark(self.due, self.stored_at)
+        return stored
+
+    @classmethod
+    def from_item(cls, item: Item) -> Self:
+        """Return the record that an item holds."""
+        return cls(**{name: item[name] for name in cls._names if name in item})
+
+    def but(self, **changed: Any) -> Self:
+        """Return the record with some fields changed."""
+        return replace(self, **changed)  # type: ignore[type-var]
+
+
+class Place(Entity):
+    """A record that has members, and in which things are done."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the place and all in it answers as if it were not there."""
+        return False
+
+
+class Membership(Entity):
+    """A user's role at a place."""
+
+    user_id: str
+    role: str
+
+
+class Credential(Entity):
+    """An API key as the pipeline sees it. `digests` maps the SHA-256 of each live secret to when it ends, or null."""
+
+    organization_id: str
+    name: str
+    scopes: list[str]
+    digests: dict[str, str | None]
+    revoked_at: str | None = None
+    expires_at: str | None = None
+    allowed_ips: list[str] = field(default_factory=list)
+    last_used_at: str | None = None
+
+    @property
+    def status(self) -> str:
+        """`active`, `revoked` or, by the clock, `expired`."""
+        if self.revoked_at:
+            return "revoked"
+        return "expired" if self.expires_at and self.expires_at <= now() else "active"
+
+
+DUE_SHARDS: Final = 4
+
+
+def due_mark(due: Due, key: Key) -> Item:
+    """Return the attributes that put an item into the index of what is due, spread over a few partitions."""
+    shard = sum(key[0].encode()) % DUE_SHARDS
+    return {"duepk": f"DUE#{shard}", "duesk": f"{due.at}#{key[0]}#{key[1]}", "task": due.task}
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str | None:
+    """Return the template with its fields filled in, or None if one of them is missing."""
+    if any(values.get(name) is None for name in _names_in(template)):
+        return None
+    return template.format_map(values)
+
+
+@cache
+def _names_in(template: str) -> tuple[str, ...]:
+    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)

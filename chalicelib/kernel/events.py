@@ -1,0 +1,124 @@
+"""Entry = event = outbox: what a mutation's own transaction writes about it.
+
+The entry is stored as its canonical bytes, made once (RFC 8785); its leaf hash is made of the same bytes (RFC 6962). A
+pointer beside the ledger's head says that the entry waits for its sequence; it is due in a few seconds, so that the
+sweep finds it if nothing else does.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import rfc8785
+
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.entity import Due, Entity, Facet, Item, due_mark
+from chalicelib.kernel.merkle import leaf_hash
+
+INLINE_BYTES: Final = 4096
+"""Canonical bytes above this stand in an item of their own."""
+
+_VALUE_BYTES: Final = 4096
+_PATIENCE_SECONDS: Final = 10
+_SAFE_INTEGER: Final = 2**53 - 1
+
+
+class EntryItem(Entity):
+    """An entry as it is stored: `body` or, if that is long, another item's; sequence and seal once the ledger has it."""
+
+    kind = "entry"
+    pk, sk = "A#{log_id}", "{id}"
+    by_target = Facet("A#{log_id}#T#{target}", "facet1")
+    by_actor = Facet("A#{log_id}#A#{actor}", "facet2")
+    by_type = Facet("A#{log_id}#E#{type}", "facet3")
+
+    log_id: str
+    type: str
+    target: str
+    actor: str
+    leaf: bytes
+    body: bytes | None = None
+    sequence: int | None = None
+    tree_size: int | None = None
+    seal: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened, to what, by whom: an entry before it is stored."""
+
+    id: str
+    type: str
+    occurred_at: str
+    log: str
+    actor: Mapping[str, str | None]
+    target: Mapping[str, str | None]
+    context: Mapping[str, str | None]
+    changes: list[dict[str, Any]]
+    data: Mapping[str, Any] | None
+
+    def canonical(self) -> bytes:
+        """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
+        return canonical({
+            "id": self.id,
+            "type": self.type,
+            "occurredAt": self.occurred_at,
+            "organizationId": None if self.log.startswith("system") else self.log,
+            "actor": self.actor,
+            "target": self.target,
+            "context": self.context,
+            "changes": self.changes,
+            "data": self.data and {name: _short(value) for name, value in self.data.items()},
+        })  # fmt: skip
+
+    def items(self) -> list[Item]:
+        """Return what the transaction puts: the entry, its bytes if they are many, its pointer."""
+        body = self.canonical()
+        inline = len(body) <= INLINE_BYTES
+        entry = EntryItem(
+            id=self.id, created_at=self.occurred_at, updated_at=self.occurred_at, log_id=self.log, type=self.type,
+            target=str(self.target["id"]), actor=str(self.actor["id"]), leaf=leaf_hash(body),
+            body=body if inline else None,
+        )  # fmt: skip
+        long = [] if inline else [{"pk": f"B#{self.log}", "sk": self.id, "body": body}]
+        return [entry.item(), *long, self._pointer(entry.leaf)]
+
+    def _pointer(self, leaf: bytes) -> Item:
+        key = (f"Q#{self.log}", self.id)
+        due = Due("ledger.wake", after(self.occurred_at, seconds=_PATIENCE_SECONDS))
+        return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **due_mark(due, key)}
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:
+    """Return `{field, from, to}` for each public field that changed, in the record's order."""
+    return [
+        {"field": name, "from": _short(before.get(name)), "to": _short(value)}
+        for name, value in now.items()
+        if name not in unlogged and before.get(name) != value
+    ]
+
+
+def canonical(value: Any) -> bytes:
+    """Return canonical JSON (RFC 8785). Integers beyond 2**53 become the nearest double, as JSON itself allows."""
+    try:
+        return rfc8785.dumps(value)
+    except rfc8785.IntegerDomainError:
+        return rfc8785.dumps(_doubles(value))
+
+
+def _doubles(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _doubles(element) for name, element in value.items()}
+    if isinstance(value, list | tuple):
+        return [_doubles(element) for element in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
+        return float(value)
+    return value
+
+
+def _short(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    data = canonical(value)
+    return value if len(data) <= _VALUE_BYTES else {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}

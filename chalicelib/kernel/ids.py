@@ -1,0 +1,21 @@
+"""Ids: UUIDv7 (RFC 9562), so that ids sort as what they name came to be."""
+
+from uuid_utils import uuid7
+
+from chalicelib.kernel.clock import milliseconds
+
+
+def new_id(moment: str) -> str:
+    """Return a new id of a moment."""
+    return str(uuid7(nanoseconds=milliseconds(moment) * 1_000_000))
+
+
+def moment_of(identifier: str) -> int:
+    """Return an id's moment in milliseconds since 1970."""
+    return int(identifier.replace("-", "")[:12], 16)
+
+
+def bound(ms: int) -> str:
+    """Return what every id of the moment, and later ones, sort behind."""
+    digits = f"{ms:012x}"
+    return f"{digits[:8]}-{digits[8:]}"

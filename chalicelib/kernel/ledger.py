@@ -1,0 +1,159 @@
+"""The ledger: gives each committed entry its place in its organization's Merkle tree (RFC 6962).
+
+An entry is committed with a pointer beside the log's head. Appending reads the head and the pointers behind it in one
+consistent Query, and in one transaction gives the entries their sequence, deletes their pointers and moves the head,
+on condition that nobody moved it since. So a message that is lost, doubled or late, and two workers at once, change
+nothing.
+"""
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.kernel import checkpoints, table
+from chalicelib.kernel.changes import Contended
+from chalicelib.kernel.checkpoints import Checkpoint
+from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.ids import moment_of
+from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.table import Cancelled, Write
+
+BATCH: Final = (table.MOST_WRITES - 1) // 2
+"""Entries appended in one transaction: each is two writes, and the head is one."""
+
+HEAD: Final = "!"
+"""The head's sort key: before that of every pointer."""
+
+_SEAL_BYTES: Final = 16
+_TRIES: Final = 5
+
+
+class BrokenOutbox(Exception):
+    """A pointer names an entry that is gone: someone removed it before it was in the tree."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A log's tree, and the signed checkpoint of it; `note` is empty before the first entry."""
+
+    tree: CompactRange
+    note: str
+
+    @classmethod
+    def of(cls, item: Item | None) -> "Head":
+        """Return the head that an item holds; that of a log without one is empty."""
+        if item is None or "size" not in item:
+            return cls(CompactRange(), "")
+        return cls(CompactRange(item["size"], split_hashes(item["peaks"])), item["note"])
+
+
+def head_key(log: str) -> Key:
+    """Return where a log's head stands."""
+    return f"Q#{log}", HEAD
+
+
+def origin(log: str) -> str:
+    """Return the origin of a log's checkpoints."""
+    return f"atrium/{log}"
+
+
+def sequence_key(log: str, sequence: int) -> tuple[str, str]:
+    """Return the index key of a sealed entry."""
+    return f"A#{log}#S", f"{sequence:012d}"
+
+
+def split_hashes(joined: bytes) -> tuple[bytes, ...]:
+    """Return hashes that stand one after the other."""
+    return tuple(joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
+
+
+def append(log: str) -> int:
+    """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
+
+    Raises BrokenOutbox, Problem `unavailable`, and Contended if other workers keep moving the head.
+    """
+    lag, tries = 0, 0
+    while True:
+        found = table.query(f"Q#{log}", limit=BATCH + 1)
+        head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
+        pointers = [item for item in found.items if item["sk"] != HEAD][:BATCH]
+        if not pointers:
+            return lag
+        lag = max(lag, now_ms() - moment_of(pointers[0]["sk"]))
+        try:
+            table.write(_appending(log, Head.of(head), pointers))
+            tries = 0
+        except Cancelled as cancelled:
+            if any(position and position % 2 for position in cancelled.failed) and _gone(log, pointers):
+                raise BrokenOutbox(f"log {log}: an entry is gone whose pointer waits") from cancelled
+            tries += 1
+            if tries == _TRIES:
+                raise Contended from cancelled
+            table.pause(tries)
+
+
+def _gone(log: str, pointers: Sequence[Item]) -> bool:
+    # Another worker may have appended and removed them all: only a pointer that still waits accuses.
+    waiting = table.get_all((f"Q#{log}", p["sk"]) for p in pointers)
+    there = table.get_all((f"A#{log}", p["sk"]) for p in pointers)
+    return any((f"A#{log}", sk) not in there for _, sk in waiting)
+
+
+def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
+    tree = head.tree.extend(pointer["leaf"] for pointer in pointers)
+    writes = [_move_head(log, head.tree.size, tree)]
+    for sequence, pointer in enumerate(pointers, head.tree.size + 1):
+        writes += [_number(log, pointer, sequence, tree.size), _settle(log, pointer)]
+    return writes
+
+
+def _move_head(log: str, size: int, tree: CompactRange) -> Write:
+    note = checkpoints.sign(Checkpoint(origin(log), tree.size, tree.root()), from_base64(settings().audit_signing_key))
+    return Write(
+        "Update", head_key(log), update="SET #size = :size, #peaks = :peaks, #note = :note",
+        condition="#size = :was" if size else "attribute_not_exists(#size)", names=["size", "peaks", "note"],
+        values={"size": tree.size, "peaks": b"".join(tree.peaks), "note": note} | ({"was": size} if size else {}),
+    )  # fmt: skip
+
+
+def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
+    pk, sk = sequence_key(log, sequence)
+    values = {
+        "sequence": sequence, "tree_size": tree_size, "seal": seal(log, sequence, pointer["leaf"]),
+        "index1pk": pk, "index1sk": sk,
+    }  # fmt: skip
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
+    return Write(
+        "Update", (f"A#{log}", pointer["sk"]), update=update,
+        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", *values], values=values,
+    )  # fmt: skip
+
+
+def _settle(log: str, pointer: Item) -> Write:
+    return Write("Delete", (f"Q#{log}", pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
+
+
+def seal(log: str, sequence: int, leaf: bytes) -> bytes:
+    """Return what proves, to the holder of the signing key, that the ledger gave this leaf this sequence.
+
+    The root alone would say that something was altered; the seal says which entry.
+    """
+    key = hmac.digest(from_base64(settings().audit_signing_key), b"atrium entry seal", "sha256")
+    number = sequence.to_bytes(8, "big")
+    return number + hmac.digest(key, log.encode() + b"\n" + number + leaf, "sha256")[:_SEAL_BYTES]
+
+
+def pending(log: str) -> int:
+    """Return how many entries wait in a log's outbox (of very many: at least so many)."""
+    return table.count(f"Q#{log}", above=HEAD)
+
+
+def public_keys() -> list[bytes]:
+    """Return the keys whose checkpoints count: the present one's, then former ones."""
+    known = settings()
+    former = [key.strip() for key in known.audit_former_public_keys.split(",") if key.strip()]
+    return [checkpoints.public_key(from_base64(known.audit_signing_key)), *map(from_base64, former)]

@@ -1,0 +1,225 @@
+"""Operation: one thing a caller can ask for. Its decorator, its function's signature and docstring are its contract."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar, get_args, get_origin
+
+from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.models import Input, Output, Query
+from chalicelib.kernel.roles import Role
+
+_EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+_SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
+T = TypeVar("T")
+
+_CREATED, _ACCEPTED, _OK, _NO_CONTENT = 201, 202, 200, 204
+
+
+class Caller(StrEnum):
+    """Who may call an operation that is not done at a place."""
+
+    PUBLIC = "public"
+    PRINCIPAL = "principal"
+    USER = "user"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class At:
+    """Who may call an operation that is done at a place: those with the role, or one above it, there.
+
+    `by_slug`: the path names the place by its slug. `even_closed`: the owner reaches it although it waits for its
+    purge; everyone else is told that it isn't there.
+    """
+
+    place: type[Place]
+    role: Role
+    by_slug: bool = False
+    even_closed: bool = False
+
+    @property
+    def parameter(self) -> str:
+        """The path parameter that names the place."""
+        return "slug" if self.by_slug else self.place.parameter
+
+
+Needs = Caller | At
+
+
+@dataclass(frozen=True)
+class Document:
+    """An answer that is no JSON record: a page, a script, a file."""
+
+    body: str
+    content_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A redirect to `location`, an absolute path of the service."""
+
+    location: str
+    status: int = 301
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """One page of a list, and the cursor of the next, if there is one."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the interface. `emits` lists the events it can emit, the usual one first."""
+
+    group: str
+    method: str
+    path: str
+    function: Callable[..., Any]
+    needs: Needs
+    scope: str | None
+    emits: tuple[str, ...]
+    success: int
+
+    @property
+    def id(self) -> str:
+        """The operation id: the function's name."""
+        return self.function.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring."""
+        return self.description.split("\n\n")[0].replace("\n", " ")
+
+    @property
+    def description(self) -> str:
+        """The whole docstring."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def mutates(self) -> bool:
+        """Whether it can change anything."""
+        return bool(self.emits)
+
+    @property
+    def creates(self) -> bool:
+        """Whether success means that something new was made, and `Location` says where."""
+        return self.success in (_CREATED, _ACCEPTED)
+
+    @property
+    def access(self) -> str:
+        """Who may call it, in one word: `public`, `user`, `organization:admin` …"""
+        return self.needs.value if isinstance(self.needs, Caller) else f"{self.needs.place.kind}:{self.needs.role}"
+
+    @cached_property
+    def path_parameters(self) -> tuple[str, ...]:
+        """The names in the path, in order."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def _annotated(self, base: type) -> dict[str, type]:
+        return {
+            name: p.annotation
+            for name, p in self._signature.parameters.items()
+            if isinstance(p.annotation, type) and issubclass(p.annotation, base)
+        }
+
+    @cached_property
+    def body(self) -> type[Input] | None:
+        """The model of the request body, if it takes one."""
+        return next(iter(self._annotated(Input).values()), None)
+
+    @cached_property
+    def query(self) -> type[Query] | None:
+        """The model of the query, if it takes one."""
+        return next(iter(self._annotated(Query).values()), None)
+
+    @cached_property
+    def records(self) -> Mapping[str, type[Entity]]:
+        """The records that the path names, the place aside, by the parameter that takes each."""
+        return {name: entity for name, entity in self._annotated(Entity).items() if name != self.place_argument}
+
+    @cached_property
+    def place_argument(self) -> str | None:
+        """The parameter that takes the place the operation is done at."""
+        if not isinstance(self.needs, At):
+            return None
+        return next((n for n, entity in self._annotated(Place).items() if entity is self.needs.place), None)
+
+    @cached_property
+    def plain_arguments(self) -> tuple[str, ...]:
+        """The path parameters that the function takes as they are."""
+        return tuple(name for name in self.path_parameters if name in self._signature.parameters)
+
+    @cached_property
+    def answer(self) -> type[Output] | None:
+        """The model of the answer or, for a list, of its items; None if it answers no record."""
+        annotation = self._signature.return_annotation
+        alternatives = [annotation, *get_args(annotation)]
+        return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
+
+    @cached_property
+    def lists(self) -> bool:
+        """Whether it answers a page of a list."""
+        return get_origin(self._signature.return_annotation) is Page
+
+
+@dataclass(frozen=True)
+class RouteGroup:
+    """The operations of one group of the interface; its methods declare them."""
+
+    name: str
+    operations: list[Operation] = field(default_factory=list)
+
+    def get(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a read."""
+        return self._declare("GET", path, _OK, **words)
+
+    def post(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a creation (201), or with `success=` an action (200, 202, 204)."""
+        return self._declare("POST", path, words.pop("success", _CREATED), **words)
+
+    def patch(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a change by JSON Merge Patch (RFC 7396)."""
+        return self._declare("PATCH", path, _OK, **words)
+
+    def put(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a replacement."""
+        return self._declare("PUT", path, _OK, **words)
+
+    def delete(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a removal."""
+        return self._declare("DELETE", path, _NO_CONTENT, **words)
+
+    def _declare(
+        self,
+        method: str,
+        path: str,
+        success: int,
+        *,
+        needs: Needs,
+        scope: str | None,
+        emits: str | tuple[str, ...] | None,
+    ) -> Callable[[Callable[..., Any]], Operation]:
+        # No word has a default: a forgotten permission or event fails at import.
+        events = (emits,) if isinstance(emits, str) else emits or ()
+        for word, grammar in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
+            if not grammar.fullmatch(word):
+                raise ValueError(f"{method} {path}: {word!r} is not well-formed")
+
+        def declare(function: Callable[..., Any]) -> Operation:
+            operation = Operation(self.name, method, path, function, needs, scope, events, success)
+            self.operations.append(operation)
+            return operation
+
+        return declare

@@ -1,0 +1,76 @@
+"""The outbox: commits changes together with the entry about them, then wakes the log's ledger."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.kernel import queues
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.events import Event, differences
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import Write
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a change came from: who made it, by which operation, in which request."""
+
+    actor: Mapping[str, str | None]
+    operation_id: str
+    request_id: str | None = None
+    ip: str | None = None
+    user_agent: str | None = None
+
+    @classmethod
+    def system(cls, task: str) -> "Origin":
+        """Return the origin of what the service does by itself."""
+        return cls({"type": "system", "id": None, "name": None}, task)
+
+    def context(self) -> dict[str, str | None]:
+        """Return the entry's `context`."""
+        return {
+            "operationId": self.operation_id, "requestId": self.request_id, "ipAddress": self.ip,
+            "userAgent": self.user_agent,
+        }  # fmt: skip
+
+
+def commit(changes: Changes, event_type: str, origin: Origin, first: Write | None = None) -> None:
+    """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
+
+    Once that is done nothing fails any more: if the ledger can't be woken, the sweep finds the entry.
+    """
+    event = _event(changes, event_type, origin)
+    changes.commit(first, event.items())
+    report(event=event.type)
+    try:
+        queues.wake(event.log, event.id)
+    except Problem as problem:
+        report(wake=problem.code)
+
+
+def _event(changes: Changes, event_type: str, origin: Origin) -> Event:
+    before, now = changes.target
+    record = now or before
+    if record is None:
+        raise ValueError("an entry is about a record")
+    public = shown(record)
+    return Event(
+        id=new_id(changes.moment),
+        type=event_type,
+        occurred_at=changes.moment,
+        log=record.log,
+        actor=origin.actor,
+        target={"type": record.kind, "id": record.id, "name": record.name_shown},
+        context=origin.context(),
+        changes=differences(shown(before), public, record.unlogged) if before and now else [],
+        data=public,
+    )
+
+
+def shown(record: Entity) -> Mapping[str, Any]:
+    """Return the public record: what an entry and its event say, and what a merge patch is merged into."""
+    public: Mapping[str, Any] = record.public.of(record).model_dump(mode="json", by_alias=True)
+    return public

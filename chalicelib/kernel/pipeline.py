@@ -1,0 +1,166 @@
+"""The pipeline: what surrounds every operation, from the request to the answer, in the order it happens."""
+
+import random
+import time
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from chalicelib.kernel import conditions, last_used, outbox, validation
+from chalicelib.kernel.access import Access, admit, refuse_kind
+from chalicelib.kernel.auth import KeyHolder, credential
+from chalicelib.kernel.changes import Contended, Taken
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.idempotency import IdempotentRequest
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.models import Patch, RecordOutput
+from chalicelib.kernel.operation import Document, Moved, Operation, Page
+from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.request import Request, Response
+from chalicelib.kernel.version import API_VERSION
+
+_PATIENCE_SECONDS: Final = 3.0
+_NOT_MODIFIED: Final = 304
+
+
+def perform(operation: Operation, request: Request) -> Response:
+    """Perform an operation and return its answer. Raises Problem; nothing has changed then."""
+    _check_version(request)
+    caller = credential(request)
+    refuse_kind(operation, caller)
+    report(principal=caller)
+    once = IdempotentRequest.of(request, caller.record[1] if isinstance(caller, KeyHolder) else caller.id)
+    began, attempt = time.monotonic(), 0
+    while True:
+        access = admit(operation, request, caller, once.key if once else None)
+        report(place=access.place)
+        if once and (stored := once.replay(access.also)):
+            return stored
+        last_used.note(access.principal)
+        ctx = Context(operation, request, access, now(), attempt)
+        try:
+            response = _respond(ctx, _handle(ctx, access))
+            _commit(ctx, response, once)
+        except Contended:
+            attempt += 1
+            _wait(began, attempt)
+        except Taken as taken:
+            if once and (stored := once.replay(taken.item)):
+                return stored
+            attempt += 1
+            _wait(began, attempt)
+        except Problem as problem:
+            # A slug that the caller didn't choose is chosen again, once.
+            if not (ctx.derived and problem.code == "slug_taken" and attempt == 0):
+                raise
+            attempt += 1
+        else:
+            return response
+
+
+def _check_version(request: Request) -> None:
+    wanted = request.headers.get("api-version")
+    if wanted not in (None, API_VERSION):
+        detail = f"This service speaks version {API_VERSION}; send that, or no API-Version at all."
+        raise Problem("unknown_api_version", detail, [FieldError("header/API-Version", "unknown_api_version", detail)])
+
+
+def _handle(ctx: Context, access: Access) -> Any:
+    operation, subject = ctx.operation, _subject(access)
+    arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.plain_arguments}
+    arguments |= access.records
+    if operation.place_argument:
+        arguments[operation.place_argument] = access.place
+    arguments |= _parsed(ctx, subject)
+    if subject and operation.mutates and not operation.creates and conditions.check_match(ctx.request, subject):
+        ctx.changes.require(subject)
+    return operation.function(ctx, **arguments)
+
+
+def _subject(access: Access) -> Entity | None:
+    """Return the record that the path names: what conditions and a merge patch are about."""
+    return next(reversed(access.records.values()), None) if access.records else access.place
+
+
+def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:
+    operation, parsed = ctx.operation, {}
+    if operation.query:
+        parsed["query"] = validation.query(operation.query, ctx.request)
+    if operation.method in ("POST", "PUT", "PATCH"):
+        patches = operation.body is not None and issubclass(operation.body, Patch)
+        shown = outbox.shown(subject) if patches and subject else None
+        body = validation.body(operation.body, ctx.request, shown)
+        if operation.body:
+            parsed["body"] = body
+    return parsed
+
+
+def _respond(ctx: Context, answer: Any) -> Response:
+    operation, request = ctx.operation, ctx.request
+    status = ctx.status or operation.success
+    if answer is None:
+        return Response(status)
+    if isinstance(answer, Moved):
+        return Response(answer.status, headers={"Location": request.base + answer.location})
+    if isinstance(answer, Document):
+        return _document(request, answer, status)
+    if isinstance(answer, Page):
+        return _page(operation, request, answer)
+    body = answer.model_dump_json(by_alias=True).encode()
+    headers = {"Content-Type": "application/json"}
+    if isinstance(answer, RecordOutput):
+        headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
+    if operation.creates:
+        headers["Location"] = request.base + (ctx.location or f"{request.path}/{answer.id}")
+    if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
+        return Response(_NOT_MODIFIED, headers={"ETag": headers["ETag"]})
+    return Response(status, body, headers, secret=bool(answer.one_time))
+
+
+def _document(request: Request, answer: Document, status: int) -> Response:
+    tag = conditions.digest_tag(answer.body.encode())
+    headers = {**answer.headers, "ETag": tag}
+    if conditions.unchanged(request, tag):
+        return Response(_NOT_MODIFIED, headers=headers)
+    return Response(status, answer.body.encode(), {"Content-Type": answer.content_type, **headers})
+
+
+def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
+    if page.items and isinstance(page.items[0], bytes):  # entries come as they are stored
+        items = b"[" + b",".join(page.items) + b"]"
+    else:
+        items = _items_adapter(operation).dump_json(page.items, by_alias=True)
+    body = b'{"items":' + items + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
+    headers = {"Content-Type": "application/json"}
+    if page.next_cursor:
+        headers["Link"] = f'<{request.url(cursor=page.next_cursor)}>; rel="next"'
+    return Response(operation.success, body, headers)
+
+
+def _items_adapter(operation: Operation) -> TypeAdapter[Any]:
+    adapter = _adapters.get(operation.id)
+    if adapter is None:
+        adapter = _adapters[operation.id] = TypeAdapter(list[operation.answer])  # type: ignore[name-defined]
+    return adapter
+
+
+_adapters: dict[str, TypeAdapter[Any]] = {}
+
+
+def _commit(ctx: Context, response: Response, once: IdempotentRequest | None) -> None:
+    first = once.write(response) if once else None
+    if not ctx.changes.empty:
+        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
+    elif first:
+        ctx.changes.commit(first)
+
+
+def _wait(began: float, attempt: int) -> None:
+    """Wait before the work is done again, up to a few seconds in all (full jitter). Raises Problem `conflict`."""
+    left = began + _PATIENCE_SECONDS - time.monotonic()
+    if left <= 0:
+        raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
+    time.sleep(random.uniform(0, min(left, 0.02 * 2 ** min(attempt, 6))))  # noqa: S311 - jitter is no secret

@@ -1,0 +1,111 @@
+"""Everything that can be wrong with a request, as RFC 9457 problems.
+
+Problem              an answer in itself: raise it anywhere below the pipeline
+└─ Invalid           422 validation_failed, with one FieldError for each fault
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "malformed_json": (400, "The body is not JSON"),
+    "invalid_cursor": (400, "The cursor is not valid here"),
+    "invalid_header": (400, "A header is not valid"),
+    "unknown_api_version": (400, "The API version is not known"),
+    "unauthenticated": (401, "A valid credential is needed"),
+    "token_expired": (401, "The token has expired"),
+    "api_key_revoked": (401, "The API key was revoked"),
+    "api_key_expired": (401, "The API key has expired"),
+    "insufficient_role": (403, "The role does not allow this"),
+    "insufficient_scope": (403, "The API key's scopes do not allow this"),
+    "email_mismatch": (403, "The e-mail address is not the invited one"),
+    "ip_not_allowed": (403, "The API key may not be used from this address"),
+    "forbidden": (403, "This credential may not do this"),
+    "not_found": (404, "There is no such resource"),
+    "method_not_allowed": (405, "The resource has no such method"),
+    "slug_taken": (409, "The slug is taken"),
+    "already_exists": (409, "It exists already"),
+    "already_member": (409, "They are a member already"),
+    "invalid_transition": (409, "The status can't change so"),
+    "owner_must_transfer": (409, "The ownership has to be transferred first"),
+    "domain_taken": (409, "The domain is taken"),
+    "cycle": (409, "It would be its own ancestor"),
+    "redirect_loop": (409, "The redirect would not end"),
+    "not_empty": (409, "It is not empty"),
+    "limit_exceeded": (409, "The limit is reached"),
+    "export_too_large": (409, "The export is too large"),
+    "idempotency_in_progress": (409, "The same request is under way"),
+    "conflict": (409, "Others kept changing it"),
+    "invitation_expired": (410, "The invitation has expired"),
+    "invitation_revoked": (410, "The invitation was revoked"),
+    "invitation_used": (410, "The invitation was used"),
+    "export_expired": (410, "The export has expired"),
+    "precondition_failed": (412, "It has changed since"),
+    "payload_too_large": (413, "The body is too large"),
+    "unsupported_media_type": (415, "The content type is not supported"),
+    "validation_failed": (422, "The request has faults"),
+    "idempotency_key_reused": (422, "The idempotency key belongs to another request"),
+    "rate_limited": (429, "Too many requests"),
+    "internal_error": (500, "Something went wrong here"),
+    "unavailable": (503, "The service is not available at the moment"),
+}
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One fault of a request. `pointer`: `/slug` in the body, `query/limit`, `path/user_id` or `header/If-Match`."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+@dataclass
+class Problem(Exception):
+    """An answer of 4xx or 5xx (RFC 9457). `detail` says what is wrong and what to do about it."""
+
+    code: str
+    detail: str
+    errors: Sequence[FieldError] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the code."""
+        return CODES[self.code][0]
+
+    def document(self, *, instance: str, request_id: str) -> dict[str, object]:
+        """Return the problem as it is sent, without empty members."""
+        status, title = CODES[self.code]
+        document: dict[str, object] = {
+            "type": f"urn:atrium:problem:{self.code}",
+            "title": title,
+            "status": status,
+            "detail": self.detail,
+            "code": self.code,
+            "instance": instance,
+            "requestId": request_id,
+        }
+        if self.errors:
+            document["errors"] = [{"pointer": e.pointer, "code": e.code, "detail": e.detail} for e in self.errors]
+        return document
+
+
+class Invalid(Problem):
+    """422 with every fault of the request at once."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        """Take at least one fault."""
+        count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
+        super().__init__("validation_failed", f"{count} not valid; see errors.", errors)
+
+
+def not_found() -> Problem:
+    """Return the one answer to what is missing and to what the caller has no part in."""
+    return Problem("not_found", "Nothing is here that you can see. Check the address and the credential.")
+
+
+def unavailable(detail: str, retry_after: int = 1) -> Problem:
+    """Return 503 with `Retry-After` in seconds."""
+    return Problem("unavailable", f"{detail} Try again in a moment.", headers={"Retry-After": str(retry_after)})

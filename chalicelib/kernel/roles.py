@@ -1,0 +1,81 @@
+"""Roles at a place, scopes of an API key, and which of them satisfy an operation."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+
+class Role(StrEnum):
+    """What a member may do at a place; each role may do all that the ones before it may."""
+
+    MEMBER = "member"
+    EDITOR = "editor"
+    ADMIN = "admin"
+    OWNER = "owner"
+
+    @property
+    def rank(self) -> int:
+        """The role's position, from 0."""
+        return _ORDER.index(self)
+
+    def covers(self, needed: "Role") -> bool:
+        """Return whether this role is the needed one or above it."""
+        return self.rank >= needed.rank
+
+
+_ORDER: Final = tuple(Role)
+
+GENERAL_SCOPES: Final = ("read", "write", "admin")
+"""Scopes over all areas; each implies those before it."""
+
+AREAS: Final = (
+    *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms"),
+    *("spaces", "taxonomy", "research", "sites"),
+)
+
+SCOPES: Final = (*GENERAL_SCOPES, *(f"{area}:{verb}" for area in AREAS for verb in ("read", "write")))
+"""Every scope an API key can hold."""
+
+
+def implied(scopes: Iterable[str]) -> frozenset[str]:
+    """Return the scopes together with all that they imply."""
+    held = set(scopes)
+    for scope in scopes:
+        if scope in GENERAL_SCOPES:
+            held.update(GENERAL_SCOPES[: GENERAL_SCOPES.index(scope) + 1])
+        elif scope.endswith(":write"):
+            held.add(scope.removesuffix("write") + "read")
+    if "admin" in held:
+        held.update(SCOPES)
+    return frozenset(held)
+
+
+def role_of_key(scopes: Iterable[str]) -> Role:
+    """Return the role a key acts as: `admin` as admin, `write` as editor, anything else as member."""
+    held = implied(scopes)
+    if "admin" in held:
+        return Role.ADMIN
+    return Role.EDITOR if "write" in held else Role.MEMBER
+
+
+def satisfies(scopes: Iterable[str], scope: str, needed: Role) -> bool:
+    """Return whether a key with these scopes may perform an operation of that scope that needs that role.
+
+    An area's own scope satisfies its operations whatever the role; `read` and `write` satisfy those up to member and
+    editor; the rest needs `admin`.
+    """
+    held = implied(scopes)
+    if scope in held:
+        return True
+    if scope.endswith(":read") and needed == Role.MEMBER:
+        return "read" in held
+    return Role.EDITOR.covers(needed) and "write" in held
+
+
+def beyond(scopes: Iterable[str], held: Iterable[str]) -> list[str]:
+    """Return, in order, the scopes that whoever holds `held` can't give away.
+
+    `write` holds no area's own scope: that satisfies operations for admins, which `write` does not.
+    """
+    given = implied(held)
+    return [scope for scope in scopes if scope not in given]

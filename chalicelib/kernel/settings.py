@@ -1,0 +1,72 @@
+"""Every setting of the service: name, type, default and meaning, in one place.
+
+A setting is read from the environment variable of its name in capitals. On the local stage the JSON file that
+`SETTINGS_FILE` names supplies what the environment does not say; a deployed stage has no such file.
+"""
+
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from chalicelib.kernel.encoding import key_of_32_bytes
+
+Key = Annotated[str, AfterValidator(key_of_32_bytes)]
+
+
+class SettingsError(Exception):
+    """The service can't start: says which settings are wrong, and why."""
+
+
+class Settings(BaseModel):
+    """All settings of one process. Keys are 32 bytes in base64."""
+
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True)
+
+    stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
+    public_url: str = Field(
+        "http://127.0.0.1:8000", description="Where callers reach the service; links begin with it."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
+    cors_origins: str = Field("*", description="Origins of browser clients, separated by commas; * for any.")
+
+    table_name: str = Field("atrium", description="The DynamoDB table.")
+    events_queue_url: str = Field("", description="The FIFO queue that wakes an organization's ledger.")
+    jobs_queue_url: str = Field("", description="The queue of long work: exports, purges, mail.")
+    deliveries_queue_url: str = Field("", description="The queue of webhook deliveries.")
+    deliveries_slow_queue_url: str = Field("", description="The queue of probes to endpoints that timed out.")
+    exports_bucket: str = Field("", description="The S3 bucket of audit exports.")
+    aws_endpoint_url: str | None = Field(None, description="The emulator; left out in the cloud.")
+
+    auth_jwks: str = Field("", description="The issuer's JSON Web Key Set: an https URL or a file.")
+    auth_issuer: str = Field("", description="The `iss` a user's token must carry.")
+    auth_audience: str = Field("", description="The `aud` or `client_id` a user's token must carry.")
+
+    audit_signing_key: Key = Field(..., description="Seed of the Ed25519 key that signs checkpoints.")
+    audit_former_public_keys: str = Field(
+        "", description="Public keys in base64, separated by commas, whose checkpoints still count."
+    )
+    data_key: Key = Field(..., description="AES-256 key of stored secrets.")
+    token_key: Key = Field(..., description="Key that authenticates cursors and signed tokens.")
+
+    mail_from: str = Field("", description="Sender of mail; empty sends none.")
+    webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """Return this process's settings.
+
+    Raises SettingsError with the name of each setting that is missing or wrong.
+    """
+    file = os.environ.get("SETTINGS_FILE")
+    given = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
+    given |= {name: os.environ[name.upper()] for name in Settings.model_fields if name.upper() in os.environ}
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        wrong = "; ".join(f"{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        raise SettingsError(f"Wrong settings. {wrong}. `chalicelib/kernel/settings.py` describes each.") from None

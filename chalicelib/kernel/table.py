@@ -1,0 +1,243 @@
+"""The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from botocore.exceptions import ClientError
+
+from chalicelib.kernel import aws
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.settings import settings
+
+_BATCH: Final = 100
+_TRIES: Final = 4
+MOST_WRITES: Final = 100
+"""What a transaction holds."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """One action of a transaction, with expressions in DynamoDB's own language: `#x` and `:x` stand for x.
+
+    A failed condition returns the item that stood in the way.
+    """
+
+    kind: Literal["Put", "Update", "Delete", "ConditionCheck"]
+    key: Key
+    item: Item | None = None
+    update: str = ""
+    condition: str = ""
+    names: Sequence[str] = ()
+    values: Mapping[str, Any] | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """Return the action as TransactWriteItems takes it."""
+        action: dict[str, Any] = {"TableName": settings().table_name}
+        if self.kind == "Put":
+            action["Item"] = to_wire(self.item or {})
+        else:
+            action["Key"] = _key_to_wire(self.key)
+        if self.update:
+            action["UpdateExpression"] = self.update
+        if self.condition:
+            action["ConditionExpression"] = self.condition
+            action["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        if self.names:
+            action["ExpressionAttributeNames"] = {f"#{name}": name for name in self.names}
+        if self.values:
+            action["ExpressionAttributeValues"] = {f":{name}": _value_to_wire(v) for name, v in self.values.items()}
+        return {self.kind: action}
+
+
+@dataclass
+class Cancelled(Exception):
+    """A transaction that did nothing. `failed` maps the position of each failed write to the item that was there."""
+
+    failed: Mapping[int, Item | None]
+    contended: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a Query found. `last`: the key to go on after, or None at the end."""
+
+    items: list[Item]
+    last: Item | None
+
+
+def get(key: Key) -> Item | None:
+    """Return one item, or None."""
+    with aws.reaching("database"):
+        answer = _dynamodb().get_item(TableName=settings().table_name, Key=_key_to_wire(key), ConsistentRead=True)
+    return from_wire(answer["Item"]) if "Item" in answer else None
+
+
+def get_all(keys: Iterable[Key]) -> dict[Key, Item]:
+    """Return the items that exist, in one round trip for each hundred keys."""
+    wanted = list(dict.fromkeys(keys))
+    found: dict[Key, Item] = {}
+    for start in range(0, len(wanted), _BATCH):
+        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]])
+    return found
+
+
+def _get_batch(keys: list[dict[str, Any]]) -> dict[Key, Item]:
+    name, found = settings().table_name, {}
+    for attempt in range(_TRIES):
+        with aws.reaching("database"):
+            answer = _dynamodb().batch_get_item(RequestItems={name: {"Keys": keys, "ConsistentRead": True}})
+        for wire in answer["Responses"].get(name, []):
+            item = from_wire(wire)
+            found[item["pk"], item["sk"]] = item
+        keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+        if not keys:
+            return found
+        pause(attempt)
+    raise unavailable("The database is busy.")
+
+
+def query(  # noqa: PLR0913 - a Query has that many sides
+    pk: str, *, index: str | None = None, after: Item | None = None, limit: int | None = None, begins: str = "",
+    until: str | None = None, since: str | None = None, newest_first: bool = False,
+) -> Found:  # fmt: skip
+    """Return the items of one partition, in order of their sort key, at most 1 MB of them.
+
+    `index` reads an index (`facet…` has the table's sort key); `begins`, or `since` and `until` (both inclusive),
+    narrow the sort key; `after` goes on after an earlier page's `last`.
+    """
+    pk_name, sk_name = _key_names(index)
+    names, values = {"#pk": pk_name}, {":pk": pk}
+    condition = "#pk = :pk"
+    if begins:
+        condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
+    elif since is not None or until is not None:
+        condition = f"{condition} AND #sk BETWEEN :since AND :until"
+        values |= {":since": since or " ", ":until": until or "\U0010ffff"}
+    if "#sk" in condition:
+        names["#sk"] = sk_name
+    arguments: dict[str, Any] = {
+        "TableName": settings().table_name, "KeyConditionExpression": condition, "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {name: {"S": v} for name, v in values.items()}, "ScanIndexForward": not newest_first,
+    }  # fmt: skip
+    arguments |= {"IndexName": index} if index else {"ConsistentRead": True}
+    arguments |= {"Limit": limit} if limit else {}
+    arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
+    with aws.reaching("database"):
+        answer = _dynamodb().query(**arguments)
+    last = answer.get("LastEvaluatedKey")
+    return Found([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
+
+
+def count(pk: str, *, above: str = "", most: int | None = None) -> int:
+    """Return how many items a partition holds above a sort key: all of the first 1 MB, or `most`."""
+    arguments: dict[str, Any] = {"Limit": most} if most else {}
+    with aws.reaching("database"):
+        answer = _dynamodb().query(
+            TableName=settings().table_name, Select="COUNT", ConsistentRead=True, **arguments,
+            KeyConditionExpression="#pk = :pk AND #sk > :sk",
+            ExpressionAttributeNames={"#pk": "pk", "#sk": "sk"},
+            ExpressionAttributeValues={":pk": {"S": pk}, ":sk": {"S": above or " "}},
+        )  # fmt: skip
+    return int(answer["Count"])
+
+
+def write(writes: Sequence[Write]) -> None:
+    """Do all the writes, or none, in one transaction.
+
+    Raises Cancelled if a condition failed or another transaction was at the same items, Problem `unavailable` if the
+    table throttles or does not answer.
+    """
+    for attempt in range(_TRIES):
+        try:
+            with aws.reaching("database"):
+                _dynamodb().transact_write_items(TransactItems=[w.wire() for w in writes])
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "TransactionCanceledException":
+                raise
+            reasons = error.response["CancellationReasons"]
+            if not any(aws.is_throttle(reason["Code"]) for reason in reasons):
+                raise _cancelled(reasons, error) from error
+            pause(attempt)
+        else:
+            return
+    raise unavailable("The database is busy.")
+
+
+def _cancelled(reasons: list[dict[str, Any]], error: ClientError) -> Exception:
+    codes = {reason["Code"] for reason in reasons} - {"None"}
+    if not codes <= {"ConditionalCheckFailed", "TransactionConflict"}:
+        return error
+    failed = {
+        position: from_wire(reason["Item"]) if reason.get("Item") else None
+        for position, reason in enumerate(reasons)
+        if reason["Code"] == "ConditionalCheckFailed"
+    }
+    return Cancelled(failed, contended="TransactionConflict" in codes)
+
+
+def expired(item: Item) -> bool:
+    """Return whether the table would have removed the item by now; it does so late."""
+    return "ttl" in item and int(item["ttl"]) <= time.time()
+
+
+def pause(attempt: int, most: float = 0.4) -> None:
+    """Wait a random time that may double with each attempt (full jitter). `most`: seconds."""
+    time.sleep(random.uniform(0, min(most, 0.05 * 2**attempt)))  # noqa: S311 - jitter is no secret
+
+
+def _dynamodb() -> Any:
+    return aws.client("dynamodb")
+
+
+def _key_names(index: str | None) -> tuple[str, str]:
+    if index is None:
+        return "pk", "sk"
+    return f"{index}pk", "sk" if index.startswith("facet") else f"{index}sk"
+
+
+def _key_to_wire(key: Key) -> dict[str, Any]:
+    return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}
+
+
+def to_wire(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item in DynamoDB's own JSON."""
+    return {name: _value_to_wire(value) for name, value in item.items()}
+
+
+def _value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a type
+    if isinstance(value, str):
+        return {"S": str(value)}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, int | float):
+        return {"N": repr(value)}
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bytes):
+        return {"B": value}
+    if isinstance(value, Mapping):
+        return {"M": to_wire(value)}
+    return {"L": [_value_to_wire(element) for element in value]}
+
+
+def from_wire(item: Mapping[str, Any]) -> Item:
+    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict."""
+    return {name: _value_from_wire(value) for name, value in item.items()}
+
+
+def _value_from_wire(value: Mapping[str, Any]) -> Any:
+    ((tag, content),) = value.items()
+    match tag:
+        case "S" | "BOOL" | "B":
+            return content
+        case "N":
+            return int(content) if content.lstrip("-").isdigit() else float(content)
+        case "M":
+            return from_wire(content)
+        case "L":
+            return [_value_from_wire(element) for element in content]
+    return None

@@ -1,0 +1,126 @@
+"""What a request brings, made into what its operation takes; every fault at once, each with a pointer to it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from chalicelib.kernel.models import Input, Patch, Query
+from chalicelib.kernel.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.request import Request
+
+MAX_BODY_BYTES: Final = 1 << 20
+_JSON: Final = ("application/json", "application/merge-patch+json")
+_CODES: Final = {
+    "missing": "required", "extra_forbidden": "unknown_field", "string_too_long": "too_long",
+    "string_too_short": "too_short", "string_pattern_mismatch": "malformed", "value_error": "malformed",
+    "enum": "not_one_of", "literal_error": "not_one_of", "too_long": "too_many", "too_short": "too_few",
+}  # fmt: skip
+
+
+class _Nothing(Input):
+    """The body of an operation that takes none."""
+
+
+def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None) -> Input:
+    """Return the request's body as its model. `shown`: the record as the caller sees it, for a merge patch.
+
+    Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
+    """
+    model = model or _Nothing
+    raw = _json(request) or b"{}"
+    try:
+        if issubclass(model, Patch):
+            return _patched(model, raw, shown or {})
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        raise _problem(error) from None
+
+
+def query(model: type[Query], request: Request) -> Query:
+    """Return the request's query as its model; of a repeated parameter the last counts. Raises Problem."""
+    given = {name: values[-1] for name, values in request.query.items() if values}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise Invalid([_fault(e, "query") for e in error.errors(include_url=False)]) from None
+
+
+def _json(request: Request) -> bytes:
+    if len(request.body) > MAX_BODY_BYTES:
+        raise Problem("payload_too_large", f"A body has at most {MAX_BODY_BYTES} bytes; this has {len(request.body)}.")
+    if request.body.strip():
+        kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        allowed = _JSON if request.method == "PATCH" else _JSON[:1]
+        if kind not in allowed:
+            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)}; this is {kind[:100]!r}.")
+    return request.body.strip()
+
+
+def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
+    patch = _object(raw)
+    names = {field.alias or name for name, field in model.model_fields.items()}
+    foreign = {name: value for name, value in patch.items() if name not in names}
+    faults = [_foreign(name, shown) for name, value in foreign.items() if name not in shown or shown[name] != value]
+    current = {name: value for name, value in shown.items() if name in names}
+    wanted = {name: value for name, value in patch.items() if name in names}
+    try:
+        merged = model.model_validate_json(json.dumps(merge(current, wanted)))
+    except ValidationError as error:
+        raise Invalid([*faults, *(_fault(e, "") for e in error.errors(include_url=False))]) from None
+    if faults:
+        raise Invalid(faults)
+    return merged
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """Return the target with a JSON Merge Patch applied (RFC 7396, section 2)."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge(merged.get(name), value)
+    return merged
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        patch = from_json(raw)
+    except ValueError as error:
+        raise _malformed(str(error)) from None
+    if not isinstance(patch, dict):
+        raise Invalid([FieldError("", "not_an_object", "Send a JSON object.")])
+    return patch
+
+
+def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
+    pointer = _pointer([name], "")
+    if name in shown:
+        return FieldError(pointer, "read_only", "The service sets this field; leave it out.")
+    return FieldError(pointer, "unknown_field", "There is no such field.")
+
+
+def _problem(error: ValidationError) -> Problem:
+    details = error.errors(include_url=False)
+    if details[0]["type"] == "json_invalid":
+        return _malformed(details[0]["msg"].removeprefix("Invalid JSON: "))
+    return Invalid([_fault(e, "") for e in details])
+
+
+def _malformed(why: str) -> Problem:
+    return Problem("malformed_json", f"The body is not JSON: {why}.")
+
+
+def _fault(error: Mapping[str, Any], source: str) -> FieldError:
+    message = error["msg"].removeprefix("Value error, ")
+    return FieldError(_pointer(error["loc"], source), _CODES.get(error["type"], error["type"]), message)
+
+
+def _pointer(location: Sequence[int | str], source: str) -> str:
+    parts = [str(part).replace("~", "~0").replace("/", "~1") for part in location]
+    return "/".join([source, *parts]) if source or parts else ""
