@@ -19,7 +19,7 @@ from local.provisioning import provision
 
 _HEALTH: Final = "/_ministack/health"
 _LOOK_SECONDS: Final = 0.05
-_READY_SECONDS: Final = 60
+READY_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 _SAVE_SECONDS: Final = 60
 
@@ -55,7 +55,7 @@ def run(port: int, *, fresh: bool) -> None:
         children.append(_start("service", ["local.api", str(port)], folder))
         _until(lambda: answers(port, "/status"), children)
         print(_ready(port, folder, time.monotonic() - began), flush=True)
-        _until(lambda: False, children, seconds=None)
+        _watch(children)
     except Stopped:
         print("Stopping; the emulator saves its state.", flush=True)
     finally:
@@ -104,15 +104,25 @@ def _start(name: str, module: Sequence[str], folder: Path) -> Child:
     return start(name, [sys.executable, "-m", *module], folder / f"{name}.log", os.environ)
 
 
-def _until(reached: Callable[[], bool], children: Sequence[Child], seconds: float | None = _READY_SECONDS) -> None:
+def _until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
     """Wait until something is so, as long as every process lives."""
-    deadline = time.monotonic() + seconds if seconds else None
+    deadline = time.monotonic() + READY_SECONDS
     while not reached():
-        for child in children:
-            child.check()
-        if deadline and time.monotonic() > deadline:
-            raise Fallen(f"The {children[-1].name} gave no answer within {seconds} s; see {children[-1].log}.")
-        time.sleep(_LOOK_SECONDS)
+        _check(children)
+        if time.monotonic() > deadline:
+            raise Fallen(f"The {children[-1].name} gave no answer within {READY_SECONDS} s; see {children[-1].log}.")
+
+
+def _watch(children: Sequence[Child]) -> NoReturn:
+    """Wait for a signal, as long as every process lives."""
+    while True:
+        _check(children)
+
+
+def _check(children: Sequence[Child]) -> None:
+    for child in children:
+        child.check()
+    time.sleep(_LOOK_SECONDS)
 
 
 def _end(children: Sequence[Child]) -> None:

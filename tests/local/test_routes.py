@@ -1,0 +1,40 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from local.__main__ import main
+from local.folders import ROOT
+
+LINE = re.compile(r"(?P<method>[A-Z]+) +(?P<path>/\S+) +(?P<file>\S+):(?P<line>\d+)")
+
+
+def listed(capsys: pytest.CaptureFixture[str], *query: str) -> list[re.Match[str]]:
+    assert main(["routes", *query]) == 0
+    return [found for line in capsys.readouterr().out.splitlines() if (found := LINE.fullmatch(line))]
+
+
+def test_every_operation_is_listed_where_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = listed(capsys)
+    assert len(rows) == len(operations())
+    for row, operation in zip(rows, operations(), strict=True):
+        assert (row["method"], row["path"]) == (operation.method, operation.path)
+        lines = (ROOT / row["file"]).read_text().splitlines()[int(row["line"]) - 1 :]
+        assert lines[0].startswith("@")
+        first_function = next(line for line in lines if line.startswith("def "))
+        assert first_function.startswith(f"def {operation.function.__name__}(")
+
+
+def test_a_query_finds_by_path_method_or_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {row["path"] for row in listed(capsys, "/by-slug")} == {"/organizations/by-slug/{slug}"}
+    assert {row["method"] for row in listed(capsys, "DELETE")} == {"DELETE"}
+    assert {row["path"] for row in listed(capsys, "verify_audit")} == {
+        "/organizations/{organization_id}/audit-log/verify-integrity"
+    }
+    assert Path(listed(capsys, "get_organization_by_slug")[0]["file"]).name == "operations.py"
+
+
+def test_a_query_that_finds_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["routes", "/nowhere"]) == 1
+    assert capsys.readouterr().out.strip() == ""

@@ -1,0 +1,91 @@
+import fcntl
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local import run as run_module
+from local.__main__ import main
+from local.run import Stopped
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture(autouse=True)
+def own_state(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "STATE", state)
+
+
+def test_a_port_in_use_is_refused_and_nothing_is_lost(
+    state: Path, taken: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = state / str(taken) / "kept"
+    kept.parent.mkdir()
+    kept.touch()
+    assert main(["run", "--port", str(taken), "--fresh"]) == 1
+    assert f"PORT={taken + 1}" in capsys.readouterr().err
+    assert kept.exists()
+
+
+def test_state_that_an_emulator_still_saves_is_left_alone(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (state / "8999.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(["run", "--port", "8999"]) == 1
+    assert "still saving" in capsys.readouterr().err
+
+
+def test_an_emulator_that_is_not_installed_is_named(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_module, "PYTHON", state / "gone")
+    assert main(["run", "--port", "8999"]) == 1
+    assert "make .venv-emulator/installed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
+def test_a_port_is_a_number_of_16_bits(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", f"--port={port}"])
+    assert "1 to 65535" in capsys.readouterr().err
+
+
+def test_an_emulator_that_falls_ends_the_run_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", "raise SystemExit('no room')"))
+    assert main(["run", "--port", "8999"]) == 1
+    said = capsys.readouterr().err
+    assert "The emulator ended by itself" in said
+    assert "no room" in said
+
+
+def test_an_emulator_that_gives_no_answer_is_ended(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = f"import os, time; open('{state}/pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(run_module, "READY_SECONDS", 1)
+    assert main(["run", "--port", "8999"]) == 1
+    assert "The emulator gave no answer within 1 s" in capsys.readouterr().err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((state / "pid").read_text()), 0)
+
+
+def test_a_stop_while_it_starts_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Stopped
+
+    monkeypatch.setattr(run_module, "start", stopped)
+    assert main(["run", "--port", "8999"]) == 0
+    assert "Stopping" in capsys.readouterr().out
