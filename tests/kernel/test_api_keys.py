@@ -51,6 +51,18 @@ def test_what_is_nearly_a_key_is_none(text: str) -> None:
     assert not well_formed(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "atr_0123456789abcdefGHIJKLMNOPQRSTU3WICJl",
+        "atr_0123456789abcdefGHIJKLMNOPQRSTUVW3lpTZS",
+        "atr_0123456789abcdefGHIJKLMNOPQRSTU-4N5H8q",
+    ],
+)
+def test_a_right_checksum_is_not_enough(text: str) -> None:
+    assert not well_formed(text)
+
+
 def test_the_hint_tells_only_the_last_four_characters() -> None:
     key = generate()
     assert hint(key) == "atr_…" + key[38:]

@@ -153,6 +153,7 @@ ROOT = to_base64(HEAD.root)
         TEXT + "\n",
         TEXT + "\n\n",
         NOTE[:-1],
+        NOTE[:-1] + "x",
         NOTE + "\n",
         NOTE + "more\n",
         NOTE.replace("\n", "\r\n"),
