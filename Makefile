@@ -13,7 +13,7 @@ BIN := .venv/bin
 
 .PHONY: help
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: .venv/installed .venv-emulator/installed ## run everything on this machine (PORT=8000, FRESH=1 from nothing)
@@ -34,7 +34,7 @@ types: .venv/installed ## static types
 
 .PHONY: pytest
 pytest: .venv/installed .venv-emulator/installed ## the tests, with coverage
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report term
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
 
 .PHONY: format
 format: .venv/installed ## put the code into its format
@@ -45,10 +45,19 @@ format: .venv/installed ## put the code into its format
 routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces)
 	@$(BIN)/python -m local routes '$(Q)'
 
+.PHONY: generate
+generate: openapi ## write what is made from the operations anew
+	$(BIN)/python -m local.generate
+	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py
+
 .PHONY: openapi
 openapi: .venv/installed ## write openapi.json anew
 	$(BIN)/python -m chalicelib.entrypoints.openapi > openapi.json.new
 	mv openapi.json.new openapi.json
+
+.PHONY: docs-assets
+docs-assets: .venv/installed ## fetch the documentation page's library anew, as pinned
+	$(BIN)/python -m local.docs_assets
 
 .PHONY: lock
 lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the newest)

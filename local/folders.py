@@ -3,13 +3,16 @@
 .local/issuer/          the development issuer's key, shared by all runs
 .local/<port>/          one run: its settings, the emulator's state, the logs
 .local/settings.json    the settings of the run or provisioning that came last, for `chalice local --stage local`
+
+`LOCAL_STATE` names another folder than `.local`: tests keep away from a developer's.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-STATE: Final = ROOT / ".local"
+STATE: Final = Path(os.environ.get("LOCAL_STATE") or ROOT / ".local").absolute()
 
 
 def write_private(file: Path, text: str) -> None:

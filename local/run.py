@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 from local.configuration import PREFIX, complete, configure, forget_the_cloud
 from local.emulator import COMMAND, PYTHON, answers, environment
-from local.folders import ROOT, STATE
+from local.folders import STATE
 from local.processes import Child, Fallen, start, stop
 from local.provisioning import provision
 
@@ -70,7 +70,7 @@ def _lock(port: int) -> int:
     """Take the port's state for this run and its emulator, which may go on saving when this process is gone already."""
     if not PYTHON.exists():
         raise Refused("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
-    STATE.mkdir(exist_ok=True)
+    STATE.mkdir(parents=True, exist_ok=True)
     lock = os.open(STATE / f"{port}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,7 +141,7 @@ Atrium is ready after {seconds:.1f} s.
 
   URL    {url}
   docs   {url}/docs
-  logs   {folder.relative_to(ROOT)}/*.log
+  logs   {os.path.relpath(folder)}/*.log
 
   TOKEN=$(.venv/bin/python -m local token --name demo)
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')
