@@ -5,8 +5,7 @@ Queue and schedule handlers stand here because Lambda imports the module that de
 
 from typing import Any
 
-from chalice import Chalice, Rate
-from chalice.app import CloudWatchEvent, SQSEvent
+from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.entrypoints.http import blueprints, problems_of_chalice
 

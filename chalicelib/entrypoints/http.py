@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 from urllib.parse import unquote
 
-from chalice import Blueprint
-from chalice import Response as ChaliceResponse
+from chalice.app import Blueprint
 from chalice.app import Request as ChaliceRequest
+from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
-from chalicelib.kernel.auth import ApiKey, KeyHolder, User
+from chalicelib.kernel.auth import ApiKey, KeyHolder
 from chalicelib.kernel.logs import line, logger
 from chalicelib.kernel.pipeline import perform
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
 from chalicelib.kernel.settings import settings
+from chalicelib.kernel.tokens import User
 from chalicelib.kernel.version import API_VERSION
 
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -69,9 +70,7 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
         except Problem as problem:
             response = _problem(request, problem)
             facts["problem"] = problem.code
-        except (
-            Exception
-        ):  # The boundary of the process: whatever it was, the caller gets a problem and the log the trace.
+        except Exception:  # noqa: BLE001 - the edge of the process: the caller gets a problem, the log the trace
             logger().exception("unhandled", extra={"requestId": request.id})
             response = _problem(
                 request, Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
@@ -89,9 +88,10 @@ def _tell(facts: dict[str, Any], response: Response) -> None:
 
 def _request(request: ChaliceRequest) -> Request:
     # `chalice local` decodes no path parameter and knows other routes' names: take the path's own, decoded once.
-    parameters = {name: unquote(request.uri_params[name]) for name in re.findall(r"{(\w+)}", request.path)}
+    given = request.uri_params or {}
+    parameters = {name: unquote(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
     parameters = {name: v.lower() if _UUID.fullmatch(v) else v for name, v in parameters.items()}
-    path = re.sub(r"{(\w+)}", lambda match: request.uri_params[match[1]], request.path)
+    path = re.sub(r"{(\w+)}", lambda match: given[match[1]], request.path)
     full = request.context.get("path") or path
     return Request(
         method=request.method,
@@ -99,7 +99,7 @@ def _request(request: ChaliceRequest) -> Request:
         parameters=parameters,
         query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict shows it no other way
         headers={name.lower(): value for name, value in request.headers.items()},
-        body=request.raw_body,
+        body=body if isinstance(body := request.raw_body, bytes) else body.encode(),
         id=request.context.get("requestId") or str(uuid7()),
         ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - an address unknown
         base=full.removesuffix(path) if full.endswith(path) else "",
@@ -113,7 +113,12 @@ def _problem(request: Request, problem: Problem) -> Response:
 
 
 def _sent(request: Request, response: Response) -> ChaliceResponse:
-    headers = {**response.headers, "API-Version": API_VERSION, "X-Request-Id": request.id, **_cors(request)}
+    headers: dict[str, str | list[str]] = {
+        **response.headers,
+        "API-Version": API_VERSION,
+        "X-Request-Id": request.id,
+        **_cors(request),
+    }
     return ChaliceResponse(response.body.decode(), status_code=response.status, headers=headers)
 
 
@@ -134,7 +139,9 @@ def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceRespons
         return response
     request = _request(event)
     if response.status_code == Problem("method_not_allowed", "").status:
-        allow = ", ".join(m.strip() for m in response.headers.get("Allow", "").split(",") if m.strip() != "OPTIONS")
+        allow = ", ".join(
+            m.strip() for m in str(response.headers.get("Allow", "")).split(",") if m.strip() != "OPTIONS"
+        )
         problem = Problem("method_not_allowed", f"Here are: {allow}.", headers={"Allow": allow})
     else:
         problem = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
     BasePartialBatchProcessor,
@@ -16,18 +16,17 @@ from chalicelib.kernel import due, ledger, tasks
 from chalicelib.kernel.logs import line, measure
 
 Event = dict[str, Any]
-_QUIET: Final = {"raise_on_entire_batch_failure": False}
 
 
 def append_entries(event: Event) -> Mapping[str, Any]:
     """Append what waits in the logs that the messages name; a log's first failure returns the rest of its messages."""
-    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True, **_QUIET), _append)
+    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True), _append)
 
 
 def run_tasks(event: Event) -> Mapping[str, Any]:
     """Run the tasks that the messages name."""
     load_tasks()
-    return _each(event, BatchProcessor(event_type=EventType.SQS, **_QUIET), _run)
+    return _each(event, BatchProcessor(event_type=EventType.SQS), _run)
 
 
 def sweep() -> int:
@@ -38,6 +37,7 @@ def sweep() -> int:
 
 
 def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]) -> Mapping[str, Any]:
+    processor.raise_on_entire_batch_failure = False  # The answer says which failed, be it all.
     with processor(event["Records"], handle):
         processor.process()
     response: Mapping[str, Any] = processor.response()

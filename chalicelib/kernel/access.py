@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from chalicelib.kernel import table
-from chalicelib.kernel.auth import Anonymous, ApiKey, KeyHolder, Principal, User, api_key, unauthenticated
+from chalicelib.kernel.auth import Anonymous, ApiKey, KeyHolder, Principal, api_key
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.models import SLUG_PATTERN
 from chalicelib.kernel.operation import At, Caller, Operation
-from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, satisfies
+from chalicelib.kernel.tokens import User
 
 
 @dataclass(frozen=True)

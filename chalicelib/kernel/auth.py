@@ -8,29 +8,13 @@ from typing import Final
 from chalicelib.kernel import api_keys, table
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Credential, Item, Key
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.problems import Problem, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, role_of_key
+from chalicelib.kernel.tokens import User, verify_token
 
 _KNOWN_KEYS: Final = 1000
 _known: OrderedDict[str, Key] = OrderedDict()
-
-
-@dataclass(frozen=True)
-class User:
-    """A person, as their token describes them."""
-
-    id: str
-    username: str | None
-    name: str | None
-    email: str | None
-    email_verified: bool
-    operator: bool
-
-    @property
-    def actor(self) -> dict[str, str | None]:
-        """The user as an entry names them."""
-        return {"type": "user", "id": self.id, "name": self.name or self.username or self.email}
 
 
 @dataclass(frozen=True)
@@ -99,14 +83,7 @@ def credential(request: Request) -> User | KeyHolder | Anonymous:
         raise unauthenticated("Send `Authorization: Bearer <token or API key>`.")
     if secret.startswith(api_keys.PREFIX):
         return _key_holder(secret)
-    from chalicelib.kernel.tokens import verify_token
-
     return verify_token(secret)
-
-
-def unauthenticated(detail: str, code: str = "unauthenticated") -> Problem:
-    """Return a 401; it names the scheme to use."""
-    return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def key_address(digest: str) -> Key:

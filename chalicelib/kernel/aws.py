@@ -11,14 +11,16 @@ from typing import Any, Final
 
 from boto3.session import Session
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as AwsConnectionError
 
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
 
 _THROTTLES: Final = frozenset({
-    "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "RequestLimitExceeded", "RequestThrottled",
-    "SlowDown", "ThrottledException", "Throttling", "ThrottlingError", "ThrottlingException", "TooManyRequestsException",
+    "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "RequestLimitExceeded",
+    "RequestThrottled", "SlowDown", "ThrottledException", "Throttling", "ThrottlingError", "ThrottlingException",
+    "TooManyRequestsException",
 })  # fmt: skip
 _FAULTS: Final = frozenset({
     "InternalFailure", "InternalServerError", "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable",
@@ -107,7 +109,7 @@ def reaching(what: str) -> Iterator[None]:
         if code in _FAULTS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
             raise unavailable(f"The {what} did not answer.") from error
         raise
-    except (HTTPClientError, ConnectionError) as error:
+    except (HTTPClientError, AwsConnectionError) as error:
         raise unavailable(f"The {what} did not answer in time.") from error
 
 

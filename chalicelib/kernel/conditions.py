@@ -42,7 +42,9 @@ def check_match(request: Request, record: Entity) -> bool:
     if header.strip() != "*":
         wanted = f'"{_prefix(record.id, record.version)}'
         if not any(tag.startswith(wanted) for tag in _tags("If-Match", header)):
-            detail = f"The {record.kind} has changed. Read it again, and decide with what it is now (version {record.version})."
+            detail = (
+                f"It has changed: this {record.kind} is at version {record.version} now. Read it again, then decide."
+            )
             fault = FieldError("header/If-Match", "precondition_failed", detail)
             raise Problem("precondition_failed", detail, [fault])
     return True

@@ -8,15 +8,16 @@ from typing import Any, TypeVar
 
 from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
-from chalicelib.kernel.auth import ApiKey, Principal, User
+from chalicelib.kernel.auth import ApiKey, Principal
 from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.entity import Collection, Entity, Item, Place
+from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import Continued, ListQuery, slug_from
 from chalicelib.kernel.operation import Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -82,7 +83,7 @@ class Context:
         item = table.get(key)
         return entity.from_item(item) if item else None
 
-    def new(self) -> dict[str, str]:
+    def new(self) -> dict[str, Any]:
         """Return what a new record begins with: its id and when it was made."""
         return {"id": new_id(self.now), "created_at": self.now, "updated_at": self.now}
 
@@ -104,7 +105,7 @@ class Context:
         """Return the cursor of a position, good for this operation, tenant and these filters only."""
         return pagination.cursor(position, self._binding(query))
 
-    def page(self, items: list[T], last: Item | None, query: ListQuery) -> Page[T]:
+    def page(self, items: list[T] | list[bytes], last: Item | None, query: ListQuery) -> Page[T]:
         """Return a page; `last` is where the next begins, or None at the end of the list."""
         return Page(items, self.cursor(last, query) if last else None)
 

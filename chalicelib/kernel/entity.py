@@ -84,7 +84,7 @@ class Entity:
     pk: ClassVar[str]
     sk: ClassVar[str]
     parameter: ClassVar[str] = ""
-    """The path parameter that names a record, and `named_by` the field it holds; its values match `parameter_pattern`."""
+    """The path parameter that names a record; it holds the field `named_by`, which matches `parameter_pattern`."""
     named_by: ClassVar[str] = "id"
     parameter_pattern: ClassVar[str] = UUID_PATTERN
     public: ClassVar[Any] = None
@@ -106,7 +106,7 @@ class Entity:
         cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
         cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
-        cls._names = tuple(f.name for f in fields(cls))  # type: ignore[arg-type]
+        cls._names = tuple(f.name for f in fields(cls))
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
@@ -167,7 +167,7 @@ class Entity:
 
     def but(self, **changed: Any) -> Self:
         """Return the record with some fields changed."""
-        return replace(self, **changed)  # type: ignore[type-var]
+        return replace(self, **changed)
 
 
 class Place(Entity):

@@ -25,7 +25,7 @@ _SAFE_INTEGER: Final = 2**53 - 1
 
 
 class EntryItem(Entity):
-    """An entry as it is stored: `body` or, if that is long, another item's; sequence and seal once the ledger has it."""
+    """An entry as stored: a long `body` stands in an item of its own, sequence and seal come from the ledger."""
 
     kind = "entry"
     pk, sk = "A#{log_id}", "{id}"

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.problems import unavailable
-from chalicelib.kernel.settings import settings
 
 if TYPE_CHECKING:
     from jwt import PyJWK
@@ -38,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class IssuerKeys:
-    """The keys of one issuer, by the https URL (on the local stage http too) or the file of its key set.
+    """The keys of one issuer, by the URL or the file of its key set.
 
     The set is read when it is first needed, after ten minutes, and for a key id that is not in it, but for that once
     a minute at most. After a failure it is tried again a minute later, or a second later while there are no keys.
@@ -96,8 +95,6 @@ def issuer_keys(source: str) -> IssuerKeys:
 
 def _content(source: str) -> bytes:
     scheme = urlsplit(source).scheme
-    if scheme == "http" and settings().stage != "local":
-        raise ValueError("the key set has to be fetched over https")
     return _download(source) if scheme in {"http", "https"} else Path(source).read_bytes()
 
 

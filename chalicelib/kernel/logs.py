@@ -3,7 +3,6 @@
 Never a secret, a body or a query: a line holds what is reported here, and nothing else.
 """
 
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,12 +48,12 @@ def line(what: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
         duration = round((time.perf_counter() - began) * 1000, 1)
         known |= {"durationMs": duration, "awsCalls": usage.calls, "throttles": usage.throttles}
         failed = known.get("status", 200) >= _SERVER_ERROR or "error" in known
-        logger().log(logging.ERROR if failed else logging.INFO, what, extra=known)
+        (logger().error if failed else logger().info)(what, extra=known)
         measure(operation, Latency=duration, Errors=int(failed), Throttles=usage.throttles)
 
 
 def measure(operation: str, **values: float) -> None:
-    """Write measures of an operation in CloudWatch's Embedded Metric Format. Those in milliseconds: Latency, LedgerLag."""
+    """Write measures of an operation (CloudWatch Embedded Metric Format); Latency and LedgerLag in milliseconds."""
     metrics = EphemeralMetrics(namespace="Atrium", service=_SERVICE)
     metrics.add_dimension("operation", operation)
     for name, value in values.items():

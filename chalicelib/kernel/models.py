@@ -7,12 +7,16 @@ from typing import Annotated, Any, ClassVar, Final, Self
 from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-RESERVED_SLUGS: Final = frozenset(
-    "about account acceptance admin api app assets atrium audit auth billing blog by-path by-slug by-user by-username "
-    "cdn config console dashboard docs domains ftp health help home internal invitations invite join leave login "
-    "logout mail me members new null openapi operator pages platforms public reference resolve root search security "
-    "settings signin signup sites spaces static status support system taxonomy undefined www".split()
-)
+from chalicelib.kernel.clock import milliseconds, timestamp
+
+RESERVED_SLUGS: Final = frozenset({
+    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "billing", "blog",
+    "by-path", "by-slug", "by-user", "by-username", "cdn", "config", "console", "dashboard", "docs", "domains",
+    "ftp", "health", "help", "home", "internal", "invitations", "invite", "join", "leave", "login", "logout",
+    "mail", "me", "members", "new", "null", "openapi", "operator", "pages", "platforms", "public", "reference",
+    "resolve", "root", "search", "security", "settings", "signin", "signup", "sites", "spaces", "static", "status",
+    "support", "system", "taxonomy", "undefined", "www",
+})  # fmt: skip
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
@@ -33,7 +37,7 @@ class Input(BaseModel):
 
 
 class Patch(Input):
-    """A body of JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null returns them to."""
+    """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null returns them to."""
 
 
 class Query(BaseModel):
@@ -89,6 +93,10 @@ def _one_line(text: str) -> str:
     return text
 
 
+def _moment(text: str) -> str:
+    return timestamp(milliseconds(text))
+
+
 def _slug(text: str) -> str:
     if "--" in text:
         raise ValueError("must not hold two hyphens in a row")
@@ -113,6 +121,7 @@ Uuid = Annotated[str, BeforeValidator(lower_case), Field(pattern=UUID_PATTERN, j
 Timestamp = Annotated[
     str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])
 ]  # fmt: skip
+Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line)]
 Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN), AfterValidator(_slug)]

@@ -69,9 +69,9 @@ class Moved:
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """One page of a list, and the cursor of the next, if there is one."""
+    """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are."""
 
-    items: list[T]
+    items: list[T] | list[bytes]
     next_cursor: str | None
 
 
@@ -115,7 +115,7 @@ class Operation:
 
     @property
     def access(self) -> str:
-        """Who may call it, in one word: `public`, `user`, `organization:admin` …"""
+        """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
         return self.needs.value if isinstance(self.needs, Caller) else f"{self.needs.place.kind}:{self.needs.role}"
 
     @cached_property

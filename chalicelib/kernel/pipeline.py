@@ -82,11 +82,12 @@ def _handle(ctx: Context, access: Access) -> Any:
 
 def _subject(access: Access) -> Entity | None:
     """Return the record that the path names: what conditions and a merge patch are about."""
-    return next(reversed(access.records.values()), None) if access.records else access.place
+    return [*access.records.values()][-1] if access.records else access.place
 
 
 def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:
-    operation, parsed = ctx.operation, {}
+    operation = ctx.operation
+    parsed: dict[str, Any] = {}
     if operation.query:
         parsed["query"] = validation.query(operation.query, ctx.request)
     if operation.method in ("POST", "PUT", "PATCH"):
@@ -129,18 +130,16 @@ def _document(request: Request, answer: Document, status: int) -> Response:
 
 
 def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
-    if page.items and isinstance(page.items[0], bytes):  # entries come as they are stored
-        items = b"[" + b",".join(page.items) + b"]"
-    else:
-        items = _items_adapter(operation).dump_json(page.items, by_alias=True)
-    body = b'{"items":' + items + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
+    ready = [item for item in page.items if isinstance(item, bytes)]
+    listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation).dump_json(page.items, by_alias=True)
+    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
     headers = {"Content-Type": "application/json"}
     if page.next_cursor:
         headers["Link"] = f'<{request.url(cursor=page.next_cursor)}>; rel="next"'
     return Response(operation.success, body, headers)
 
 
-def _items_adapter(operation: Operation) -> TypeAdapter[Any]:
+def _items(operation: Operation) -> TypeAdapter[Any]:
     adapter = _adapters.get(operation.id)
     if adapter is None:
         adapter = _adapters[operation.id] = TypeAdapter(list[operation.answer])  # type: ignore[name-defined]

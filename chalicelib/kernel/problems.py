@@ -109,3 +109,8 @@ def not_found() -> Problem:
 def unavailable(detail: str, retry_after: int = 1) -> Problem:
     """Return 503 with `Retry-After` in seconds."""
     return Problem("unavailable", f"{detail} Try again in a moment.", headers={"Retry-After": str(retry_after)})
+
+
+def unauthenticated(detail: str, code: str = "unauthenticated") -> Problem:
+    """Return a 401; it names the scheme to use."""
+    return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})

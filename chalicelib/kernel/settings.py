@@ -8,11 +8,21 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from chalicelib.kernel.encoding import key_of_32_bytes
+
+_NEEDED_IN_THE_CLOUD: Final = ("events_queue_url", "jobs_queue_url", "auth_issuer", "auth_audience")
 
 Key = Annotated[str, AfterValidator(key_of_32_bytes)]
 
@@ -24,7 +34,7 @@ class SettingsError(Exception):
 class Settings(BaseModel):
     """All settings of one process. Keys are 32 bytes in base64."""
 
-    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True, validate_default=True)
 
     stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
     public_url: str = Field(
@@ -55,6 +65,15 @@ class Settings(BaseModel):
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
 
+    @field_validator(*_NEEDED_IN_THE_CLOUD, "auth_jwks")
+    @classmethod
+    def _is_there(cls, value: str, info: ValidationInfo) -> str:
+        if not value and info.data.get("stage") != "local":
+            raise ValueError("must be set on a deployed stage")
+        if info.field_name == "auth_jwks" and value.startswith("http:") and info.data.get("stage") != "local":
+            raise ValueError("must be an https URL or a file: who can change it can be anyone")
+        return value
+
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
@@ -68,5 +87,7 @@ def settings() -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        wrong = "; ".join(f"{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        wrong = "; ".join(
+            f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
+        )
         raise SettingsError(f"Wrong settings. {wrong}. `chalicelib/kernel/settings.py` describes each.") from None

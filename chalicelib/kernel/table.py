@@ -100,7 +100,7 @@ def _get_batch(keys: list[dict[str, Any]]) -> dict[Key, Item]:
     raise unavailable("The database is busy.")
 
 
-def query(  # noqa: PLR0913 - a Query has that many sides
+def query(
     pk: str, *, index: str | None = None, after: Item | None = None, limit: int | None = None, begins: str = "",
     until: str | None = None, since: str | None = None, newest_first: bool = False,
 ) -> Found:  # fmt: skip
@@ -121,7 +121,8 @@ def query(  # noqa: PLR0913 - a Query has that many sides
         names["#sk"] = sk_name
     arguments: dict[str, Any] = {
         "TableName": settings().table_name, "KeyConditionExpression": condition, "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {name: {"S": v} for name, v in values.items()}, "ScanIndexForward": not newest_first,
+        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+        "ScanIndexForward": not newest_first,
     }  # fmt: skip
     arguments |= {"IndexName": index} if index else {"ConsistentRead": True}
     arguments |= {"Limit": limit} if limit else {}
@@ -167,7 +168,7 @@ def write(writes: Sequence[Write]) -> None:
     raise unavailable("The database is busy.")
 
 
-def _cancelled(reasons: list[dict[str, Any]], error: ClientError) -> Exception:
+def _cancelled(reasons: list[dict[str, Any]], error: Exception) -> Exception:
     codes = {reason["Code"] for reason in reasons} - {"None"}
     if not codes <= {"ConditionalCheckFailed", "TransactionConflict"}:
         return error

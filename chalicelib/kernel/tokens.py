@@ -8,7 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.problems import unauthenticated
 from chalicelib.kernel.settings import settings
 
 if TYPE_CHECKING:
@@ -72,11 +72,13 @@ def verify_token(token: str) -> User:
     the issuer's keys can't be fetched.
     """
     if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):
-        raise _refused("Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set.")
+        raise unauthenticated(
+            "Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set."
+        )
     kid, algorithm = _header(token)
     key = issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
-        raise _refused("The token is not signed with a key of the issuer that fits its algorithm.")
+        raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
     return _user(_addressed(_claims(token, key)))
 
 
@@ -85,15 +87,15 @@ def _header(token: str) -> tuple[str | None, str]:
     from jwt import PyJWTError, get_unverified_header
 
     if len(token) > MAX_TOKEN_CHARACTERS or not _SHAPE.fullmatch(token):
-        raise _refused("The credential is neither an API key nor a JSON Web Token.")
+        raise unauthenticated("The credential is neither an API key nor a JSON Web Token.")
     try:
         header = get_unverified_header(token)
     except PyJWTError:
-        raise _refused("The token's header is not valid.") from None
+        raise unauthenticated("The token's header is not valid.") from None
     if "crit" in header:
-        raise _refused("The token's header demands extensions that are not known here.")
+        raise unauthenticated("The token's header demands extensions that are not known here.")
     if header.get("alg") not in ALGORITHMS:
-        raise _refused(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
+        raise unauthenticated(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
     return header.get("kid"), header["alg"]
 
 
@@ -111,19 +113,19 @@ def _claims(token: str, key: "PyJWK") -> _Claims:
         )
         return _Claims.model_validate(claims)
     except jwt.ExpiredSignatureError:
-        raise _refused("The token has expired. Sign in again for a new one.", "token_expired") from None
+        raise unauthenticated("The token has expired. Sign in again for a new one.", "token_expired") from None
     except jwt.PyJWTError as error:
-        raise _refused(_reason(error)) from None
+        raise unauthenticated(_reason(error)) from None
     except ValidationError as error:
         wrong = ", ".join(sorted({str(fault["loc"][0]) for fault in error.errors()}))
-        raise _refused(f"The token has claims that are missing or not valid: {wrong}.") from None
+        raise unauthenticated(f"The token has claims that are missing or not valid: {wrong}.") from None
 
 
 def _addressed(claims: _Claims) -> _Claims:
     """Return the claims if they are for this service: access tokens of Amazon Cognito say so by `client_id`."""
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
     if settings().auth_audience not in [*audiences, claims.client_id]:
-        raise _refused("The token is for another service: its audience is not the one expected here.")
+        raise unauthenticated("The token is for another service: its audience is not the one expected here.")
     return claims
 
 
@@ -154,7 +156,3 @@ def _user(claims: _Claims) -> User:
 
 def _id_at_issuer(claims: _Claims) -> str:
     return str(uuid5(uuid5(NAMESPACE_URL, claims.iss), claims.sub))
-
-
-def _refused(detail: str, code: str = "unauthenticated") -> Problem:
-    return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})

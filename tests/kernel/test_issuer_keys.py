@@ -358,17 +358,6 @@ def test_a_file_is_a_source_too(tmp_path: Path, clock: Clock) -> None:
     assert found(keys, "first")
 
 
-def test_a_deployed_stage_asks_over_https_only(
-    keys: IssuerKeys, issuer: Issuer, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STAGE", "prod")
-    settings.cache_clear()
-    assert is_unavailable(keys)
-    assert issuer.asked == []
-    clock.pass_seconds(1)
-    assert is_unavailable(IssuerKeys(issuer.url.replace("http:", "https:")))
-
-
 @pytest.mark.parametrize(
     "source", ["http://user:password@host/", "http://127.0.0.1:port/", "http://[/", "/no/such/file"]
 )

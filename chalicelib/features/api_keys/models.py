@@ -1,26 +1,25 @@
 """What the operations on API keys accept and answer."""
 
-from ipaddress import ip_network
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.clock import milliseconds, now_ms, timestamp
-from chalicelib.kernel.models import Input, Name, RecordOutput, Timestamp
+from chalicelib.kernel.cidr import network
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.models import Input, Moment, Name, RecordOutput, Timestamp
 from chalicelib.kernel.roles import SCOPES
 
 Scope = Literal[SCOPES]  # type: ignore[valid-type]
 
 
 def _future(moment: str) -> str:
-    ms = milliseconds(moment)
-    if ms <= now_ms():
+    if moment <= now():
         raise ValueError("must lie in the future")
-    return timestamp(ms)
+    return moment
 
 
 def _network(cidr: str) -> str:
-    return str(ip_network(cidr))
+    return str(network(cidr))
 
 
 def _once(values: list[str]) -> list[str]:
@@ -34,8 +33,8 @@ class ApiKeyCreate(Input):
     scopes: Annotated[list[Scope], AfterValidator(_once)] = Field(
         ["read"], min_length=1, max_length=40, description="At most what the creator holds.", examples=[["read"]]
     )
-    expires_at: Annotated[str, AfterValidator(_future)] | None = Field(
-        None, json_schema_extra={"format": "date-time"}, examples=["2030-01-01T00:00:00.000Z"]
+    expires_at: Annotated[Moment, AfterValidator(_future)] | None = Field(
+        None, description="RFC 3339 with an offset.", examples=["2030-01-01T00:00:00.000Z"]
     )
     allowed_ips: list[Annotated[str, AfterValidator(_network)]] = Field(
         default_factory=list, max_length=40, description="Networks (CIDR) it works from; none means any.",

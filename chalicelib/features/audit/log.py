@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.kernel import ids, table
+from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item
 from chalicelib.kernel.events import EntryItem
 from chalicelib.kernel.ledger import sequence_key
@@ -17,13 +18,13 @@ _INDEX_PATIENCE: Final = (0.2, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Filter:
-    """Which entries: each condition that is not None has to hold. Times in milliseconds since 1970."""
+    """Which entries: each condition that is not None has to hold. Times are timestamps, inclusive."""
 
     type: str | None = None
     actor: str | None = None
     target: str | None = None
-    since: int | None = None
-    until: int | None = None
+    since: str | None = None
+    until: str | None = None
 
     def holds(self, entry: EntryItem) -> bool:
         """Return whether an entry passes."""
@@ -36,14 +37,14 @@ class Filter:
 def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries that pass, and where to go on. One Query, of the index that narrows best."""
     facet = _facet(wanted)
-    narrowed = facet is None and wanted.type is None or facet is not None and _alone(wanted)
+    narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
     pk = (
         facet.pk.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target) if facet else f"A#{log}"
     )
     found = table.query(
         pk, index=facet.index if facet else None, after=after, limit=limit if narrowed else _SIFTED, newest_first=True,
-        since=ids.bound(wanted.since) if wanted.since is not None else None,
-        until=ids.bound(wanted.until) + "~" if wanted.until is not None else None,
+        since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
+        until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
     entries = [EntryItem.from_item(item) for item in found.items]
     passing = [entry for entry in entries if wanted.holds(entry)]

@@ -4,18 +4,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.encoding import from_base64url
-from chalicelib.kernel.models import Continued, ListQuery, Output, Timestamp, Uuid, lower_case
+from chalicelib.kernel.models import Continued, ListQuery, Moment, Output, Timestamp, Uuid, lower_case
 
+Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
 EVENT_FILTER = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
 def _note(text: str) -> str:
     return from_base64url(text).decode()
-
-
-Moment = Annotated[str, AfterValidator(milliseconds), Field(json_schema_extra={"format": "date-time"})]
 
 
 class AuditQuery(ListQuery):
@@ -107,7 +104,5 @@ class IntegrityReport(Output):
     pending_entries: int = Field(ge=0, description="Entries committed but not yet in the tree.", examples=[0])
     checked_entries: int = Field(ge=0, description="How many entries were recomputed so far.", examples=[2])
     first_invalid_sequence: int | None = Field(examples=[None])
-    failure: Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"] | None = Field(
-        examples=[None]
-    )
+    failure: Failure | None = Field(examples=[None])
     next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")

@@ -1,9 +1,10 @@
 """How a log is verified: pure decisions about sealed entries in the order of their sequence."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from chalicelib.features.audit.models import Failure
 from chalicelib.kernel.events import EntryItem
 from chalicelib.kernel.ledger import seal
 from chalicelib.kernel.merkle import CompactRange, leaf_hash
@@ -15,7 +16,7 @@ _NUMBER_BYTES: Final = 8
 class Fault:
     """Why a log does not verify, and from which sequence on."""
 
-    failure: str
+    failure: Failure
     sequence: int | None
 
 
@@ -23,7 +24,7 @@ class Fault:
 class Verified:
     """How far a log is verified: the tree of all entries so far."""
 
-    tree: CompactRange = CompactRange()
+    tree: CompactRange = field(default_factory=CompactRange)
 
     def extend(self, log: str, entries: Iterable[EntryItem]) -> "Verified | Fault":
         """Return the verified log with the entries that follow, or the first fault among them.
@@ -42,7 +43,7 @@ class Verified:
         return Verified(self.tree.extend(leaves))
 
 
-def _failure(log: str, sequence: int, leaf: bytes, entry: EntryItem) -> str | None:
+def _failure(log: str, sequence: int, leaf: bytes, entry: EntryItem) -> Failure | None:
     """Return what is wrong with an entry at its sequence, if anything.
 
     The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.

@@ -43,7 +43,10 @@ def begin(log: str) -> Progress:
 
 
 def kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
-    """Return the checkpoint a caller kept, or a fault if we never signed it. Raises Invalid if it is none of the log."""
+    """Return the checkpoint a caller kept, or a fault if we never signed it.
+
+    Raises Invalid if it is no checkpoint of this log.
+    """
     try:
         checkpoint = checkpoints.verify(note, public_keys())
     except BadSignature:

@@ -1,9 +1,11 @@
 """What is stored of a member."""
 
+from typing import Any
+
 from chalicelib.features.members.models import MemberOut
-from chalicelib.kernel.auth import User
 from chalicelib.kernel.entity import Collection, Membership
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
 
 
 class Member(Membership):
@@ -36,7 +38,7 @@ class Member(Membership):
         return self.name or self.username or self.email or self.user_id
 
     @classmethod
-    def joining(cls, new: dict[str, str], organization_id: str, user: User, role: Role) -> "Member":
+    def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> "Member":
         """Return a user's new membership, with what their token says of them. `new`: as of `Context.new`."""
         return cls(
             **new, organization_id=organization_id, user_id=user.id, role=role.value, username=user.username,

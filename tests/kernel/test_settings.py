@@ -1,0 +1,73 @@
+"""A process starts with settings that are right, or says which are wrong and why."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.settings import Settings, SettingsError, settings
+
+KEY = to_base64(bytes(range(32)))
+KEYS = {"AUDIT_SIGNING_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
+DEPLOYED = {
+    "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
+    "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ["SETTINGS_FILE", *(field.upper() for field in Settings.model_fields)]:
+        monkeypatch.delenv(name, raising=False)
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+def read(monkeypatch: pytest.MonkeyPatch, **given: str) -> Settings:
+    for name, value in (KEYS | given).items():
+        monkeypatch.setenv(name, value)
+    settings.cache_clear()
+    return settings()
+
+
+def test_keys_alone_are_enough_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch).stage == "local"
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("value", ["", "not base64!", "c2hvcnQ="])
+def test_a_key_that_is_not_32_bytes_is_refused_by_its_name_and_not_shown(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError, match=name) as refusal:
+        read(monkeypatch, **{name: value})
+    assert value == "" or value not in str(refusal.value)
+
+
+def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read(monkeypatch, STAGE="moon", LOG_LEVEL="loud", WEBHOOK_ALLOW_PRIVATE="perhaps")
+    assert all(name in str(refusal.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
+
+
+@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE"}))
+def test_a_deployed_stage_needs_what_the_local_one_can_do_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, **DEPLOYED).stage == "prod"
+    with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
+        read(monkeypatch, **(DEPLOYED | {name: ""}))
+
+
+def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="AUTH_JWKS: must be an https URL"):
+        read(monkeypatch, **(DEPLOYED | {"AUTH_JWKS": "http://issuer.example/jwks"}))
+    assert read(monkeypatch, AUTH_JWKS="http://127.0.0.1:1/jwks", STAGE="local").auth_jwks == "http://127.0.0.1:1/jwks"
+
+
+def test_the_environment_speaks_louder_than_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
+    known = read(monkeypatch, SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
+    assert (known.table_name, known.mail_from) == ("filed", "said@example.com")
