@@ -130,8 +130,7 @@ class Changes:
             writes.append((_write(change), change.refusal))
             writes += _guards(change, self.now)
             _count(change, counts)
-            if change.now is None and change.before:
-                writes += [(Write("Delete", key), None) for key in change.before.companions]
+            writes += [(write, None) for write in _companions(change)]
         writes += [_counter(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [(_check(r), None) for key, r in self._checks.items() if self._unwritten(key)]
         return writes
@@ -187,6 +186,13 @@ def _check(record: Entity) -> Write:
         names=["version"],
         values={"was": record.version},
     )
+
+
+def _companions(change: _Change) -> list[Write]:
+    old = {(item["pk"], item["sk"]): item for item in change.before.companions} if change.before else {}
+    new = {(item["pk"], item["sk"]): item for item in change.now.companions} if change.now else {}
+    puts = [Write("Put", key, item=item) for key, item in new.items() if old.get(key) != item]
+    return puts + [Write("Delete", key) for key in old if key not in new]
 
 
 def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:

@@ -21,6 +21,7 @@ from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
+P = TypeVar("P", bound=Place)
 
 
 @dataclass
@@ -56,6 +57,12 @@ class Context:
     def role(self) -> Role | None:
         """The caller's role at the place; of an API key, the one it acts as."""
         return self.access.role
+
+    @property
+    def grantable(self) -> Role:
+        """The highest role the caller may give: their own, and editor for an API key without `admin`."""
+        role = self.role or Role.MEMBER
+        return Role.EDITOR if self.scopes is not None and role != Role.ADMIN else role
 
     @property
     def origin(self) -> Origin:
@@ -118,6 +125,23 @@ class Context:
             begins=collection.sk.partition("{")[0], newest_first=collection.newest_first,
         )  # fmt: skip
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
+
+    def places(
+        self, place: type[P], memberships: Collection, query: ListQuery, show: Callable[[P], T | None], **names: str
+    ) -> Page[T]:
+        """Return a page of the places the caller is a member of: a Query of memberships, and a read of their places.
+
+        To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out.
+        """
+        if isinstance(self.principal, ApiKey):
+            keys, last = [place.key_of(id=self.principal.credential.organization_id)], None
+        else:
+            pk = memberships.pk.format_map({"user_id": self.principal.id, **names})
+            found = table.query(pk, index=memberships.index, after=self.position(query), limit=query.limit)
+            keys, last = [place.key_of(id=item[place.parameter]) for item in found.items], found.last
+        items = table.get_all(keys)
+        shown = [show(place.from_item(items[key])) for key in keys if key in items]
+        return self.page([s for s in shown if s is not None], last, query)
 
     def _binding(self, query: Continued) -> str:
         tenant = self.place.id if self.place else self.principal.id

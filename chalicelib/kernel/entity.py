@@ -141,8 +141,8 @@ class Entity:
         return None
 
     @property
-    def companions(self) -> tuple[Key, ...]:
-        """Items that only serve the record, and go with it."""
+    def companions(self) -> tuple[Item, ...]:
+        """Items that only serve the record: they come, change and go with it."""
         return ()
 
     def item(self) -> Item:

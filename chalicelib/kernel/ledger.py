@@ -30,6 +30,7 @@ HEAD: Final = "!"
 
 _SEAL_BYTES: Final = 16
 _TRIES: Final = 5
+_AT_MOST_MS: Final = 20_000
 
 
 class BrokenOutbox(Exception):
@@ -74,10 +75,11 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
 def append(log: str) -> int:
     """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
 
+    A long outbox is left after some seconds, with what its pointers say still due.
     Raises BrokenOutbox, Problem `unavailable`, and Contended if other workers keep moving the head.
     """
-    lag, tries = 0, 0
-    while True:
+    lag, tries, began = 0, 0, now_ms()
+    while now_ms() - began < _AT_MOST_MS:
         found = table.query(f"Q#{log}", limit=BATCH + 1)
         head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
         pointers = [item for item in found.items if item["sk"] != HEAD][:BATCH]
@@ -94,6 +96,7 @@ def append(log: str) -> int:
             if tries == _TRIES:
                 raise Contended from cancelled
             table.pause(tries)
+    return lag
 
 
 def _gone(log: str, pointers: Sequence[Item]) -> bool:

@@ -50,8 +50,7 @@ def perform(operation: Operation, request: Request) -> Response:
         except Taken as taken:
             if once and (stored := once.replay(taken.item)):
                 return stored
-            attempt += 1
-            _wait(began, attempt)
+            raise Problem("idempotency_in_progress", "The same request is under way. Try again in a moment.") from taken
         except Problem as problem:
             # A slug that the caller didn't choose is chosen again, once.
             if not (ctx.derived and problem.code == "slug_taken" and attempt == 0):

@@ -1,8 +1,8 @@
 """What is stored of an API key: never the secret, only its SHA-256."""
 
 from chalicelib.features.api_keys.models import ApiKeyOut
-from chalicelib.kernel.auth import key_address
-from chalicelib.kernel.entity import Collection, Credential, Due, Key, Limit
+from chalicelib.kernel.auth import key_pointer
+from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit
 
 MOST_LIVE_KEYS = 100
 
@@ -26,6 +26,6 @@ class ApiKey(Credential):
         return Due("api_keys.expire", self.expires_at) if self.live and self.expires_at else None
 
     @property
-    def companions(self) -> tuple[Key, ...]:
+    def companions(self) -> tuple[Item, ...]:
         """The pointers from its secrets' SHA-256 to it."""
-        return tuple(key_address(digest) for digest in self.digests)
+        return tuple(key_pointer(digest, self.stored_at) for digest in self.digests)

@@ -4,14 +4,12 @@ from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel import api_keys
-from chalicelib.kernel.auth import key_address, key_pointer
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page, RouteGroup
 from chalicelib.kernel.problems import FieldError, Problem
 from chalicelib.kernel.roles import Role, beyond
-from chalicelib.kernel.table import Write
 
 routes = RouteGroup("organizations")
 
@@ -38,7 +36,6 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
         hint=api_keys.hint(secret), digests={api_keys.digest(secret): None},
     )  # fmt: skip
     ctx.changes.create(key)
-    _point(ctx, secret, key)
     return ApiKeyOut.of(key, key=secret)
 
 
@@ -71,19 +68,10 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
         raise Problem("invalid_transition", f"The API key is {api_key.status}; create another.")
     _refuse_beyond(ctx, api_key.scopes)
     secret, until = api_keys.generate(), after(ctx.now, hours=body.grace_hours)
-    ended = {digest for digest, ends in api_key.digests.items() if ends and ends <= ctx.now}
-    lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if d not in ended}
+    lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if ends is None or ends > ctx.now}
     digests = lasting | {api_keys.digest(secret): None}
     rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret))
-    for digest in ended:
-        ctx.changes.also(Write("Delete", key_address(digest)))
-    _point(ctx, secret, rotated)
     return ApiKeyOut.of(rotated, key=secret)
-
-
-def _point(ctx: Context, secret: str, key: ApiKey) -> None:
-    pointer = key_pointer(api_keys.digest(secret), key.stored_at)
-    ctx.changes.also(Write("Put", key_address(api_keys.digest(secret)), item=pointer))
 
 
 def _refuse_beyond(ctx: Context, scopes: list[str]) -> None:

@@ -42,7 +42,7 @@ def update_organization_member(ctx: Context, member: Member, body: MemberPatch) 
     """Change a member's role."""
     if body.role != member.role:
         refuse_owner(member.role)
-        refuse_grant(body.role, ctx.role)
+        refuse_grant(body.role, ctx.grantable)
     return MemberOut.of(ctx.changes.update(member, role=body.role.value))
 
 

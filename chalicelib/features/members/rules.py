@@ -10,10 +10,10 @@ def refuse_owner(role: str) -> None:
         raise Problem("owner_must_transfer", "This is the owner. Transfer the ownership to another member first.")
 
 
-def refuse_grant(granted: Role, own: Role | None) -> None:
-    """Raise Problem if someone of role `own` can't give the role: it is above theirs, or that of the owner."""
-    if own is None or not own.covers(granted):
-        detail = f"Nobody can grant a role above their own; yours is {own.value if own else 'none'!r}."
+def refuse_grant(granted: Role, grantable: Role) -> None:
+    """Raise Problem if a role is above the highest that the caller may give, or that of the owner."""
+    if not grantable.covers(granted):
+        detail = f"You can grant roles up to {grantable.value!r}."
         raise Problem("insufficient_role", detail, [FieldError("/role", "insufficient_role", detail)])
     if granted == Role.OWNER:
         raise Problem(

@@ -8,8 +8,6 @@ from chalicelib.features.organizations.models import (
     OrganizationPatch,
     OrganizationsQuery,
 )
-from chalicelib.kernel import table
-from chalicelib.kernel.auth import ApiKey
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Caller, Moved, Page, RouteGroup
@@ -22,15 +20,12 @@ routes = RouteGroup("organizations")
 @routes.get("/organizations", needs=Caller.PRINCIPAL, scope="organizations:read", emits=None)
 def list_organizations(ctx: Context, query: OrganizationsQuery) -> Page[OrganizationOut]:
     """List the caller's organizations; to an API key, its own."""
-    if isinstance(ctx.principal, ApiKey):
-        keys, last = [Organization.key_of(id=ctx.principal.credential.organization_id)], None
-    else:
-        shelf = Member.of_user.pk.format(user_id=ctx.principal.id, shelf=query.status)
-        found = table.query(shelf, index=Member.of_user.index, after=ctx.position(query), limit=query.limit)
-        keys, last = [Organization.key_of(id=item["organization_id"]) for item in found.items], found.last
-    items = table.get_all(keys)
-    organizations = [Organization.from_item(items[key]) for key in keys if key in items]
-    return ctx.page([OrganizationOut.of(o) for o in organizations if o.status == query.status], last, query)
+
+    def show(organization: Organization) -> OrganizationOut | None:
+        hidden = organization.closed and organization.owner_id != ctx.principal.id
+        return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
+
+    return ctx.places(Organization, Member.of_user, query, show, shelf=query.status)
 
 
 @routes.post("/organizations", needs=Caller.USER, scope=None, emits="organization.created")
