@@ -6,8 +6,6 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.log import Filter
 from chalicelib.features.audit.models import AuditEntry, AuditQuery, IntegrityQuery, IntegrityReport
-from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import Progress
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.events import EntryItem
@@ -39,22 +37,18 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     A long log is verified in windows: go on with `nextCursor` until it is null or a failure is found.
     """
     log = organization.log
-    progress = Progress.at(position) if (position := ctx.position(query)) else verification.begin(log)
-    kept = verification.kept_checkpoint(log, query.checkpoint) if query.checkpoint else None
-    result = kept if isinstance(kept, Fault) else verification.advance(log, progress, kept)
-    fault = result if isinstance(result, Fault) else None
-    reached = progress if isinstance(result, Fault) else result
-    done = fault is not None or reached.verified.tree.size == reached.size
+    outcome = verification.verify(log, ctx.position(query), query.checkpoint)
+    progress, fault = outcome.progress, outcome.fault
     return IntegrityReport(
         valid=fault is None,
-        tree_size=reached.size,
-        root_hash=verification.root(reached).hex(),
-        checkpoint=reached.note or None,
+        tree_size=progress.size,
+        root_hash=verification.root(progress).hex(),
+        checkpoint=progress.note or None,
         pending_entries=pending(log),
-        checked_entries=reached.verified.tree.size,
+        checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
-        next_cursor=None if done else ctx.cursor(reached.position(), query),
+        next_cursor=None if outcome.done else ctx.cursor(progress.position(), query),
     )
 
 

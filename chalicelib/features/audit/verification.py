@@ -8,7 +8,7 @@ from chalicelib.features.audit.rules import Fault, Verified
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.ledger import Head, head_key, origin, pending, public_keys, split_hashes
+from chalicelib.kernel.ledger import Head, head_key, origin, pending, public_keys, sequence_key, split_hashes
 from chalicelib.kernel.merkle import EMPTY_ROOT, CompactRange
 from chalicelib.kernel.problems import FieldError, Invalid
 
@@ -36,17 +36,37 @@ class Progress:
         return cls(position["note"], position["size"], Verified(tree))
 
 
-def begin(log: str) -> Progress:
-    """Return the beginning of a verification of all that is in a log's tree now."""
-    head = Head.of(table.get(head_key(log)))
-    return Progress(head.note, head.tree.size, Verified())
+@dataclass(frozen=True)
+class Outcome:
+    """How far the log is verified, and what is wrong with it, if anything."""
+
+    progress: Progress
+    fault: Fault | None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to verify."""
+        return self.fault is not None or self.progress.verified.tree.size == self.progress.size
 
 
-def kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
-    """Return the checkpoint a caller kept, or a fault if we never signed it.
+def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> Outcome:
+    """Verify one window of a log, from a position or from its beginning, and hold it against a checkpoint kept.
 
-    Raises Invalid if it is no checkpoint of this log.
+    Raises Invalid if `kept_note` is no checkpoint of this log.
     """
+    head = None if position else Head.of(table.get(head_key(log)))
+    progress = Progress(head.note, head.tree.size, Verified()) if head else Progress.at(position or {})
+    kept = _kept_checkpoint(log, kept_note) if kept_note else None
+    fault = kept if isinstance(kept, Fault) else _head_fault(log, progress, kept)
+    if head and not fault and head.tree.root() != root(progress):
+        fault = Fault("forked", None)
+    if fault or isinstance(kept, Fault):
+        return Outcome(progress, fault)
+    result = _advance(log, progress, kept)
+    return Outcome(progress, result) if isinstance(result, Fault) else Outcome(result, None)
+
+
+def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     try:
         checkpoint = checkpoints.verify(note, public_keys())
     except BadSignature:
@@ -56,27 +76,6 @@ def kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     if checkpoint.origin != origin(log):
         raise Invalid([FieldError("query/checkpoint", "malformed", f"This is a checkpoint of {checkpoint.origin}.")])
     return checkpoint
-
-
-def advance(log: str, progress: Progress, kept: Checkpoint | None) -> Progress | Fault:
-    """Return the progress after one window, or what is wrong with the log."""
-    fault = _head_fault(log, progress, kept)
-    if fault:
-        return fault
-    verified = progress.verified
-    stop = min(progress.size, verified.tree.size + WINDOW)
-    # A kept checkpoint is compared exactly where it ends.
-    stops = [kept.size, stop] if kept and verified.tree.size < kept.size < stop else [stop]
-    for end in stops:
-        result = _verify_up_to(log, verified, end)
-        if isinstance(result, Fault):
-            return result if _continues(log, result, progress.size) else Fault("truncated", result.sequence)
-        verified = result
-        if kept and kept.size == verified.tree.size and kept.root != verified.tree.root():
-            return Fault("forked", None)
-    if verified.tree.size == progress.size and progress.size and verified.tree.root() != _signed(progress.note).root:
-        return Fault("forked", None)
-    return replace(progress, verified=verified)
 
 
 def _head_fault(log: str, progress: Progress, kept: Checkpoint | None) -> Fault | None:
@@ -90,6 +89,33 @@ def _head_fault(log: str, progress: Progress, kept: Checkpoint | None) -> Fault 
     except NoteError:
         return Fault("bad_signature", None)
     return None if (signed.origin, signed.size) == (origin(log), progress.size) else Fault("bad_signature", None)
+
+
+def _advance(log: str, progress: Progress, kept: Checkpoint | None) -> Progress | Fault:
+    verified = progress.verified
+    stop = min(progress.size, verified.tree.size + WINDOW)
+    # A kept checkpoint is compared exactly where it ends.
+    stops = [kept.size, stop] if kept and verified.tree.size < kept.size < stop else [stop]
+    for end in stops:
+        result = _verify_up_to(log, verified, end)
+        if isinstance(result, Fault):
+            return result if _continues(log, result, progress.size) else Fault("truncated", result.sequence)
+        verified = result
+        if kept and kept.size == verified.tree.size and kept.root != verified.tree.root():
+            return Fault("forked", None)
+    if verified.tree.size == progress.size and (fault := _end_fault(log, progress, verified)):
+        return fault
+    return replace(progress, verified=verified)
+
+
+def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None:
+    """Return what is wrong once all is verified: another root than the signed one, or entries behind the head."""
+    if verified.tree.root() != root(progress):
+        return Fault("forked", None)
+    pk, following = sequence_key(log, progress.size + 1)
+    beyond = table.query(pk, index="index1", since=following, limit=1).items
+    head_now = Head.of(table.get(head_key(log))) if beyond else None
+    return Fault("forked", progress.size + 1) if head_now and head_now.tree.size <= progress.size else None
 
 
 def root(progress: Progress) -> bytes:
