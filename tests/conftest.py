@@ -1,0 +1,136 @@
+"""What tests share: AWS in memory, the service at its HTTP boundary, its workers, people, a clock to travel by."""
+
+import base64
+import os
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.settings import settings
+from tests.harness import cloud
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.clock import Clock
+from tests.harness.organizations import Founded, found, joins
+from tests.harness.workers import Workers
+
+_KEY: Final = base64.b64encode(bytes(range(32))).decode()
+
+# The service reads its settings when it first needs one, and that is later.
+os.environ.update(
+    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY, LOG_LEVEL="INFO",
+    AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
+    """The issuer of everyone's tokens."""
+    made = Issuer(tmp_path_factory.mktemp("issuer"))
+    os.environ.update(made.settings())
+    return made
+
+
+@pytest.fixture(scope="module")
+def _aws_in_memory(issuer: Issuer) -> Iterator[None]:
+    assert issuer.jwks.exists()
+    with cloud.aws_in_memory():
+        yield
+
+
+@pytest.fixture
+def _aws(_aws_in_memory: None) -> None:
+    cloud.clear()
+
+
+@pytest.fixture
+def aws(_aws: None) -> None:
+    """An empty AWS, and a process that remembers nothing: for tests below HTTP."""
+
+
+@pytest.fixture
+def api(_aws: None) -> Api:
+    """The service at its HTTP boundary."""
+    from app import app
+
+    return Api(app)
+
+
+@pytest.fixture
+def workers(_aws: None) -> Workers:
+    """The service's queue and schedule handlers."""
+    from app import app
+
+    return Workers(app)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock that the service sees."""
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Configure"]:
+    """Change settings, for the test."""
+    yield Configure(monkeypatch)
+    settings.cache_clear()
+
+
+class Configure:
+    """Sets settings by their names in the environment."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, **values: str) -> None:
+        for name, value in values.items():
+            self._monkeypatch.setenv(name.upper(), value)
+        settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def ada(issuer: Issuer) -> Person:
+    """The owner of `organization`."""
+    return issuer.person("ada", "Ada Lovelace")
+
+
+@pytest.fixture(scope="session")
+def grace(issuer: Issuer) -> Person:
+    """An admin of `organization`."""
+    return issuer.person("grace", "Grace Hopper")
+
+
+@pytest.fixture(scope="session")
+def edith(issuer: Issuer) -> Person:
+    """An editor of `organization`."""
+    return issuer.person("edith", "Edith Clarke")
+
+
+@pytest.fixture(scope="session")
+def mary(issuer: Issuer) -> Person:
+    """A plain member of `organization`."""
+    return issuer.person("mary", "Mary Somerville")
+
+
+@pytest.fixture(scope="session")
+def stranger(issuer: Issuer) -> Person:
+    """A user with no part in `organization`."""
+    return issuer.person("stranger", "Sophie Germain")
+
+
+@pytest.fixture(scope="session")
+def operator(issuer: Issuer) -> Person:
+    """An operator of the service."""
+    return issuer.person("operator", "Olga Ladyzhenskaya", groups=["operators"])
+
+
+@pytest.fixture
+def organization(api: Api, ada: Person, grace: Person, edith: Person, mary: Person) -> Founded:
+    """Ada's organization, with a member of each role."""
+    founded = found(api, ada)
+    for person, role in ((grace, Role.ADMIN), (edith, Role.EDITOR), (mary, Role.MEMBER)):
+        joins(founded, person, role)
+    return founded

@@ -1,0 +1,118 @@
+"""What the service asks of AWS: every call of its own clients is seen here, in the order it is made.
+
+Hooks of botocore (`before-call`, `after-call`, `before-send`) on the kernel's session. A call counts once, however
+often the client retries it. A Scan fails the test: the service has none.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import local
+from typing import Any, Protocol
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from chalicelib.kernel import aws
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: `dynamodb:Query`, and what it was given."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass
+class Calls:
+    """The calls of one request or message, in one thread; each waited for the one before it."""
+
+    made: list[Call] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, in order."""
+        return [call.name for call in self.made]
+
+    def of(self, service: str) -> list[str]:
+        """Return the names of the calls to one service."""
+        return [name for name in self.names if name.startswith(f"{service}:")]
+
+
+class Interference(Protocol):
+    """What may happen to a call instead of its success (`faults.py`)."""
+
+    def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
+        """Raise, or answer in place of AWS, or return None to let it pass."""
+
+    def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
+        """Raise when one attempt of the call is on its way, or return."""
+
+    def after(self, call: Call) -> None:
+        """Raise although the call was done, or return."""
+
+
+class _Thread(local):
+    calls: Calls | None = None
+    call: Call | None = None
+    interference: Interference | None = None
+
+
+_thread = _Thread()
+_watched: list[Any] = []
+
+
+def watch() -> None:
+    """Watch the clients of this process, also those made since the kernel forgot the last ones."""
+    session = aws._session()  # noqa: SLF001 - the one session that every client is made of
+    if session in _watched:
+        return
+    aws.forget_clients()
+    session = aws._session()  # noqa: SLF001
+    session.events.register("before-call", _before)
+    session.events.register("after-call", _after)
+    session.events.register_first("before-send", _sent)
+    _watched[:] = [session]
+
+
+@contextmanager
+def recorded() -> Iterator[Calls]:
+    """Record the calls made within the block, by this thread."""
+    outer, calls = _thread.calls, Calls()
+    _thread.calls = calls
+    try:
+        yield calls
+    finally:
+        _thread.calls = outer
+        assert not [name for name in calls.names if name.endswith(":Scan")], "nothing may scan the table"
+
+
+@contextmanager
+def interfering(interference: Interference) -> Iterator[None]:
+    """Let `interference` have its way with the calls made within the block, by this thread."""
+    _thread.interference = interference
+    try:
+        yield
+    finally:
+        _thread.interference = None
+
+
+def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
+    service = model.service_model.service_name
+    body = params["body"]
+    given = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
+    _thread.call = Call(f"{service}:{model.name}", given)
+    if _thread.calls is not None:
+        _thread.calls.made.append(_thread.call)
+    return _thread.interference.before(_thread.call) if _thread.interference else None
+
+
+def _after(**_: object) -> None:
+    if _thread.interference and _thread.call:
+        _thread.interference.after(_thread.call)
+
+
+def _sent(event_name: str, request: AWSPreparedRequest, **_: object) -> None:
+    if _thread.interference:
+        _thread.interference.sent(event_name, request)

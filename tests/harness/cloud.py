@@ -1,0 +1,78 @@
+"""AWS in memory: the table, queues and bucket that `infrastructure/resources.py` names, made once, emptied often."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from moto import mock_aws
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
+from moto.dynamodb.models.table import Table
+from moto.s3.models import s3_backends
+from moto.sqs.models import Queue, sqs_backends
+
+from chalicelib.features.system import checks
+from chalicelib.kernel import auth, last_used
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.table import from_wire
+from local.provisioning import provision
+from tests.harness import calls, companions
+from tests.harness.transactions import atomic_transactions
+
+PREFIX: Final = "atrium"
+REGION: Final = "us-east-1"
+
+Item = dict[str, Any]
+
+
+@contextmanager
+def aws_in_memory() -> Iterator[None]:
+    """Let the service find an AWS of its own within the block."""
+    aws = mock_aws()
+    aws.start(reset=False)
+    try:
+        with atomic_transactions(), companions.remembered():
+            if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
+                _provision()
+            yield
+    finally:
+        aws.stop(remove_data=False)
+
+
+def _provision() -> None:
+    settings.cache_clear()
+    calls.watch()
+    os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
+
+
+def clear() -> None:
+    """Empty the table, the queues and the bucket, and let the process forget what it remembers between requests."""
+    settings.cache_clear()
+    calls.watch()
+    table().items.clear()
+    for queue in queues():
+        queue._messages.clear()  # noqa: SLF001 - moto's own purge takes a queue by its name, and waits for a minute
+        queue._pending_messages.clear()  # noqa: SLF001
+        queue.deleted_messages.clear()
+    s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets[settings().exports_bucket].keys.clear()
+    auth._known.clear()  # noqa: SLF001
+    last_used._noted.clear()  # noqa: SLF001
+    checks._last.clear()  # noqa: SLF001
+
+
+def table() -> Table:
+    """Return the table as moto holds it."""
+    found: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[PREFIX]
+    return found
+
+
+def queues() -> list[Queue]:
+    """Return the queues as moto holds them."""
+    return list(sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues.values())
+
+
+def stored() -> list[Item]:
+    """Return every item of the table, as plain values."""
+    partitions: Any = table().items.values()
+    return [from_wire(item.to_json()["Attributes"]) for partition in partitions for item in partition.values()]

@@ -1,0 +1,108 @@
+"""Holds every answer against what the service says of itself: its OpenAPI document and the conventions."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from chalicelib.entrypoints import openapi
+from chalicelib.kernel.problems import CODES
+from chalicelib.kernel.version import API_VERSION
+
+_TRACES: Final = re.compile(
+    r"Traceback|File \"/|\.py\b|botocore|boto3|ClientError|Exception|pydantic|DynamoDB|amazonaws|TransactionCanceled"
+)
+_EMPTY: Final = (204, 301, 304)
+
+
+def check(method: str, route: str, answer: Any) -> None:
+    """Assert that an answer is one that the service may give to this method of this route."""
+    assert answer.headers["API-Version"] == API_VERSION
+    assert answer.headers["X-Request-Id"] == answer.request_id
+    _check_discretion(route, answer)
+    if answer.status in _EMPTY:
+        assert answer.text == "", f"{answer.status} has no body"
+    if answer.status >= 400:
+        _check_problem(answer)
+    if documented := _operation(method, route):
+        responses = documented["responses"]
+        assert str(answer.status) in responses, f"{method} {route} does not document {answer.status}: {answer.text}"
+        _check_response(method, route, answer)
+
+
+def _check_discretion(route: str, answer: Any) -> None:
+    if route.startswith(("/docs", "/openapi.json")):
+        return
+    found = _TRACES.search(answer.text) or _TRACES.search(str(dict(answer.headers)))
+    assert not found, f"{found} tells about the inside: {answer.text}"
+
+
+def _check_problem(answer: Any) -> None:
+    problem = answer.json
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert list(_validator("Problem").iter_errors(problem)) == []
+    assert set(problem) <= {"type", "title", "status", "detail", "code", "instance", "requestId", "errors"}
+    assert problem["type"] == f"urn:atrium:problem:{problem['code']}"
+    assert (problem["status"], problem["title"]) == CODES[problem["code"]]
+    assert problem["status"] == answer.status
+    assert problem["requestId"] == answer.request_id
+    assert problem["instance"] == answer.path
+    if answer.status == 401:
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    if answer.status in (429, 503):
+        assert int(answer.headers["Retry-After"]) > 0
+    if problem["code"] == "validation_failed":
+        assert problem["errors"], "what is not valid is named"
+
+
+def _check_response(method: str, route: str, answer: Any) -> None:
+    response = _resolved(_operation(method, route)["responses"][str(answer.status)])
+    content = response.get("content", {})
+    if not content:
+        assert answer.text == ""
+        return
+    media_type = answer.headers["Content-Type"].partition(";")[0]
+    assert media_type in content, f"{method} {route} does not document {media_type}"
+    for header in ("ETag", "Location"):
+        assert header in answer.headers or header not in response["headers"], f"{method} {route} has no {header}"
+    if media_type == "application/json":
+        errors = _body_validator(method, route, answer.status).iter_errors(answer.json)
+        assert [f"{error.json_path}: {error.message}" for error in errors] == [], f"{method} {route}: {answer.text}"
+
+
+@cache
+def _document() -> dict[str, Any]:
+    return openapi.document()
+
+
+def _operation(method: str, route: str) -> dict[str, Any]:
+    found: dict[str, Any] = _document()["paths"].get(route, {}).get(method.lower(), {})
+    return found
+
+
+def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in described:
+        return described
+    found: Any = _document()
+    for part in described["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    resolved: Mapping[str, Any] = found
+    return resolved
+
+
+@cache
+def _body_validator(method: str, route: str, status: int) -> Draft202012Validator:
+    response = _resolved(_operation(method, route)["responses"][str(status)])
+    return _validator_of(response["content"]["application/json"]["schema"])
+
+
+@cache
+def _validator(component: str) -> Draft202012Validator:
+    return _validator_of({"$ref": f"#/components/schemas/{component}"})
+
+
+def _validator_of(schema: Mapping[str, Any]) -> Draft202012Validator:
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": _document()["components"]}
+    return Draft202012Validator({**whole, **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)

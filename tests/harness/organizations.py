@@ -1,0 +1,62 @@
+"""An organization and its people, made the way the service makes them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.features.members.entities import Member
+from chalicelib.kernel import outbox
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.roles import Role
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Caller, Person
+
+
+@dataclass(frozen=True)
+class Founded:
+    """An organization as it was when its owner founded it."""
+
+    record: Json
+    owner: Person
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.record["id"])
+
+    @property
+    def path(self) -> str:
+        """Where it is found; what belongs to it is below."""
+        return f"/organizations/{self.id}"
+
+
+def found(api: Api, owner: Person, **fields: Any) -> Founded:
+    """Let a person found an organization, over HTTP."""
+    answer = api.post("/organizations", as_=owner, json={"name": "Analytical Engines", **fields})
+    assert answer.status == 201
+    return Founded(answer.json, owner)
+
+
+def joins(organization: Founded, person: Person, role: Role | str) -> Member:
+    """Let a person join an organization as an accepted invitation does: membership and entry in one transaction."""
+    moment = now()
+    new = {"id": new_id(moment), "created_at": moment, "updated_at": moment}
+    changes = Changes(moment)
+    member = changes.create(Member.joining(new, organization.id, person.user(), Role(role)))
+    outbox.commit(changes, "organization.invitation.accepted", Origin(person.user().actor, "accept_invitation"))
+    return member
+
+
+def make_key(api: Api, organization: Founded, *scopes: str, as_: Caller | None = None, **fields: Any) -> Caller:
+    """Return an API key of an organization, made over HTTP by its owner or whoever is named."""
+    answer = created_key(api, organization, *scopes, as_=as_, **fields)
+    assert answer.status == 201, answer.text
+    return Caller(answer.json["id"], answer.json["key"])
+
+
+def created_key(api: Api, organization: Founded, *scopes: str, as_: Caller | None = None, **fields: Any) -> Answer:
+    """Return the answer to the request for an API key."""
+    body = {"name": "Nightly export", "scopes": list(scopes) or ["read"], **fields}
+    return api.post(f"{organization.path}/api-keys", as_=as_ or organization.owner, json=body)

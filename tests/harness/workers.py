@@ -1,0 +1,109 @@
+"""What Lambda's event sources do: hand queued messages and ticks of the schedule to the app's handlers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chalice.app import Chalice, SQSEventConfig
+from chalice.local import LambdaContext
+from moto.sqs.models import Queue
+
+from infrastructure.resources import QUEUES, queue_name
+from tests.harness.calls import Calls, recorded
+from tests.harness.cloud import PREFIX, queues
+
+Json = dict[str, Any]
+
+_TICK: Final[Json] = {
+    "version": "0", "id": "00000000-0000-4000-8000-000000000000", "detail-type": "Scheduled Event",
+    "source": "aws.events", "account": "123456789012", "time": "2026-11-20T09:30:00Z", "region": "us-east-1",
+    "resources": [], "detail": {},
+}  # fmt: skip
+
+
+@dataclass
+class Delivered:
+    """The bodies of the messages that were done, and of those that stay in their queues."""
+
+    done: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+class Workers:
+    """The app's queue and schedule handlers."""
+
+    def __init__(self, app: Chalice) -> None:
+        self._app = app
+        self.calls = Calls()
+        """What the last batch or tick took of AWS."""
+
+    def deliver(self) -> list[str]:
+        """Deliver all that is queued, also what that queues, and return the bodies; none may fail."""
+        delivered = self.attempt()
+        assert delivered.failed == []
+        return delivered.done
+
+    def attempt(self) -> Delivered:
+        """Deliver all that is queued, once; messages that fail stay, and are seen again by the next call."""
+        delivered, failed = Delivered(), set[str]()
+        while batch := next(self._batches(failed), None):
+            source, queue, messages = batch
+            answer = self._call(source.name, {"Records": [_record(queue, message) for message in messages]})
+            returned = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+            failed |= returned
+            for message in messages:
+                if message.id in returned:
+                    delivered.failed.append(message.body)
+                else:
+                    delivered.done.append(message.body)
+                    queue._messages.remove(message)  # noqa: SLF001
+        return delivered
+
+    def sweep(self) -> None:
+        """Let the schedule tick once."""
+        self._call("sweep", _TICK)
+
+    def settle(self) -> None:
+        """Deliver, sweep and deliver: what is queued or due now is done then."""
+        self.deliver()
+        self.sweep()
+        self.deliver()
+
+    def _call(self, handler: str, event: Json) -> Any:
+        with recorded() as self.calls:
+            return self._app.handler_map[handler](event, LambdaContext(handler, 512, 60_000))
+
+    def _batches(self, failed: set[str]) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
+        for source in self._app.event_sources:
+            if isinstance(source, SQSEventConfig):
+                queue = waiting(str(source.queue))
+                stuck = {message.group_id for message in queue._messages if message.id in failed} - {None}  # noqa: SLF001
+                free = [m for m in queue._messages if m.id not in failed and m.group_id not in stuck]  # noqa: SLF001
+                if free:
+                    yield source, queue, free[: source.batch_size]
+
+
+def waiting(name: str) -> Queue:
+    """Return a queue by its short name (`jobs`) or its full one, as moto holds it."""
+    full = queue_name(PREFIX, name) if name in QUEUES else name
+    return next(queue for queue in queues() if queue.name == full)
+
+
+def bodies(name: str) -> list[str]:
+    """Return the bodies of the messages that wait in a queue."""
+    return [message.body for message in waiting(name)._messages]  # noqa: SLF001
+
+
+def _record(queue: Queue, message: Any) -> Json:
+    fifo = {"MessageGroupId": message.group_id} if message.group_id else {}
+    return {
+        "messageId": message.id,
+        "receiptHandle": f"receipt of {message.id}",
+        "body": message.body,
+        "attributes": {"ApproximateReceiveCount": "1", **fifo},
+        "messageAttributes": {},
+        "md5OfBody": message.body_md5,
+        "eventSource": "aws:sqs",
+        "eventSourceARN": queue.queue_arn,
+        "awsRegion": "us-east-1",
+    }
