@@ -92,4 +92,4 @@ def _refuse_unrestorable(ctx: Context, organization: Organization, body: Organiz
 
 
 def _shelve(ctx: Context, shelf: str) -> None:
-    ctx.changes.update(Member.from_item(ctx.access.membership or {}), shelf=shelf)
+    ctx.changes.settle(Member.from_item(ctx.access.membership or {}), shelf=shelf)
