@@ -41,11 +41,11 @@ def main() -> None:
         command = ["npm", "pack", "--silent", "--ignore-scripts", f"swagger-ui-dist@{VERSION}"]
         subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
         archive = next(Path(folder).glob("*.tgz")).read_bytes()
-    for name, content in unpacked(archive).items():
+    for name, content in unpacked(archive, INTEGRITY).items():
         (FOLDER / name).write_bytes(content)
 
 
-def unpacked(archive: bytes, integrity: str = INTEGRITY) -> dict[str, bytes]:
+def unpacked(archive: bytes, integrity: str) -> dict[str, bytes]:
     """Return the files that are used out of an npm archive. Raises Altered if it isn't the pinned one."""
     found = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
     if found != integrity:

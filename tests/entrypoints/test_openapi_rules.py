@@ -72,7 +72,7 @@ def in_garden(role: Role, *, by_slug: bool = False) -> At:
 
 def documented(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the one operation declared, as it is documented, and the whole document."""
-    group = RouteGroup("gardens")
+    group = RouteGroup("sites")
     declare(group)
     document = described_together(group.operations)
     path = document["paths"][group.operations[-1].path]

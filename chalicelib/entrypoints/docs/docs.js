@@ -14,11 +14,24 @@ function sameOriginOnly(request) {
   return request;
 }
 
+// Opens what a link such as #/organizations/get_organization names. The library's own takes the underscores of our ids
+// for an obsolete way to write spaces, and complains.
+const openDeepLink = (_, { layoutActions, layoutSelectors }) => (hash) => {
+  const names = hash.replace(/^#\/?/, "").split("/");
+  if (names[0] === "") return;
+  const key = layoutSelectors.isShownKeyFromUrlHashArray(names);
+  layoutActions.show(key, true);
+  layoutActions.scrollTo(key);
+  layoutActions.scrollToVirtualizedOperation(key);
+};
+const deepLinks = { statePlugins: { layout: { wrapActions: { parseDeepLinkHash: openDeepLink } } } };
+
 addEventListener("DOMContentLoaded", () => {
   SwaggerUIBundle({
     dom_id: "#reference",
     url: "openapi.json",
     deepLinking: true,
+    plugins: [deepLinks],
     filter: true,
     displayRequestDuration: true,
     showCommonExtensions: true,

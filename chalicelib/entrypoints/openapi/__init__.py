@@ -15,8 +15,8 @@ _DESCRIPTION: Final = """\
 A multi-tenant back end: organizations, the platforms and spaces they run, and the sites they publish.
 
 **Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
-organization's API key. Each operation says who may call it (`x-atrium-access`) and which scope a key needs
-(`x-atrium-scope`). What exists in a tenant you have no part in answers 404, as what does not exist.
+organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you
+have no part in answers 404, as what does not exist.
 
 **Lists** are pages of `limit` items; go on with `cursor` until `nextCursor` is null.
 
@@ -27,6 +27,21 @@ safely. Every change makes one entry in the organization's audit log, and one ev
 **Problems** are `application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, `errors` lists
 every fault of the request at once.
 """
+
+_GROUPS: Final = {
+    "leads": "People who left their address, and what became of it.",
+    "organizations": "The tenants: their members, invitations, API keys, audit log, webhooks and channels.",
+    "platforms": "What an organization runs: pages, modules, domain, navigation and theme.",
+    "reference": "Countries, currencies, languages, time zones and cities.",
+    "research": "Works of researchers, fetched from public sources and reconciled.",
+    "spaces": "Parts of a platform, with members and modules of their own.",
+    "system": "The service itself.",
+    "taxonomy": "A platform's tree of terms, and what is attached to it.",
+    "sites": "Pages with drafts, revisions, previews and redirects.",
+    "documentation": "This page, and the document it shows.",
+    "events": "What webhooks are sent, signed as Standard Webhooks say.",
+}
+"""What the operations of a route group are about."""
 
 
 def document() -> dict[str, Any]:
@@ -53,7 +68,7 @@ def described_together(operations: Iterable[Operation]) -> dict[str, Any]:
         },
         # Relative to the document, so that it holds below an API Gateway stage too.
         "servers": [{"url": "."}],
-        "tags": [{"name": group} for group in dict.fromkeys(operation.group for operation in operations)],
+        "tags": [{"name": name, "description": _GROUPS[name]} for name in _tags(operations)],
         "paths": _paths(operations, components),
         "webhooks": webhooks(operations, components),
         "components": {
@@ -64,6 +79,10 @@ def described_together(operations: Iterable[Operation]) -> dict[str, Any]:
             "securitySchemes": _security_schemes(),
         },
     }
+
+
+def _tags(operations: Iterable[Operation]) -> list[str]:
+    return list(dict.fromkeys([*(operation.group for operation in operations), "events"]))
 
 
 def _paths(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:

@@ -49,9 +49,8 @@ def record_of(emitters: Iterable[Operation]) -> list[str]:
 def _message(event: str, emitters: list[Operation], components: Mapping[str, Schema]) -> dict[str, Any]:
     schema = _body(event, record_of(emitters))
     return {
-        "summary": event,
+        "summary": "After " + " or ".join(operation.id for operation in emitters),
         "tags": ["events"],
-        "description": "After " + ", ".join(f"`{o.id}`" for o in emitters) + ".",
         "security": [],
         "parameters": [
             {"name": name, "in": "header", "required": True, "description": text, "schema": {"type": "string"}}
