@@ -27,7 +27,7 @@ class Input(BaseModel):
     """A request body: camelCase, nothing unknown, no type guessed from another."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, extra="forbid", strict=True, str_strip_whitespace=True,
+        alias_generator=to_camel, extra="forbid", strict=True, str_strip_whitespace=True,
         defer_build=True, hide_input_in_errors=True,
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ class Query(BaseModel):
     """The query parameters an operation understands; others are ignored."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, str_strip_whitespace=True, defer_build=True,
+        alias_generator=to_camel, str_strip_whitespace=True, defer_build=True,
         hide_input_in_errors=True,
     )  # fmt: skip
 
