@@ -1,0 +1,62 @@
+"""People who call the running service."""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, Final, TypeVar
+from uuid import UUID, uuid4
+
+import httpx
+import jwt
+
+from local.issuer import AUDIENCE, ISSUER, Person
+from tests.emulator.stage import Stage
+
+T = TypeVar("T")
+
+_TLS: Final = ssl.create_default_context()
+_PATIENCE_SECONDS: Final = 120
+
+
+class Caller(httpx.Client):
+    """Someone with a credential. Their name is theirs alone, whoever else is called so."""
+
+    def __init__(self, stage: Stage, name: str, token: str | None = None) -> None:
+        """Take a credential, or have one made by the stage's issuer."""
+        self.person = Person(name, sub=uuid4())
+        self.id = str(self.person.sub)
+        self.token = token or signed(stage, self.person)
+        super().__init__(
+            base_url=stage.url, headers={"Authorization": f"Bearer {self.token}"}, verify=_TLS, trust_env=False,
+            timeout=_PATIENCE_SECONDS, limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+        )  # fmt: skip
+
+    def makes_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
+        """Create an organization and return its id."""
+        answer = self.post("/organizations", json={"name": name, **fields})
+        assert answer.status_code == 201, answer.text
+        return str(UUID(answer.json()["id"]))
+
+
+def signed(stage: Stage, person: Person, *, kid: str | None = None, **claims: Any) -> str:
+    """Return a token of the stage's issuer, good for an hour unless the claims say otherwise."""
+    folder, now = stage.state / "issuer", int(time.time())
+    known = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
+    usual = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 3600, **person.claims()}
+    key = (folder / "private.pem").read_text()
+    return jwt.encode(usual | claims, key, "ES256", headers={"kid": kid or known})
+
+
+def at_once(*actions: Callable[[], T]) -> Sequence[T]:
+    """Do things in threads that begin at the same moment; return what each answered, in the order given."""
+    start = Barrier(len(actions))
+
+    def begin(action: Callable[[], T]) -> T:
+        start.wait()
+        return action()
+
+    with ThreadPoolExecutor(len(actions)) as threads:
+        return list(threads.map(begin, actions))
