@@ -1,0 +1,81 @@
+"""What API Gateway answers by itself, before the service sees a request, as the service's own problems (RFC 9457).
+
+API Gateway names each of its answers by a type; the texts are filled in with its own variables, never with its words.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chalicelib.kernel.problems import Problem, not_found, unavailable
+from chalicelib.kernel.version import API_VERSION
+
+_REFUSED: Final = "The gateway refused the request before the service saw it."
+_NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its headers and its parameters.")
+_FORBIDDEN: Final = Problem("forbidden", _REFUSED)
+_UNAUTHENTICATED: Final = Problem(
+    "unauthenticated", "Send `Authorization: Bearer <token or API key>`.", headers={"WWW-Authenticate": "Bearer"}
+)
+_TOO_MANY: Final = Problem(
+    "rate_limited", "Too many requests at once. Try again in a moment.",
+    headers={"Retry-After": "1", "RateLimit": '"gateway";r=0;t=1', "RateLimit-Policy": '"gateway";q=10000;w=1'},
+)  # fmt: skip
+_OURS: Final = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+_LATE: Final = unavailable("The service did not answer in time.")
+
+PROBLEMS: Final[Mapping[str, Problem]] = {
+    "ACCESS_DENIED": _FORBIDDEN,
+    "API_CONFIGURATION_ERROR": _OURS,
+    "AUTHORIZER_CONFIGURATION_ERROR": _OURS,
+    "AUTHORIZER_FAILURE": _OURS,
+    "BAD_REQUEST_BODY": Problem("malformed_json", "The body is not JSON."),
+    "BAD_REQUEST_PARAMETERS": _NOT_UNDERSTOOD,
+    "DEFAULT_4XX": _NOT_UNDERSTOOD,
+    "DEFAULT_5XX": _OURS,
+    "EXPIRED_TOKEN": Problem("token_expired", "The token has expired. Get another.", headers=_UNAUTHENTICATED.headers),
+    "INTEGRATION_FAILURE": _LATE,
+    "INTEGRATION_TIMEOUT": _LATE,
+    "INVALID_API_KEY": _FORBIDDEN,
+    # On a path that does not exist, API Gateway takes any credential for one of its own, and a wrong one.
+    "INVALID_SIGNATURE": not_found(),
+    "MISSING_AUTHENTICATION_TOKEN": not_found(),
+    "QUOTA_EXCEEDED": _TOO_MANY,
+    "REQUEST_TOO_LARGE": Problem("payload_too_large", "A body may hold 1 MiB."),
+    "RESOURCE_NOT_FOUND": not_found(),
+    "THROTTLED": _TOO_MANY,
+    "UNAUTHORIZED": _UNAUTHENTICATED,
+    "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
+    "WAF_FILTERED": _FORBIDDEN,
+}
+"""Every type of answer that API Gateway has, and the problem it becomes."""
+
+THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
+"""Requests a second, and at once, that a stage lets through: what `RateLimit-Policy` says."""
+
+
+def responses() -> dict[str, Any]:
+    """Return the problems as `GatewayResponses` of AWS SAM."""
+    return {kind: _response(problem) for kind, problem in PROBLEMS.items()}
+
+
+def _response(problem: Problem) -> dict[str, Any]:
+    document = problem.document(instance="$context.path", request_id="$context.requestId")
+    return {
+        "StatusCode": problem.status,
+        "ResponseParameters": {"Headers": _headers(problem)},
+        # The template is chosen by this type, whatever the answer's own type is.
+        "ResponseTemplates": {"application/json": json.dumps(document)},
+    }
+
+
+def _headers(problem: Problem) -> dict[str, str]:
+    """Return the headers as API Gateway takes them: its own variables bare, all else in single quotes."""
+    fixed = {
+        "Content-Type": "application/problem+json",
+        "Cache-Control": "no-store",
+        "API-Version": API_VERSION,
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, API-Version",
+        **problem.headers,
+    }
+    return {name: f"'{text}'" for name, text in fixed.items()} | {"X-Request-Id": "context.requestId"}

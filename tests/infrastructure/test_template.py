@@ -1,0 +1,152 @@
+"""What `chalice package` makes of the app, its configuration and the template it merges."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from botocore.session import get_session
+from chalice.app import SQSEventConfig
+
+from app import app
+from chalicelib.kernel.problems import CODES
+from chalicelib.kernel.version import API_VERSION
+from infrastructure.gateway import PROBLEMS
+from infrastructure.resources import QUEUES, queue_name
+from local.configuration import PREFIX
+from local.folders import ROOT
+from local.generate import template
+
+PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "deployed", "deployments", "venv")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `chalice package` wrote for the stage `dev`."""
+    project = tmp_path_factory.mktemp("project")
+    for name in PROJECT:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, project / name, symlinks=True, ignore=LEFT_OUT)
+        else:
+            shutil.copy(source, project / name)
+    (project / "requirements.txt").touch()  # The libraries change the archive only, and come over the network.
+    chalice = str(Path(sys.executable).with_name("chalice"))
+    command = [chalice, "package", "--stage", "dev", "--merge-template", "infrastructure/template.json", "out"]
+    environment = {**os.environ, "AWS_DEFAULT_REGION": "eu-central-1"}
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return project / "out"
+
+
+@pytest.fixture(scope="module")
+def resources(package: Path) -> Mapping[str, Any]:
+    """What the packaged template makes on AWS, by name."""
+    found: dict[str, Any] = json.loads((package / "sam.json").read_text())["Resources"]
+    return found
+
+
+def of_type(resources: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    return {name: r["Properties"] for name, r in resources.items() if r["Type"] == f"AWS::{kind}"}
+
+
+def test_the_committed_template_is_the_generated_one() -> None:
+    assert (ROOT / "infrastructure/template.json").read_text() == template(), "run `make generate`"
+
+
+def test_every_kind_of_answer_of_api_gateway_has_its_problem() -> None:
+    model = get_session().get_service_model("apigateway")
+    assert set(PROBLEMS) == set(model.shape_for("GatewayResponseType").enum)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_an_answer_of_api_gateway_is_the_services_problem(kind: str, resources: Mapping[str, Any]) -> None:
+    response = resources["RestAPI"]["Properties"]["GatewayResponses"][kind]
+    filled_in = response["ResponseTemplates"]["application/json"].replace("$context.path", "/x")
+    document = json.loads(filled_in.replace("$context.requestId", "a-request"))
+    status, title = CODES[document["code"]]
+    assert (document["status"], document["title"], response["StatusCode"]) == (status, title, status)
+    assert document["type"] == f"urn:atrium:problem:{document['code']}"
+    assert (document["instance"], document["requestId"]) == ("/x", "a-request")
+    assert "$" not in filled_in.replace("$context.requestId", "")
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_an_answer_of_api_gateway_carries_the_services_headers(kind: str, resources: Mapping[str, Any]) -> None:
+    headers = resources["RestAPI"]["Properties"]["GatewayResponses"][kind]["ResponseParameters"]["Headers"]
+    assert headers["Content-Type"] == "'application/problem+json'"
+    assert headers["X-Request-Id"] == "context.requestId"
+    assert headers["API-Version"] == f"'{API_VERSION}'"
+    assert headers["Access-Control-Allow-Origin"] == "'*'"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("MISSING_AUTHENTICATION_TOKEN", "not_found"),
+        ("INVALID_SIGNATURE", "not_found"),
+        ("REQUEST_TOO_LARGE", "payload_too_large"),
+        ("UNSUPPORTED_MEDIA_TYPE", "unsupported_media_type"),
+        ("THROTTLED", "rate_limited"),
+        ("INTEGRATION_TIMEOUT", "unavailable"),
+        ("UNAUTHORIZED", "unauthenticated"),
+    ],
+)
+def test_what_api_gateway_refuses_has_the_code_that_the_service_would_give_it(kind: str, code: str) -> None:
+    assert PROBLEMS[kind].code == code
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_statuses_that_demand_a_header_have_it(kind: str) -> None:
+    demanded = {401: {"WWW-Authenticate"}, 429: {"Retry-After", "RateLimit", "RateLimit-Policy"}, 503: {"Retry-After"}}
+    assert set(PROBLEMS[kind].headers) == demanded.get(PROBLEMS[kind].status, set())
+
+
+def test_every_queue_handler_says_which_messages_failed(resources: Mapping[str, Any]) -> None:
+    functions = of_type(resources, "Serverless::Function").values()
+    sources = [s["Properties"] for f in functions for s in f.get("Events", {}).values() if s["Type"] == "SQS"]
+    assert len(sources) == sum(isinstance(source, SQSEventConfig) for source in app.event_sources)
+    assert all(source["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for source in sources)
+
+
+def test_the_endpoint_is_regional_and_throttled_as_it_says(resources: Mapping[str, Any]) -> None:
+    api = resources["RestAPI"]["Properties"]
+    assert api["EndpointConfiguration"] == "REGIONAL"
+    (method,) = api["MethodSettings"]
+    assert f"q={method['ThrottlingRateLimit']};w=1" in PROBLEMS["THROTTLED"].headers["RateLimit-Policy"]
+
+
+def test_every_function_has_a_role_of_its_own(resources: Mapping[str, Any]) -> None:
+    functions = of_type(resources, "Serverless::Function")
+    roles = [function["Role"]["Fn::GetAtt"][0] for function in functions.values()]
+    assert len(set(roles)) == len(functions) == len(of_type(resources, "IAM::Role"))
+
+
+def test_no_role_may_do_everything_somewhere_or_something_everywhere(resources: Mapping[str, Any]) -> None:
+    documents = [p["PolicyDocument"] for r in of_type(resources, "IAM::Role").values() for p in r["Policies"]]
+    for statement in [statement for document in documents for statement in document["Statement"]]:
+        assert not any("*" in action for action in statement["Action"]), statement
+        assert not any(resource.endswith((":*", "/*/*")) or resource == "*" for resource in statement["Resource"])
+
+
+def test_a_handler_ends_before_its_messages_come_back(resources: Mapping[str, Any]) -> None:
+    visible_again = {queue_name(PREFIX, name): int(q["VisibilityTimeout"]) for name, q in QUEUES.items()}
+    functions = of_type(resources, "Serverless::Function")
+    for source in app.event_sources:
+        if isinstance(source, SQSEventConfig):
+            assert functions[source.name.capitalize()]["Timeout"] < visible_again[str(source.queue)]
+
+
+def test_nothing_of_the_local_stage_is_packaged(package: Path, resources: Mapping[str, Any]) -> None:
+    variables = [f["Environment"]["Variables"] for f in of_type(resources, "Serverless::Function").values()]
+    assert all(v == {"STAGE": "dev"} for v in variables)
+    files = ZipFile(package / "deployment.zip").namelist()
+    assert "chalicelib/entrypoints/docs/openapi.json" in files
+    assert not any(file.startswith(("local/", "tests/", "infrastructure/", "moto/")) for file in files)
