@@ -1,11 +1,11 @@
-"""Writes what is generated from the operations: `python -m local.generate`, or `make generate`."""
+"""Writes what is generated from the operations, the entities and the app: `make generate`."""
 
-from pathlib import Path
+import json
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
-
-ROOT: Final = Path(__file__).parent.parent
+from local.folders import ROOT
 
 
 def routes() -> str:
@@ -20,5 +20,33 @@ def routes() -> str:
     return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
 
 
+def template() -> str:
+    """Return the template that `chalice package --merge-template` takes."""
+    from chalice.app import SQSEventConfig
+    from chalice.utils import to_cfn_resource_name
+
+    from app import app
+    from infrastructure.template import template
+
+    handlers = [to_cfn_resource_name(s.name) for s in app.event_sources if isinstance(s, SQSEventConfig)]
+    return json.dumps(template(handlers), indent=2) + "\n"
+
+
+def table() -> str:
+    """Return the description of the table."""
+    from local.table_document import document
+
+    return document()
+
+
+GENERATED: Final[Mapping[str, Callable[[], str]]] = {
+    "chalicelib/entrypoints/routes.py": routes,
+    "infrastructure/template.json": template,
+    "docs/table.md": table,
+}
+"""Each generated file, and what returns its text."""
+
+
 if __name__ == "__main__":
-    (ROOT / "chalicelib/entrypoints/routes.py").write_text(routes())
+    for file, text in GENERATED.items():
+        (ROOT / file).write_text(text())

@@ -1,0 +1,149 @@
+"""`docs/table.md`: what the one table holds, said by the entities and the kernel themselves."""
+
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.kernel import auth, changes, ledger
+from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key
+from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
+from local.markdown import code, table
+
+_HEAD: Final = f"""\
+# The table
+
+Made from the entities by `make generate`; a test compares it.
+
+Everything is in one DynamoDB table: a partition key `pk`, a sort key `sk`, and the indexes below. Keys are templates: a
+record's own fields stand in braces. A template with a field that is absent yields no key, and the record is not in that
+index. `{TTL_ATTRIBUTE}` (seconds since 1970) lets DynamoDB remove an item some time later; what reads such an item also
+looks at the clock. All reads of the table itself are consistent. Nothing scans it.
+"""
+
+_INDEXES_TEXT: Final = """\
+Each carries whole items. An overloaded index serves many lists: its keys say which.
+"""
+
+_ENTITIES_TEXT: Final = """\
+Every record has `id`, `createdAt`, `updatedAt` and `version`; a write is made on condition that the version is the one
+that was read.
+"""
+
+_KERNEL_TEXT: Final = """\
+Items that are no records, and that the kernel writes beside them.
+"""
+
+_UNIQUES_TEXT: Final = """\
+A unique value is held by an item of its own, put on condition that nobody else holds it.
+"""
+
+_LIMITS_TEXT: Final = """\
+A limit is a counter beside the records, raised in the transaction that creates one, on condition that it isn't reached.
+"""
+
+_DUE_TEXT: Final = f"""\
+What has to happen later carries a mark: `duepk` = `DUE#` and one of {DUE_SHARDS} shards, `duesk` = `<when>#<pk>#<sk>`,
+`task` = what to do. The sweep reads what is due each minute, moves the mark by condition, and queues the task.
+"""
+
+_Rows = Iterable[Sequence[str]]
+
+
+def entities() -> list[type[Entity]]:
+    """Return every entity of the service, by its key."""
+    catalogue.operations()
+    own = [entity for entity in KINDS.values() if entity.__module__.startswith("chalicelib.")]
+    return sorted(own, key=lambda entity: (entity.pk, entity.sk))
+
+
+def document() -> str:
+    """Return the whole document."""
+    sections = [
+        ("Indexes", _INDEXES_TEXT, ("index", "partition key", "sort key", "used for"), _indexes()),
+        ("Records", _ENTITIES_TEXT, ("kind", "pk", "sk", "what it is"), _records()),
+        ("Lists and filters", "Each is one Query.", ("of", "list", "index", "partition key", "sort key"), _lists()),
+        ("Unique values", _UNIQUES_TEXT, ("of", "field", "pk", "sk", "if taken", "a former value"), _uniques()),
+        ("Limits", _LIMITS_TEXT, ("of", "at most", "pk", "sk"), _limits()),
+        ("What is due", _DUE_TEXT, ("item", "what, and when"), _dues()),
+        ("Other items", _KERNEL_TEXT, ("item", "pk", "sk", "what it is"), _other_items()),
+    ]
+    return _HEAD + "".join(_section(*section) for section in sections)
+
+
+def _section(title: str, text: str, columns: Sequence[str], rows: _Rows) -> str:
+    return f"\n## {title}\n\n{text.strip()}\n\n{table(columns, rows)}\n"
+
+
+def _indexes() -> _Rows:
+    for name in INDEXES:
+        yield code(name), code(f"{name}pk"), code(f"{name}sk"), "lists"
+    for name in FACETS:
+        yield code(name), code(f"{name}pk"), code("sk"), "filters of lists, in the list's own order"
+    yield code("due"), code("duepk"), code("duesk"), "what has to happen later"
+
+
+def _records() -> _Rows:
+    for entity in entities():
+        yield code(entity.kind), code(entity.pk), code(entity.sk), _sentence(entity)
+
+
+def _lists() -> _Rows:
+    for entity in entities():
+        for name, collection in entity.collections.items():
+            order = " (newest first)" if collection.newest_first else ""
+            yield (
+                code(entity.kind), name.replace("_", " ") + order, code(collection.index or ""), code(collection.pk),
+                code(collection.sk),
+            )  # fmt: skip
+        for name, facet in entity.facets.items():
+            yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
+    pk, _ = ledger.sequence_key("{log_id}", 0)
+    yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
+
+
+def _uniques() -> _Rows:
+    for entity in entities():
+        for unique in entity.uniques.values():
+            pk, sk = changes.guard_key(unique, _Placeholders())
+            kept = f"leads here for {unique.alias_days} days" if unique.alias_days else "is free at once"
+            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.taken), kept
+
+
+def _limits() -> _Rows:
+    for entity in entities():
+        if limit := entity.limit:
+            yield code(entity.kind), f"{limit.most} {limit.noun}", code(limit.per), code(f"COUNT#{limit.noun}")
+
+
+def _dues() -> _Rows:
+    for entity in entities():
+        if entity.due is not Entity.due:
+            yield code(entity.kind), _sentence(entity.due)
+    yield "outbox pointer", "waking the ledger, some seconds after the commit, if nothing else has"
+
+
+def _other_items() -> _Rows:
+    log = "{log_id}"
+    rows: list[tuple[str, Key, str]] = [
+        ("guard of a unique value", ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
+        ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
+        ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
+        ("long entry", (f"B#{log}", "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
+        ("ledger head", ledger.head_key(log), "size, peaks and signed checkpoint of a log's Merkle tree"),
+        ("outbox pointer", (f"Q#{log}", "{id}"), "an entry that waits for its sequence"),
+        ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
+    ]
+    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in rows]
+
+
+def _sentence(documented: object) -> str:
+    text = inspect.getdoc(documented) or ""
+    return text.split("\n\n")[0].partition(". ")[0].replace("\n", " ").rstrip(".")
+
+
+class _Placeholders(dict[str, str]):
+    """Fields whose values are their names in braces: filled in with them, a template shows itself."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"

@@ -1,0 +1,87 @@
+"""`docs/table.md` says what the table holds: all of it, and nothing that it doesn't."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local.folders import ROOT
+from local.generate import GENERATED
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.cloud import stored
+from tests.harness.organizations import Founded, make_key
+from tests.harness.workers import Workers
+
+LINE = re.compile(r"^\| (.+) \|$")
+
+
+@pytest.mark.parametrize("file", GENERATED)
+def test_what_is_generated_is_committed(file: str) -> None:
+    made, kept = GENERATED[file](), (ROOT / file).read_text()
+    if file.endswith(".py"):  # Its format is ruff's: only the words are compared.
+        made, kept = ("".join(text.split()).replace(",)", ")") for text in (made, kept))
+    assert made == kept, "run `make generate`"
+
+
+@pytest.fixture
+def items(api: Api, organization: Founded, workers: Workers, ada: Person) -> list[dict[str, Any]]:
+    """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
+    key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
+    api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
+    workers.deliver()
+    headers = {"Idempotency-Key": "once"}
+    api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
+    api.delete(organization.path, as_=ada)
+    assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
+    return stored()
+
+
+def section(title: str) -> Iterator[list[str]]:
+    """Yield the rows of the table below a title, cell by cell."""
+    text = (ROOT / "docs/table.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
+    rows = [found[1].split(" | ") for line in text.splitlines() if (found := LINE.match(line))]
+    yield from rows[2:]
+
+
+def pattern(template: str) -> re.Pattern[str]:
+    """Return what the values of a key's template look like."""
+    parts = re.split(r"({[^}]+})", template.strip("`"))
+    return re.compile("".join("[^#!]+" if part.startswith("{") else re.escape(part) for part in parts) + "$")
+
+
+def documented_keys() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
+    """Return what the document says of items: name, partition key, sort key."""
+    records = [(kind, pk, sk) for kind, pk, sk, _ in section("Records")]
+    limits = [("`counter`", pk, sk) for _, _, pk, sk in section("Limits")]
+    others = [(name, pk, sk) for name, pk, sk, _ in section("Other items") if name != "counter"]
+    return [(name.strip("`"), pattern(pk), pattern(sk)) for name, pk, sk in [*records, *limits, *others]]
+
+
+def test_every_item_is_documented_once(items: list[dict[str, Any]]) -> None:
+    keys = documented_keys()
+    for item in items:
+        names = [name for name, pk, sk in keys if pk.match(item["pk"]) and sk.match(item["sk"])]
+        assert names == [item.get("kind", names and names[0])], item
+
+
+def test_everything_documented_is_there(items: list[dict[str, Any]]) -> None:
+    for name, pk, sk in documented_keys():
+        assert any(pk.match(item["pk"]) and sk.match(item["sk"]) for item in items), name
+
+
+def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> None:
+    documented = {(index.strip("`"), pattern(pk)) for _, _, index, pk, _ in section("Lists and filters") if index}
+    stored_keys = [
+        (index, item[f"{index}pk"]) for item in items for index in {i for i, _ in documented} if f"{index}pk" in item
+    ]
+    for index, value in stored_keys:
+        assert sum(name == index and bool(pk.match(value)) for name, pk in documented) == 1, (index, value)
+    for name, pk in documented:
+        assert any(index == name and pk.match(value) for index, value in stored_keys), (name, pk)
+
+
+def test_what_is_due_is_documented(items: list[dict[str, Any]]) -> None:
+    documented = {name.strip("`") for name, _ in section("What is due")}
+    assert {item.get("kind", "outbox pointer") for item in items if "duepk" in item} == documented
