@@ -63,7 +63,7 @@ def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
     patch = _object(raw)
     names = {field.alias or name for name, field in model.model_fields.items()}
     foreign = {name: value for name, value in patch.items() if name not in names}
-    faults = [_foreign(name, shown) for name, value in foreign.items() if name not in shown or shown[name] != value]
+    faults = [_foreign(name, shown) for name, value in foreign.items() if not _repeats(name, value, shown)]
     current = {name: value for name, value in shown.items() if name in names}
     wanted = {name: value for name, value in patch.items() if name in names}
     try:
@@ -96,6 +96,11 @@ def _object(raw: bytes) -> dict[str, Any]:
     if not isinstance(patch, dict):
         raise Invalid([FieldError("", "not_an_object", "Send a JSON object.")])
     return patch
+
+
+def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
+    # To Python, true is 1.
+    return name in shown and shown[name] == value and isinstance(shown[name], bool) == isinstance(value, bool)
 
 
 def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
