@@ -9,7 +9,6 @@ from chalicelib.features.audit.models import AuditEntry, AuditQuery, IntegrityQu
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import pending
 from chalicelib.kernel.operation import Page, RouteGroup
 from chalicelib.kernel.roles import Role
 
@@ -44,7 +43,7 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
         tree_size=progress.size,
         root_hash=verification.root(progress).hex(),
         checkpoint=progress.note or None,
-        pending_entries=pending(log),
+        pending_entries=outcome.waiting,
         checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,

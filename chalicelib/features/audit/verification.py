@@ -38,10 +38,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far the log is verified, and what is wrong with it, if anything."""
+    """How far the log is verified, what is wrong with it, if anything, and how many entries wait for it."""
 
     progress: Progress
     fault: Fault | None
+    waiting: int
 
     @property
     def done(self) -> bool:
@@ -54,16 +55,17 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
 
     Raises Invalid if `kept_note` is no checkpoint of this log.
     """
+    waiting = pending(log)  # Counted before the head is read: what is appended meanwhile is in the tree, not nowhere.
     head = None if position else Head.of(table.get(head_key(log)))
     progress = Progress(head.note, head.tree.size, Verified()) if head else Progress.at(position or {})
     kept = _kept_checkpoint(log, kept_note) if kept_note else None
-    fault = kept if isinstance(kept, Fault) else _head_fault(log, progress, kept)
+    fault = kept if isinstance(kept, Fault) else _head_fault(log, progress, kept, waiting)
     if head and not fault and head.tree.root() != root(progress):
         fault = Fault("forked", None)
     if fault or isinstance(kept, Fault):
-        return Outcome(progress, fault)
+        return Outcome(progress, fault, waiting)
     result = _advance(log, progress, kept)
-    return Outcome(progress, result) if isinstance(result, Fault) else Outcome(result, None)
+    return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
 
 
 def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
@@ -78,12 +80,12 @@ def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     return checkpoint
 
 
-def _head_fault(log: str, progress: Progress, kept: Checkpoint | None) -> Fault | None:
+def _head_fault(log: str, progress: Progress, kept: Checkpoint | None, waiting: int) -> Fault | None:
     if kept and kept.size > progress.size:
         return Fault("truncated", progress.size + 1)
     if not progress.size:
         # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
-        return None if pending(log) else Fault("truncated", 1)
+        return None if waiting else Fault("truncated", 1)
     try:
         signed = checkpoints.verify(progress.note, public_keys())
     except NoteError:
