@@ -29,13 +29,20 @@ def calling(stage: Stage) -> Iterator[Calling]:
         yield lambda name: callers.enter_context(Caller(stage, name))
 
 
+@pytest.fixture(scope="module")
+def calling_all_along(stage: Stage) -> Iterator[Calling]:
+    """Return somebody who calls the service in more than one test."""
+    with ExitStack() as callers:
+        yield lambda name: callers.enter_context(Caller(stage, name))
+
+
 @pytest.fixture(scope="session")
 def _inside(stage: Stage) -> Iterator[Processes]:
     with Processes(stage, "atrium") as inside:
         yield inside
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def joining(_inside: Processes) -> Joining:
     """Make somebody a member of an organization, as accepting an invitation does."""
 

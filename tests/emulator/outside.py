@@ -54,10 +54,15 @@ def verified(reader: Caller, organization: str) -> Any:
 
 def entries_of(reader: Caller, organization: str, **filters: str) -> list[Entry]:
     """Return all entries of a log, newest first."""
-    found: list[Entry] = []
+    return items_of(reader, f"/organizations/{organization}/audit-log", **filters)
+
+
+def items_of(reader: Caller, path: str, **filters: str) -> list[dict[str, Any]]:
+    """Return all items of a list, page by page."""
+    found: list[dict[str, Any]] = []
     query = {"limit": "100", **filters}
     while True:
-        page = reader.get(f"/organizations/{organization}/audit-log", params=query).json()
+        page = reader.get(path, params=query).json()
         found += page["items"]
         if page["nextCursor"] is None:
             return found
