@@ -37,8 +37,9 @@ def purge_organization(message: dict[str, Any]) -> None:
 
 
 def _held(place: Key) -> list[Item]:
-    items = table.query(place[0], limit=_AT_ONCE + 1).items
-    return [item for item in items if item["sk"] != place[1]][:_AT_ONCE]
+    # Counts go last: until then the removal of what they count moves them.
+    items = [item for item in table.query(place[0], limit=_AT_ONCE + 1).items if item["sk"] != place[1]]
+    return [item for item in items if "kind" in item] or items
 
 
 def _remove(changes: Changes, item: Item) -> None:
