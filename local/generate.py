@@ -39,10 +39,18 @@ def table() -> str:
     return document()
 
 
+def readme() -> str:
+    """Return the README with its table of settings."""
+    from local.settings_document import written_into
+
+    return written_into((ROOT / "README.md").read_text())
+
+
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
     "infrastructure/template.json": template,
     "docs/table.md": table,
+    "README.md": readme,
 }
 """Each generated file, and what returns its text."""
 
