@@ -1,0 +1,32 @@
+"""Examples of the operations on an organization's log."""
+
+from typing import Final
+
+from chalicelib.kernel import ledger
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.events import Event
+from chalicelib.kernel.ids import new_id
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World, put_items
+
+EXAMPLES: Final[Examples] = {
+    "list_audit_log": lambda world: example(organization_id=world.id),
+    "verify_audit_integrity": lambda world: example(organization_id=world.id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let so many things have happened in the organization."""
+    moment = now()
+    put_items(item for n in range(number) for item in _renaming(world, moment, f"Name {n}").items())
+    ledger.append(world.id)
+
+
+def _renaming(world: World, moment: str, name: str) -> Event:
+    return Event(
+        id=new_id(moment), type="organization.updated", occurred_at=moment, log=world.id,
+        actor={"type": "system", "id": None, "name": None},
+        target={"type": "organization", "id": world.id, "name": name},
+        context={"operationId": "crowd", "requestId": None, "ipAddress": None, "userAgent": None},
+        changes=[{"field": "name", "from": None, "to": name}], data={"name": name},
+    )  # fmt: skip

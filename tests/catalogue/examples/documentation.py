@@ -1,0 +1,16 @@
+"""Examples of the operations that document the service."""
+
+from typing import Final
+
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World
+
+EXAMPLES: Final[Examples] = {
+    "get_openapi_document": lambda _: example(),
+    "get_docs": lambda _: example(),
+    "get_docs_asset": lambda _: example(asset="docs.css"),
+}
+
+
+def crowd(_world: World, _number: int) -> None:
+    """The documentation is files."""

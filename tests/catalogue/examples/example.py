@@ -1,0 +1,54 @@
+"""Example: how to call an operation so that it succeeds. Each feature has a file of them beside this one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.world import World
+
+_NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call that whoever has just the right to it makes with success, all but the credential.
+
+    `about`: the path of the record that its entry is about, if its own path doesn't name that. `parts`: it takes from
+    the caller what let them call it.
+    """
+
+    parameters: Mapping[str, str]
+    body: Any = None
+    about: str | None = None
+    parts: bool = False
+
+    def path(self, operation: Operation) -> str:
+        """Return the operation's path with the example's parameters."""
+        return operation.path.format_map({name: quote(value, safe="") for name, value in self.parameters.items()})
+
+    def record(self, operation: Operation) -> str:
+        """Return the path of the record that the operation's own path names: what `If-Match` is about."""
+        return operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
+
+    def subject(self, operation: Operation) -> str:
+        """Return the path of the record that the operation's entry is about."""
+        return self.about or self.record(operation)
+
+    def but(self, **parameters: str) -> "Example":
+        """Return the same call of something else."""
+        return Example({**self.parameters, **parameters}, self.body)
+
+    def of_nothing(self, parameter: str) -> "Example":
+        """Return the same call with a parameter that is well-formed and names nothing."""
+        return self.but(**{parameter: "nothing-here" if parameter == "slug" else _NOTHING})
+
+
+Examples = Mapping[str, Callable[[World], Example]]
+"""The examples of a feature by operation id."""
+
+
+def example(body: Any = None, *, about: str | None = None, parts: bool = False, **parameters: str) -> Example:
+    """Return an example of these path parameters."""
+    return Example(parameters, body, about, parts)

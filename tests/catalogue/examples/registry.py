@@ -1,0 +1,43 @@
+"""Every operation's example, found by the operation's feature."""
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.examples.example import Example
+from tests.catalogue.world import World
+from tests.harness import callers
+from tests.harness.api import Answer
+
+
+def example_of(operation: Operation, world: World) -> Example:
+    """Return an operation's example in a world."""
+    name = _file(operation)
+    made = _module(name).EXAMPLES.get(operation.id)
+    assert made, f"{operation.id} has no example: give it one in tests/catalogue/examples/{name}.py"
+    found: Example = made(world)
+    return found
+
+
+def perform(
+    operation: Operation, world: World, example: Example, as_: callers.Caller | str | None, **words: Any
+) -> Answer:
+    """Call an operation as its example says, with someone's credential; `words` as of `Api.request`."""
+    sent = {"json": example.body} | words
+    return world.api.request(operation.method, example.path(operation), as_=as_, **sent)
+
+
+def crowd(world: World, number: int) -> None:
+    """Put so many neighbours beside whatever the examples look at, in every feature."""
+    for name in sorted({_file(operation) for operation in operations()}):
+        _module(name).crowd(world, number)
+
+
+def _file(operation: Operation) -> str:
+    return operation.function.__module__.removesuffix(".operations").rpartition(".")[2]
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"tests.catalogue.examples.{name}")

@@ -1,0 +1,75 @@
+"""Cold start: importing `app` brings in what most requests need, and no more; a request brings in its own feature."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import FEATURES
+from chalicelib.entrypoints.routes import ROUTES
+
+ROOT: Final = Path(__file__).parents[2]
+LATER: Final = (
+    *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
+    *("aws_xray_sdk", "moto", "pytest", "openapi_spec_validator", "jsonschema"),
+    *("chalicelib.entrypoints.documentation", "chalicelib.entrypoints.openapi", "chalicelib.entrypoints.workers"),
+    *("aws_lambda_powertools.utilities.batch", "chalicelib.kernel.checkpoints", "chalicelib.kernel.ledger"),
+)
+"""What few requests need: imported where it is used."""
+
+
+def fresh(program: str) -> Any:
+    """Run a program in a fresh interpreter and return the JSON that it prints last."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def imported() -> dict[str, Any]:
+    program = """
+import json, sys
+import app
+from chalicelib.kernel import aws
+print(json.dumps({"modules": sorted(sys.modules), "clients": aws._client.cache_info().currsize}))
+"""
+    found: dict[str, Any] = fresh(program)
+    return found
+
+
+def within(package: str, modules: list[str]) -> list[str]:
+    return [module for module in modules if module == package or module.startswith(f"{package}.")]
+
+
+@pytest.mark.parametrize("package", LATER)
+def test_importing_app_leaves_out(package: str, imported: dict[str, Any]) -> None:
+    assert within(package, imported["modules"]) == []
+
+
+def test_importing_app_imports_no_feature(imported: dict[str, Any]) -> None:
+    assert within("chalicelib.features", imported["modules"]) == []
+
+
+def test_importing_app_makes_no_client(imported: dict[str, Any]) -> None:
+    assert imported["clients"] == 0
+
+
+@pytest.mark.usefixtures("aws")  # for its settings: an unknown caller is refused before anything is asked of AWS
+def test_a_request_imports_its_own_feature() -> None:
+    program = """
+import json, sys
+import app
+from chalice.test import Client
+answer = Client(app.app).http.get("/organizations/01939d3c-0000-7000-8000-00000000000a/audit-log")
+operations = [name.split(".")[2] for name in sys.modules if name.endswith(".operations") and "features" in name]
+print(json.dumps({"status": answer.status_code, "operations": operations}))
+"""
+    assert fresh(program) == {"status": 401, "operations": ["audit"]}
+
+
+def test_every_feature_is_reached_by_a_route() -> None:
+    reached = {target.split(".")[2] for *_, target in ROUTES if ".features." in target}
+    assert reached == set(FEATURES)

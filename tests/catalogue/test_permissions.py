@@ -1,0 +1,244 @@
+"""Who may call what: every operation by every kind of caller, with the exact problem for whoever may not."""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel import api_keys
+from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.roles import AREAS, Role
+from tests.catalogue.conftest import Begin
+from tests.catalogue.examples.example import Example
+from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.world import World
+from tests.harness import callers
+from tests.harness.api import Answer
+from tests.harness.callers import Issuer
+from tests.harness.clock import Clock
+from tests.harness.organizations import make_key
+
+by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
+at_a_place = pytest.mark.parametrize(
+    "operation", [o for o in operations() if isinstance(o.needs, At)], ids=lambda operation: operation.id
+)
+with_records = pytest.mark.parametrize(
+    "operation", [o for o in operations() if o.records and isinstance(o.needs, At)], ids=lambda operation: operation.id
+)
+by_role = pytest.mark.parametrize("role", list(Role))
+
+OPENED_BY: Final = {
+    "member": {"read", "write", "admin"},
+    "editor": {"write", "admin"},
+    "admin": {"admin"},
+}
+"""General scopes of a key that open what a role may read; `read` opens nothing that writes."""
+
+
+def attempt(operation: Operation, world: World, as_: callers.Caller | str | None, **words: Any) -> str:
+    """Call an operation's example, and return `success` or the problem."""
+    return told(operation, perform(operation, world, example_of(operation, world), as_, **words))
+
+
+def told(operation: Operation, answer: Answer) -> str:
+    return "success" if answer.status == operation.success else answer.code
+
+
+def told_apart(answer: Answer) -> tuple[int, Mapping[str, str], Mapping[str, Any]]:
+    """An answer without what says which request it is to."""
+    headers = {name: value for name, value in answer.headers.items() if name != "x-request-id"}
+    return answer.status, headers, {n: v for n, v in answer.json.items() if n not in ("instance", "requestId")}
+
+
+@by_id
+class TestWithoutACredential:
+    def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
+        expected = "success" if operation.needs is Caller.PUBLIC else "401 unauthenticated"
+        assert attempt(operation, world, None) == expected
+
+
+def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person) -> dict[str, tuple[str, str]]:
+    """Values of `Authorization` that prove nothing, and the code of the 401 that each gets."""
+    good = {"sub": person.id, "email": person.email}
+    head, claims, signature = person.credential.split(".")
+    unsigned = base64.urlsafe_b64encode(json.dumps({"alg": "none"}).encode()).decode().rstrip("=")
+    operators = base64.urlsafe_b64encode(json.dumps({**good, "groups": ["operators"]}).encode()).decode().rstrip("=")
+    wrong_sum = api_keys.generate()[:-1] + "!"
+    return {
+        "no token at all": ("Bearer", "unauthenticated"),
+        "another scheme": (f"Basic {person.credential}", "unauthenticated"),
+        "not a token": ("Bearer nonsense", "unauthenticated"),
+        "another issuer": (f"Bearer {issuer.token(**good, iss='https://other.example')}", "unauthenticated"),
+        "another audience": (f"Bearer {issuer.token(**good, aud='another')}", "unauthenticated"),
+        "expired": (f"Bearer {issuer.token(**good, exp=1_600_000_000)}", "token_expired"),
+        "not valid yet": (f"Bearer {issuer.token(**good, nbf=4_000_000_000)}", "unauthenticated"),
+        "another's signature": (f"Bearer {elsewhere.token(**good)}", "unauthenticated"),
+        "unsigned": (f"Bearer {unsigned}.{claims}.", "unauthenticated"),
+        "altered": (f"Bearer {head}.{operators}.{signature}", "unauthenticated"),
+        "a key with a wrong checksum": (f"Bearer {wrong_sum}", "unauthenticated"),
+        "a key that was never made": (f"Bearer {api_keys.generate()}", "unauthenticated"),
+    }
+
+
+@by_id
+class TestWithABrokenCredential:
+    def test_even_public_operations_are_refused(
+        self, operation: Operation, world: World, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        elsewhere = Issuer(tmp_path_factory.mktemp("elsewhere"))
+        broken = broken_credentials(world.people.issuer, elsewhere, world.people.of_role(Role.OWNER))
+        answers = {
+            name: attempt(operation, world, None, headers={"Authorization": value})
+            for name, (value, _) in broken.items()
+        }
+        assert answers == {name: f"401 {code}" for name, (_, code) in broken.items()}
+
+
+@by_id
+class TestAStranger:
+    def test_finds_no_place_and_sees_nothing_of_it(self, operation: Operation, world: World) -> None:
+        answer = perform(operation, world, example_of(operation, world), world.people.outsider)
+        places = {At: "404 not_found", Caller: "403 forbidden" if operation.needs is Caller.OPERATOR else "success"}
+        assert told(operation, answer) == places[type(operation.needs)]
+        assert world.id not in answer.text.replace(answer.path, "")
+        assert world.organization.record["name"] not in answer.text
+
+    def test_an_operator_has_no_part_in_tenants_either(self, operation: Operation, world: World) -> None:
+        expected = "404 not_found" if isinstance(operation.needs, At) else "success"
+        assert attempt(operation, world, world.people.operator) == expected
+
+
+@at_a_place
+class TestWhatIsForeign:
+    def test_is_answered_like_what_is_missing(self, operation: Operation, world: World) -> None:
+        assert isinstance(operation.needs, At)
+        example, owner = example_of(operation, world), world.people.owner
+        name = operation.needs.parameter
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), owner)
+        missing = perform(operation, world, example.of_nothing(name), owner)
+        malformed = perform(operation, world, example.but(**{name: "NO PLACE/AT:ALL"}), owner)
+        assert foreign.code == "404 not_found"
+        assert told_apart(foreign) == told_apart(missing) == told_apart(malformed)
+
+    def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
+        assert isinstance(operation.needs, At)
+        if operation.scope is None:
+            return
+        example, key = example_of(operation, world), world.key("admin")
+        name = operation.needs.parameter
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), key)
+        missing = perform(operation, world, example.of_nothing(name), key)
+        assert foreign.code == "404 not_found"
+        assert told_apart(foreign) == told_apart(missing)
+
+
+@with_records
+class TestARecordOfOthers:
+    def test_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
+        example, owner = example_of(operation, world), world.people.owner
+        for record in operation.records.values():
+            name = record.parameter
+            foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), owner)
+            missing = perform(operation, world, example.of_nothing(name), owner)
+            malformed = perform(operation, world, example.but(**{name: "#"}), owner)
+            assert foreign.code == "404 not_found"
+            assert told_apart(foreign) == told_apart(missing) == told_apart(malformed)
+
+    def test_is_not_looked_for_where_the_role_is_missing(self, operation: Operation, world: World) -> None:
+        assert isinstance(operation.needs, At)
+        if operation.needs.role is Role.MEMBER:
+            return
+        member = world.people.member
+        missing = Example.of_nothing(example_of(operation, world), next(reversed(operation.path_parameters)))
+        assert perform(operation, world, missing, member).code == "404 not_found"
+
+
+@by_role
+@at_a_place
+class TestAMember:
+    def test_may_what_their_role_may(self, operation: Operation, role: Role, world: World) -> None:
+        assert isinstance(operation.needs, At)
+        found = attempt(operation, world, world.people.of_role(role))
+        order = list(Role)
+        if order.index(role) < order.index(operation.needs.role):
+            assert found == "403 insufficient_role"
+        elif role is operation.needs.role:
+            assert found == "success"
+        else:
+            assert not found.startswith(("401", "403", "404"))  # the owner can't leave, say
+
+
+def opened(operation: Operation, scope: str) -> bool:
+    """Whether a key with one scope may perform an operation, by the contract's words."""
+    area, _, verb = (operation.scope or "").partition(":")
+    role = operation.needs.role.value if isinstance(operation.needs, At) else "member"
+    if operation.scope is None or scope.startswith("all but"):
+        return False
+    if scope in GENERAL:
+        return scope in OPENED_BY[role] and not (scope == "read" and verb == "write")
+    return scope in (f"{area}:{verb}", f"{area}:write")
+
+
+AREA_OF: Final = {o.id: o.scope.partition(":")[0] for o in operations() if o.scope}
+GENERAL: Final = ("read", "write", "admin")
+Keys = dict[str, callers.Caller]
+
+
+def keys_of_every_kind(world: World) -> Keys:
+    """Keys of the organization by their single scope, or by why they open nothing; and two of the rivals."""
+    keys = {scope: world.key(scope) for scope in GENERAL}
+    for area in sorted(set(AREA_OF.values())):
+        keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
+        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in AREAS if other != area))
+    keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
+    keys["expired"] = world.key("admin", expiresAt="2030-01-01T00:00:00Z")
+    keys["elsewhere"] = world.key("admin", allowedIps=["198.51.100.0/24"])
+    keys |= {f"rivals' {scope}": make_key(world.api, world.rivals, scope) for scope in ("read", "admin")}
+    path, owner = f"{world.organization.path}/api-keys", world.people.owner
+    world.api.delete(f"{path}/{keys['revoked'].id}", as_=owner)
+    world.api.post(f"{path}/{keys['rotated'].id}/rotate", as_=owner, json={"graceHours": 0})
+    return keys
+
+
+def expected(operation: Operation, problem: str) -> str:
+    """What a key gets that would get the problem where keys are let in."""
+    if operation.needs is Caller.PUBLIC:
+        return problem if problem.startswith(("401", "403 ip")) else "success"
+    return problem if operation.scope else "403 forbidden"
+
+
+@by_id
+class TestAnApiKey:
+    def test_may_what_its_scope_may(self, operation: Operation, world: World, begin: Begin) -> None:
+        area = AREA_OF.get(operation.id)
+        for scope in (*GENERAL, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
+            key = begin(keys_of_every_kind)[scope]
+            allowed = operation.needs is Caller.PUBLIC or opened(operation, scope)
+            wanted = "success" if allowed else expected(operation, "403 insufficient_scope")
+            assert attempt(operation, world, key) == wanted, scope
+
+    def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
+        for scope in ("read", "admin"):
+            key = begin(keys_of_every_kind)[f"rivals' {scope}"]
+            wanted = "404 not_found" if isinstance(operation.needs, At) else "success"
+            assert attempt(operation, world, key) == expected(operation, wanted)
+
+    def test_that_holds_no_more_opens_nothing(
+        self, operation: Operation, world: World, begin: Begin, clock: Clock
+    ) -> None:
+        keys = begin(keys_of_every_kind)
+        clock.freeze("2030-01-01T00:00:00Z")
+        answers = {why: attempt(operation, world, keys[why]) for why in ENDED}
+        assert answers == {why: expected(operation, problem) for why, problem in ENDED.items()}
+
+
+ENDED: Final = {
+    "revoked": "401 api_key_revoked",
+    "rotated": "401 api_key_revoked",
+    "expired": "401 api_key_expired",
+    "elsewhere": "403 ip_not_allowed",
+}
+"""Why keys open nothing any more, or not from here; and the problem each gets."""

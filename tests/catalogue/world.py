@@ -1,0 +1,118 @@
+"""The world that every operation's example is called in: an organization with its people, and another beside it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chalicelib.kernel import table
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Entity, Item
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.table import Write
+from tests.harness import callers
+from tests.harness.api import Api, Json
+from tests.harness.callers import Issuer, Person
+from tests.harness.organizations import Founded, found, joins, make_key
+from tests.harness.workers import Workers
+
+
+@dataclass(frozen=True)
+class People:
+    """Who is in the world. `outsider` belongs to the rivals' organization only, and owns it."""
+
+    owner: Person
+    admin: Person
+    editor: Person
+    member: Person
+    outsider: Person
+    operator: Person
+    issuer: Issuer
+
+    def of_role(self, role: Role) -> Person:
+        """Return the one who has this role in the organization."""
+        person: Person = getattr(self, role.value)
+        return person
+
+
+@dataclass
+class World:
+    """An organization with a member of each role, an API key and a log; and a rivals' organization with an API key."""
+
+    api: Api
+    workers: Workers
+    people: People
+    organization: Founded
+    rivals: Founded
+    api_key: callers.Caller
+    rival_key: callers.Caller
+
+    @classmethod
+    def made(cls, api: Api, workers: Workers, people: People) -> "World":
+        """Make it, over HTTP, until nothing is left to be done."""
+        organization, rivals = (
+            found(api, owner, name=name) for owner, name in ((people.owner, "Bletchley"), (people.outsider, "Rivals"))
+        )
+        for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
+            joins(organization, people.of_role(role), role)
+        keys = [make_key(api, place, "api-keys:read", name="Inventory") for place in (organization, rivals)]
+        workers.settle()
+        return cls(api, workers, people, organization, rivals, *keys)
+
+    @property
+    def id(self) -> str:
+        """The organization's id."""
+        return self.organization.id
+
+    @property
+    def slug(self) -> str:
+        """The organization's slug."""
+        return str(self.organization.record["slug"])
+
+    @property
+    def rivals_own(self) -> dict[str, str]:
+        """What belongs to the rivals, by the path parameter that names such things."""
+        return {
+            "organization_id": self.rivals.id,
+            "slug": str(self.rivals.record["slug"]),
+            "user_id": self.people.outsider.id,
+            "api_key_id": self.rival_key.id,
+        }
+
+    def caller(self, operation: Operation) -> Person | None:
+        """Return who has just the right to an operation, and no more; None needs no credential."""
+        if isinstance(operation.needs, At):
+            return self.people.of_role(operation.needs.role)
+        kinds = {Caller.OPERATOR: self.people.operator, Caller.PUBLIC: None}
+        return kinds.get(operation.needs, self.people.owner)
+
+    def key(self, *scopes: str, **fields: Any) -> callers.Caller:
+        """Return a new API key of the organization."""
+        return make_key(self.api, self.organization, *scopes, **fields)
+
+    def entries(self, log: str | None = None) -> list[Json]:
+        """Return the log's entries, the oldest first, as its owner reads them."""
+        place = self.rivals if log == self.rivals.id else self.organization
+        return self.api.items(f"{place.path}/audit-log", as_=place.owner, query={"limit": 100})[::-1]
+
+
+def new(number: int) -> list[dict[str, Any]]:
+    """Return what so many new records begin with."""
+    moment = now()
+    return [{"id": new_id(moment), "created_at": moment, "updated_at": moment} for _ in range(number)]
+
+
+def put(records: Iterable[Entity]) -> None:
+    """Put records into the table that no operation has made: a crowd to stand beside what is looked at."""
+    put_items(record.item() for record in records)
+
+
+def put_items(items: Iterable[Item]) -> None:
+    """Put items into the table."""
+    writes = [Write("Put", (item["pk"], item["sk"]), item=item) for item in items]
+    for start in range(0, len(writes), _AT_ONCE):
+        table.write(writes[start : start + _AT_ONCE])
+
+
+_AT_ONCE: Final = table.MOST_WRITES

@@ -1,0 +1,79 @@
+"""What is stored of a record is the record: every entity comes back from the table's own form as it went."""
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.entrypoints.catalogue import FEATURES
+from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.kernel.table import from_wire, to_wire
+from infrastructure.resources import table
+
+for feature in FEATURES:
+    import_module(f"chalicelib.features.{feature}.operations")
+
+ATTRIBUTES = {a["AttributeName"]: a["AttributeType"] for a in table("atrium")["AttributeDefinitions"]}
+numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
+texts = st.text(max_size=20)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts | st.binary(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def a(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a field's type."""
+    plain = {str: texts, int: st.integers(0, 2**53), bool: st.booleans(), bytes: st.binary(max_size=40)}
+    if hint in plain:
+        return plain[hint]
+    if hint is NoneType:
+        return st.none()
+    arguments = get_args(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return st.one_of(*(a(argument) for argument in arguments))
+    if get_origin(hint) is list:
+        return st.lists(a(arguments[0]), max_size=3)
+    if get_origin(hint) is dict:
+        return st.dictionaries(texts, a(arguments[1]), max_size=3)
+    raise TypeError(f"say how to draw a {hint}")
+
+
+def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{field.name: a(hints[field.name]) for field in fields(kind)})
+
+
+@pytest.mark.parametrize("kind", [KINDS[name] for name in sorted(KINDS)])
+class TestEveryEntity:
+    @given(data=st.data())
+    def test_comes_back_as_it_was_stored(self, kind: type[Entity], data: st.DataObject) -> None:
+        record = data.draw(records(kind))
+        assert kind.from_item(from_wire(to_wire(record.item()))) == record
+
+    @given(data=st.data())
+    def test_is_stored_where_it_says(self, kind: type[Entity], data: st.DataObject) -> None:
+        record = data.draw(records(kind))
+        item = record.item()
+        assert (item["pk"], item["sk"]) == record.stored_at == kind.key_of(**record.__dict__)
+        assert item["kind"] == kind.kind
+
+    @given(data=st.data())
+    def test_has_whole_index_keys_of_the_declared_indexes_only(self, kind: type[Entity], data: st.DataObject) -> None:
+        item = data.draw(records(kind)).item()
+        keys = {name for name in item if re.fullmatch(r"([a-z]+[0-9]|due)?[ps]k", name)}
+        assert keys <= set(ATTRIBUTES)
+        assert all(isinstance(item[name], str) for name in keys)
+        for index in ("index1", "index2", "due"):
+            assert (f"{index}pk" in item) is (f"{index}sk" in item)
+
+
+@given(st.dictionaries(texts, values, max_size=5))
+def test_every_value_survives_the_tables_own_json(item: dict[str, Any]) -> None:
+    assert repr(from_wire(to_wire(item))) == repr(item)  # 1, 1.0 and True are equal, and not the same

@@ -1,0 +1,71 @@
+"""Slugs: what is derived from a name is a slug that the service itself accepts, or nothing."""
+
+import re
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import RESERVED_SLUGS, Slug, slug_from
+
+WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+accepted: Final = TypeAdapter[str](Slug)
+
+slugs = st.from_regex(WELL_FORMED, fullmatch=True)
+names = st.text(min_size=1, max_size=200) | st.text("aeß Å-_&", min_size=1, max_size=200)
+
+
+def acceptable(slug: str) -> bool:
+    """The contract's own words: the pattern, no two hyphens in a row, no reserved word."""
+    return bool(WELL_FORMED.fullmatch(slug)) and "--" not in slug and slug not in RESERVED_SLUGS
+
+
+def accepts(slug: str) -> bool:
+    try:
+        accepted.validate_python(slug)
+    except ValidationError:
+        return False
+    return True
+
+
+@given(slugs | st.text(max_size=70) | st.sampled_from(sorted(RESERVED_SLUGS)))
+@example("a\n")
+@example("a" * 63)
+@example("a" * 64)
+@example("a--b")
+@example("-a")
+def test_a_slug_is_accepted_by_the_contracts_words(text: str) -> None:
+    assert accepts(text) is acceptable(text)
+
+
+@pytest.mark.parametrize("word", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"])
+def test_the_contracts_reserved_words_are_no_slugs(word: str) -> None:
+    assert not accepts(word)
+
+
+@given(names)
+@example("Größe & Co")
+@example("x" * 62 + " y")
+@example("Admin")
+@example("\N{LATIN SMALL LIGATURE FFI}" * 63)
+def test_a_derived_slug_is_acceptable_or_empty(name: str) -> None:
+    slug = slug_from(name)
+    assert slug == "" or acceptable(slug)
+
+
+@given(slugs)
+def test_a_slug_is_derived_from_itself(slug: str) -> None:
+    assert not acceptable(slug) or slug_from(slug) == slug
+
+
+@given(names, st.booleans())
+def test_the_slug_that_a_record_gets_is_acceptable_at_every_attempt(name: str, again: bool) -> None:  # noqa: FBT001
+    operation = SimpleNamespace(group="organizations")
+    context: Any = SimpleNamespace(attempt=int(again), operation=operation, derived=False)
+    slug = Context.slug(cast("Context", context), None, name)
+    assert acceptable(slug)
+    assert context.derived
