@@ -3,11 +3,16 @@
 Queue and schedule handlers stand here because Lambda imports the module that declares them.
 """
 
+import os
 from typing import Any
 
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.entrypoints.http import blueprints, problems_of_chalice
+from chalicelib.kernel.settings import settings
+
+if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
+    settings()  # A wrong setting ends the start with its name; packaging, which imports this too, has none.
 
 app = Chalice(app_name="atrium")
 app.api.binary_types = []  # Everything is text; and Chalice saves a third of its own time a request.
