@@ -46,9 +46,10 @@ routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces
 	@$(BIN)/python -m local routes '$(Q)'
 
 .PHONY: generate
-generate: openapi ## write what is made from the operations anew
+generate: openapi ## write what is made from operations and entities anew
 	$(BIN)/python -m local.generate
 	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py
+	$(BIN)/python -m tests.docs.access_patterns > /dev/null
 
 .PHONY: openapi
 openapi: .venv/installed ## write openapi.json anew

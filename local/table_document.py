@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel import auth, changes, ledger
-from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key
+from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -19,6 +19,8 @@ Everything is in one DynamoDB table: a partition key `pk`, a sort key `sk`, and 
 record's own fields stand in braces. A template with a field that is absent yields no key, and the record is not in that
 index. `{TTL_ATTRIBUTE}` (seconds since 1970) lets DynamoDB remove an item some time later; what reads such an item also
 looks at the clock. All reads of the table itself are consistent. Nothing scans it.
+
+[access-patterns.md](access-patterns.md) says what each operation reads and writes.
 """
 
 _INDEXES_TEXT: Final = """\
@@ -47,6 +49,8 @@ What has to happen later carries a mark: `duepk` = `DUE#` and one of {DUE_SHARDS
 `task` = what to do. The sweep reads what is due each minute, moves the mark by condition, and queues the task.
 """
 
+_LOG: Final = "{log_id}"
+
 _Rows = Iterable[Sequence[str]]
 
 
@@ -55,6 +59,21 @@ def entities() -> list[type[Entity]]:
     catalogue.operations()
     own = [entity for entity in KINDS.values() if entity.__module__.startswith("chalicelib.")]
     return sorted(own, key=lambda entity: (entity.pk, entity.sk))
+
+
+def item_keys() -> list[tuple[str, str, str]]:
+    """Return each kind of item's name and the templates of its keys, as the document gives them."""
+    records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
+    counters = [("counter", entity.limit.per, _counter(entity.limit)) for entity in entities() if entity.limit]
+    others = [(name, pk, sk) for name, (pk, sk), _ in _others() if name != "counter"]
+    return [*records, *counters, *others]
+
+
+def index_keys() -> list[tuple[str, str]]:
+    """Return each list's or filter's index and the template of its partition key."""
+    indexed = [(c.index, c.pk) for entity in entities() for c in entity.collections.values() if c.index]
+    facets = [(facet.index, facet.pk) for entity in entities() for facet in entity.facets.values()]
+    return [*indexed, *facets, ("index1", ledger.sequence_key(_LOG, 0)[0]), ("due", "DUE#{shard}")]
 
 
 def document() -> str:
@@ -98,7 +117,7 @@ def _lists() -> _Rows:
             )  # fmt: skip
         for name, facet in entity.facets.items():
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
-    pk, _ = ledger.sequence_key("{log_id}", 0)
+    pk, _ = ledger.sequence_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
 
 
@@ -113,7 +132,11 @@ def _uniques() -> _Rows:
 def _limits() -> _Rows:
     for entity in entities():
         if limit := entity.limit:
-            yield code(entity.kind), f"{limit.most} {limit.noun}", code(limit.per), code(f"COUNT#{limit.noun}")
+            yield code(entity.kind), f"{limit.most} {limit.noun}", code(limit.per), code(_counter(limit))
+
+
+def _counter(limit: Limit) -> str:
+    return f"COUNT#{limit.noun}"
 
 
 def _dues() -> _Rows:
@@ -124,17 +147,19 @@ def _dues() -> _Rows:
 
 
 def _other_items() -> _Rows:
-    log = "{log_id}"
-    rows: list[tuple[str, Key, str]] = [
+    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in _others()]
+
+
+def _others() -> list[tuple[str, Key, str]]:
+    return [
         ("guard of a unique value", ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
-        ("long entry", (f"B#{log}", "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
-        ("ledger head", ledger.head_key(log), "size, peaks and signed checkpoint of a log's Merkle tree"),
-        ("outbox pointer", (f"Q#{log}", "{id}"), "an entry that waits for its sequence"),
+        ("long entry", (f"B#{_LOG}", "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
+        ("ledger head", ledger.head_key(_LOG), "size, peaks and signed checkpoint of a log's Merkle tree"),
+        ("outbox pointer", (f"Q#{_LOG}", "{id}"), "an entry that waits for its sequence"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
     ]
-    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in rows]
 
 
 def _sentence(documented: object) -> str:

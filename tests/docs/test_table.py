@@ -8,6 +8,7 @@ import pytest
 
 from local.folders import ROOT
 from local.generate import GENERATED
+from tests.docs.keys import pattern
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.cloud import stored
@@ -45,18 +46,15 @@ def section(title: str) -> Iterator[list[str]]:
     yield from rows[2:]
 
 
-def pattern(template: str) -> re.Pattern[str]:
-    """Return what the values of a key's template look like."""
-    parts = re.split(r"({[^}]+})", template.strip("`"))
-    return re.compile("".join("[^#!]+" if part.startswith("{") else re.escape(part) for part in parts) + "$")
-
-
 def documented_keys() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     """Return what the document says of items: name, partition key, sort key."""
     records = [(kind, pk, sk) for kind, pk, sk, _ in section("Records")]
     limits = [("`counter`", pk, sk) for _, _, pk, sk in section("Limits")]
     others = [(name, pk, sk) for name, pk, sk, _ in section("Other items") if name != "counter"]
-    return [(name.strip("`"), pattern(pk), pattern(sk)) for name, pk, sk in [*records, *limits, *others]]
+    return [
+        (name.strip("`"), pattern(pk.strip("`")), pattern(sk.strip("`")))
+        for name, pk, sk in [*records, *limits, *others]
+    ]
 
 
 def test_every_item_is_documented_once(items: list[dict[str, Any]]) -> None:
@@ -72,7 +70,9 @@ def test_everything_documented_is_there(items: list[dict[str, Any]]) -> None:
 
 
 def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> None:
-    documented = {(index.strip("`"), pattern(pk)) for _, _, index, pk, _ in section("Lists and filters") if index}
+    documented = {
+        (index.strip("`"), pattern(pk.strip("`"))) for _, _, index, pk, _ in section("Lists and filters") if index
+    }
     stored_keys = [
         (index, item[f"{index}pk"]) for item in items for index in {i for i, _ in documented} if f"{index}pk" in item
     ]

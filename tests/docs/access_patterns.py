@@ -1,0 +1,142 @@
+"""`docs/access-patterns.md`: what each operation asked of AWS when its example was called on AWS in memory.
+
+`python -m tests.docs.access_patterns` writes it; `make generate` does so.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import uuid4
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.operation import Operation
+from local.folders import ROOT
+from local.markdown import code, table
+from tests.catalogue import snapshots
+from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.world import People, World
+from tests.docs.keys import item_name, partition
+from tests.harness import cloud
+from tests.harness.api import Api
+from tests.harness.callers import Issuer
+from tests.harness.calls import Call
+from tests.harness.workers import Workers
+
+FILE: Final = ROOT / "docs" / "access-patterns.md"
+
+_NAMES: Final = ("ada", "grace", "edith", "mary", "stranger")
+
+_HEAD: Final = """\
+# What each operation asks of AWS
+
+Measured by `make generate`, which calls each operation once as a user and writes down what it asked; a test compares.
+Names of items and keys are those of [table.md](table.md). Each call waits for the one before it.
+
+A POST is sent with an `Idempotency-Key`; without one there is no *stored answer*. An API key instead of a token
+costs one `GetItem` of its pointer until the process knows it, and its record in the `BatchGetItem`. After the
+transaction the log is woken by one message; if that fails the sweep finds the entry.
+
+"""
+
+
+def document(world: World) -> str:
+    """Return the document; the world is left as it was."""
+    snapshot, rows = snapshots.taken(), []
+    for operation in operations():
+        snapshots.put_back(snapshot)
+        rows.append(_row(operation, world))
+    snapshots.put_back(snapshot)
+    return _HEAD + table(("operation", "reads", "one transaction", "then"), rows) + "\n"
+
+
+def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
+    headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
+    answer = perform(operation, world, example_of(operation, world), world.caller(operation), headers=headers)
+    assert answer.status == operation.success, answer.text
+    calls = answer.calls.made
+    reads = [_read(call) for call in calls if call.name in _READS]
+    writes = [_written(call) for call in calls if call.name == "dynamodb:TransactWriteItems"]
+    others = [_other(call) for call in calls if call.name.startswith("sqs:")]
+    assert len(reads) + len(writes) + len(others) == len(calls), answer.calls.names
+    return code(operation.id), _counted(reads, "; "), "; ".join(writes), "; ".join(others)
+
+
+def _read(call: Call) -> str:
+    return _READS[call.name](call.parameters)
+
+
+def _got(parameters: Any) -> str:
+    return f"`GetItem` {_item(parameters['Key'])}"
+
+
+def _batch_got(parameters: Any) -> str:
+    (wanted,) = parameters["RequestItems"].values()
+    return f"`BatchGetItem` {_counted(_item(key) for key in wanted['Keys'])}"
+
+
+def _queried(parameters: Any) -> str:
+    values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
+    begins = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
+    words = [
+        "`Query`",
+        f"of `{index}`" if index else "",
+        "counting" if parameters.get("Select") == "COUNT" else "",
+        code(partition(index, values[":pk"]["S"], begins)),
+        f"from {code(begins)}" if begins else "",
+    ]
+    return " ".join(filter(None, words))
+
+
+_READS: Final = {"dynamodb:GetItem": _got, "dynamodb:BatchGetItem": _batch_got, "dynamodb:Query": _queried}
+
+
+def _written(call: Call) -> str:
+    return _counted(_action(action) for action in call.parameters["TransactItems"])
+
+
+def _action(action: Any) -> str:
+    ((kind, write),) = action.items()
+    words = {"ConditionCheck": "check", "Put": "put", "Update": "update", "Delete": "delete"}
+    return f"{words[kind]} {_item(write.get('Key') or write['Item'])}"
+
+
+def _other(call: Call) -> str:
+    name = call.name.partition(":")[2]
+    return "wake the log" if name == "SendMessage" else code(name)
+
+
+def _item(key: Any) -> str:
+    if key["pk"]["S"] == "STATUS":
+        return "an item that is not there"
+    return item_name(key["pk"]["S"], key["sk"]["S"])
+
+
+def _counted(names: Iterable[str], between: str = ", ") -> str:
+    return between.join(f"{name} ({times})" if times > 1 else name for name, times in Counter(names).items())
+
+
+@contextmanager
+def _made_world() -> Iterator[World]:
+    """Make the world without pytest."""
+    import_module("tests.conftest")  # It gives this process the settings of tests.
+    from app import app
+
+    with TemporaryDirectory() as folder:
+        issuer = Issuer(Path(folder))
+        os.environ.update(issuer.settings())
+        with cloud.aws_in_memory():
+            cloud.clear()
+            owner, admin, editor, member, outsider = (issuer.person(name, name) for name in _NAMES)
+            operator = issuer.person("operator", "operator", groups=["operators"])
+            people = People(owner, admin, editor, member, outsider, operator, issuer)
+            yield World.made(Api(app), Workers(app), people)
+
+
+if __name__ == "__main__":
+    with _made_world() as world:
+        FILE.write_text(document(world))

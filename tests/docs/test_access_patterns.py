@@ -1,0 +1,36 @@
+"""`docs/access-patterns.md` says what each operation asks of AWS."""
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from tests.catalogue.world import People, World
+from tests.docs.access_patterns import FILE, document
+from tests.docs.keys import item_name, partition
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.workers import Workers
+
+
+@pytest.fixture
+def people(
+    ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
+) -> People:
+    """Who is in the world of the examples."""
+    return People(ada, grace, edith, mary, stranger, operator, issuer)
+
+
+def test_what_is_measured_is_committed(api: Api, workers: Workers, people: People) -> None:
+    measured = document(World.made(api, workers, people))
+    assert measured == FILE.read_text(), "run `make generate`, and look at what changed"
+
+
+def test_every_operation_has_a_row() -> None:
+    rows = [line.split("`")[1] for line in FILE.read_text().splitlines() if line.startswith("| `")]
+    assert rows == [operation.id for operation in operations()]
+
+
+def test_an_item_that_is_not_documented_has_no_name() -> None:
+    with pytest.raises(LookupError, match="knows no item X#1 / #"):
+        item_name("X#1", "#")
+    with pytest.raises(LookupError, match="knows no partition X#1 of index1"):
+        partition("index1", "X#1")
