@@ -1,0 +1,107 @@
+"""AWS calls of every operation: as few as they should be, one after the other, and no more beside a crowd.
+
+A transaction that finds its way blocked is done again, and so are calls that are throttled; here nothing is in the way.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.conftest import Begin
+from tests.catalogue.examples.registry import crowd, example_of, perform
+from tests.catalogue.world import World
+from tests.harness import callers
+from tests.harness.api import Answer
+from tests.harness.calls import Call
+
+by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
+with_a_scope = pytest.mark.parametrize(
+    "operation", [o for o in operations() if o.scope], ids=lambda operation: operation.id
+)
+
+READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+MOST_READS: Final = 2
+ALLOWANCES: Final = {
+    # Recomputes the tree: the head, the entries (a Query for each megabyte), what waits. Bounded by its window of
+    # entries, after which it hands out a cursor, and not by the log.
+    "verify_audit_integrity": 5,
+    # Looks at the table and, in its four shards, at what is due, for everyone at once: kept for five seconds.
+    "get_status": 5,
+}
+"""Operations that have a bound of their own, and why."""
+
+
+def called(operation: Operation, world: World, as_: callers.Caller | None = None) -> Answer:
+    # Lists are looked at by pages of three, so that a page is full whatever stands beside it.
+    query = {"limit": 3} if operation.lists else None
+    answer = perform(operation, world, example_of(operation, world), as_ or world.caller(operation), query=query)
+    assert answer.status == operation.success
+    return answer
+
+
+def shape(call: Call) -> Mapping[str, object]:
+    """How much a call asks for: how many keys, writes, items at most, and of which index."""
+    asked, requested = call.parameters, call.parameters.get("RequestItems", {})
+    return {
+        "call": call.name,
+        "keys": sum(len(of_table["Keys"]) for of_table in requested.values()),
+        "writes": len(asked.get("TransactItems", [])),
+        "limit": asked.get("Limit"),
+        "index": asked.get("IndexName"),
+        "consistent": asked.get("ConsistentRead"),
+    }
+
+
+@by_id
+class TestEveryOperation:
+    def test_keeps_to_its_budget(self, operation: Operation, world: World) -> None:
+        calls = Counter(called(operation, world).calls.names)
+        reads = sum(calls.pop(name, 0) for name in READS)
+        assert reads <= ALLOWANCES.get(operation.id, MOST_READS)
+        if operation.mutates:
+            assert calls == {"dynamodb:TransactWriteItems": 1, "sqs:SendMessage": 1}
+        else:
+            assert set(calls) <= ({"sqs:GetQueueAttributes"} if operation.id == "get_status" else set())
+
+    def test_wakes_the_ledger_only_after_it_committed(self, operation: Operation, world: World) -> None:
+        names = called(operation, world).calls.names
+        if operation.mutates:
+            assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
+
+    def test_asks_for_the_same_in_a_crowd_of_10_and_of_300(
+        self, operation: Operation, world: World, begin: Begin
+    ) -> None:
+        begin(crowd, 10)
+        among_few = [shape(call) for call in called(operation, world).calls.made]
+        begin(crowd, 300)
+        among_many = [shape(call) for call in called(operation, world).calls.made]
+        assert among_few == among_many
+
+    def test_asks_nothing_of_aws_for_a_caller_without_a_valid_credential(
+        self, operation: Operation, world: World
+    ) -> None:
+        refused = perform(operation, world, example_of(operation, world), "nonsense")
+        assert refused.status == 401
+        assert refused.calls.names == []
+
+
+@with_a_scope
+class TestByAnApiKey:
+    def test_the_key_itself_takes_one_read_once(self, operation: Operation, world: World, begin: Begin) -> None:
+        begin(admin_key)
+        by_user = called(operation, world).calls.of("dynamodb")
+        key = begin(admin_key)
+        first = called(operation, world, key).calls.of("dynamodb")
+        assert first[0] == "dynamodb:GetItem"
+        assert len(first) <= 1 + len(by_user)
+        if not operation.mutates:
+            assert called(operation, world, key).calls.of("dynamodb") == first[1:]
+
+
+def admin_key(world: World) -> callers.Caller:
+    """A key that opens whatever keys may."""
+    return world.key("admin")
