@@ -8,6 +8,7 @@ from typing import Any, Final
 from moto import mock_aws
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
+from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 from moto.s3.models import s3_backends
 from moto.sqs.models import Queue, sqs_backends
@@ -15,9 +16,10 @@ from moto.sqs.models import Queue, sqs_backends
 from chalicelib.features.system import checks
 from chalicelib.kernel import auth, last_used
 from chalicelib.kernel.settings import settings
-from chalicelib.kernel.table import from_wire
+from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
 from tests.harness import calls, companions
+from tests.harness.fast_items import written_as_they_are
 from tests.harness.transactions import atomic_transactions
 
 PREFIX: Final = "atrium"
@@ -32,7 +34,7 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), companions.remembered():
+        with atomic_transactions(), written_as_they_are(), companions.remembered():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 _provision()
             yield
@@ -76,3 +78,13 @@ def stored() -> list[Item]:
     """Return every item of the table, as plain values."""
     partitions: Any = table().items.values()
     return [from_wire(item.to_json()["Attributes"]) for partition in partitions for item in partition.values()]
+
+
+def put(item: Item) -> None:
+    """Put an item past the service, as someone with access to the table can."""
+    table().put_item(to_wire(item))
+
+
+def remove(item: Item) -> None:
+    """Remove an item past the service."""
+    table().delete_item(*(DynamoType({"S": item[name]}) for name in ("pk", "sk")))

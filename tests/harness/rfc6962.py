@@ -1,0 +1,41 @@
+"""The proof of a log from outside: RFC 6962 and RFC 8785 as they are written, and none of the service's own code."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+_ED25519: Final = b"\x01"
+
+
+def leaf_data(entry: Mapping[str, Any]) -> bytes:
+    """Return what the tree proves of an entry: its canonical JSON without what the ledger added."""
+    return rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
+
+
+def leaf_hash(entry: Mapping[str, Any]) -> bytes:
+    """Return the hash of an entry's leaf (section 2.1)."""
+    return sha256(b"\x00" + leaf_data(entry)).digest()
+
+
+def root(leaves: Sequence[bytes]) -> bytes:
+    """Return the tree's hash: split at the largest power of two below the number of leaves (section 2.1)."""
+    if len(leaves) <= 1:
+        return leaves[0] if leaves else sha256().digest()
+    split = 1 << (len(leaves) - 1).bit_length() - 1
+    return sha256(b"\x01" + root(leaves[:split]) + root(leaves[split:])).digest()
+
+
+def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> None:
+    """Assert that a checkpoint (C2SP tlog-checkpoint) is of this tree and signed by this key, in base64."""
+    origin, key = f"atrium/{organization}", base64.b64decode(public_key)
+    text, _, signatures = note.partition("\n\n")
+    assert text.split("\n") == [origin, str(len(leaves)), base64.b64encode(root(leaves)).decode()]
+    dash, name, encoded = signatures.rstrip("\n").split(" ")
+    assert (dash, name) == ("—", origin)
+    signature = base64.b64decode(encoded)
+    assert signature[:4] == sha256(origin.encode() + b"\n" + _ED25519 + key).digest()[:4]
+    Ed25519PublicKey.from_public_bytes(key).verify(signature[4:], f"{text}\n".encode())

@@ -1,0 +1,313 @@
+import json
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import pytest
+import rfc8785
+
+from chalicelib.kernel import clock as clocks
+from tests.harness import cloud, rfc6962
+from tests.harness.api import ADDRESS, USER_AGENT, Api, Json
+from tests.harness.callers import Caller, Person
+from tests.harness.clock import Clock
+from tests.harness.organizations import Founded, created_key, found, make_key
+from tests.harness.workers import Workers
+
+
+def log_of(api: Api, organization: Founded, as_: Caller | None = None, **query: object) -> list[Json]:
+    return api.items(f"{organization.path}/audit-log", as_=as_ or organization.owner, query=query)
+
+
+class TestEntries:
+    def test_an_entry_has_exactly_the_contracts_fields(self, api: Api, ada: Person) -> None:
+        answer = api.post("/organizations", as_=ada, json={"name": "Engines"})
+        organization = Founded(answer.json, ada)
+        (entry,) = log_of(api, organization)
+        assert entry == {
+            "id": entry["id"],
+            "sequence": None,
+            "type": "organization.created",
+            "occurredAt": organization.record["createdAt"],
+            "organizationId": organization.id,
+            "actor": {"type": "user", "id": ada.id, "name": "Ada Lovelace"},
+            "target": {"type": "organization", "id": organization.id, "name": "Engines"},
+            "context": {
+                "operationId": "create_organization", "requestId": answer.request_id, "ipAddress": ADDRESS,
+                "userAgent": USER_AGENT,
+            },
+            "changes": [],
+            "data": organization.record,
+            "integrity": None,
+        }  # fmt: skip
+
+    def test_it_is_listed_at_once_and_gets_its_place_in_the_tree_later(
+        self, api: Api, ada: Person, workers: Workers
+    ) -> None:
+        organization = found(api, ada)
+        (before,) = log_of(api, organization)
+        workers.deliver()
+        (after,) = log_of(api, organization)
+        integrity = {"leafHash": rfc6962.leaf_hash(before).hex(), "treeSize": 1}
+        assert after == {**before, "sequence": 1, "integrity": integrity}
+
+    def test_changes_name_each_field_that_changed_with_both_values(self, api: Api, ada: Person) -> None:
+        organization = found(api, ada, companyName="Old", companyCountry="GB")
+        sent = {"name": "New", "companyName": None, "companyId": "7", "companyCountry": "GB"}
+        record = api.patch(organization.path, as_=ada, json=sent).json
+        entry = log_of(api, organization)[0]
+        assert {c["field"]: (c["from"], c["to"]) for c in entry["changes"]} == {
+            "name": ("Analytical Engines", "New"), "companyName": ("Old", None), "companyId": (None, "7"),
+        }  # fmt: skip
+        assert entry["data"] == record
+
+    def test_an_api_key_is_named_as_the_actor(self, api: Api, organization: Founded) -> None:
+        key = make_key(api, organization, "admin")
+        api.patch(organization.path, as_=key, json={"name": "New"})
+        assert log_of(api, organization)[0]["actor"] == {"type": "api_key", "id": key.id, "name": "Nightly export"}
+
+    def test_secrets_appear_nowhere(self, api: Api, organization: Founded, ada: Person) -> None:
+        created = created_key(api, organization)
+        rotated = api.post(f"{created.location}/rotate", as_=ada, json={"graceHours": 0})
+        entries = json.dumps(log_of(api, organization))
+        assert created.json["key"] not in entries
+        assert rotated.json["key"] not in entries
+        newest = log_of(api, organization)[0]
+        assert newest["type"] == "organization.api_key.rotated"
+        assert newest["data"] == {**rotated.json, "key": None}
+        assert [c["field"] for c in newest["changes"]] == ["hint"]
+
+    def test_a_value_over_4_kib_appears_as_its_hash_and_size(self, api: Api, ada: Person) -> None:
+        organization = found(api, ada)
+        address = "é" * 4000
+        api.patch(organization.path, as_=ada, json={"companyAddress": address})
+        api.patch(organization.path, as_=ada, json={"companyAddress": None})
+        cleared, filled, _ = log_of(api, organization)
+        data = rfc8785.dumps(address)
+        short = {"sha256": sha256(data).hexdigest(), "size": len(data)}
+        assert filled["data"]["companyAddress"] == short
+        assert filled["changes"] == [{"field": "companyAddress", "from": None, "to": short}]
+        assert cleared["changes"] == [{"field": "companyAddress", "from": short, "to": None}]
+
+    def test_a_long_entry_is_whole(self, api: Api, ada: Person, workers: Workers) -> None:
+        organization = found(api, ada, companyAddress="a" * 3900)
+        record = api.patch(organization.path, as_=ada, json={"companyAddress": "b" * 3900}).json
+        workers.deliver()
+        entry = log_of(api, organization)[0]
+        assert entry["data"] == record
+        assert entry["changes"] == [{"field": "companyAddress", "from": "a" * 3900, "to": "b" * 3900}]
+        assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
+
+    def test_the_leaf_is_the_canonical_json_also_of_what_is_rare_in_text(
+        self, api: Api, ada: Person, workers: Workers
+    ) -> None:
+        found_ = found(api, ada, name='Zoë "quotes" \\ / <&> 🚂 \ufeff é', companyAddress="a\r\n\tb")
+        workers.deliver()
+        (entry,) = log_of(api, found_)
+        assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
+        assert entry["data"]["name"] == found_.record["name"]
+
+    def test_a_user_agent_is_cut_and_none_is_null(self, api: Api, ada: Person) -> None:
+        organization = found(api, ada)
+        api.patch(organization.path, as_=ada, json={"name": "B"}, headers={"User-Agent": "x" * 5000})
+        api.patch(organization.path, as_=ada, json={"name": "C"}, headers={"User-Agent": ""})
+        without, cut, _ = log_of(api, organization)
+        assert without["context"]["userAgent"] is None
+        assert 1 <= len(cut["context"]["userAgent"]) <= 1024
+
+    def test_refused_and_repeated_requests_make_none(self, api: Api, organization: Founded, mary: Person) -> None:
+        before = log_of(api, organization)
+        api.patch(organization.path, as_=mary, json={"name": "x"})
+        api.patch(organization.path, as_=organization.owner, json={"name": ""})
+        api.patch(organization.path, as_=organization.owner, json={"name": "x"}, headers={"If-Match": '"stale"'})
+        api.post(f"{organization.path}/leave", as_=organization.owner)
+        assert log_of(api, organization) == before
+
+
+class TestListAuditLog:
+    def test_the_newest_comes_first(self, api: Api, organization: Founded, workers: Workers) -> None:
+        for name in "abc":
+            api.patch(organization.path, as_=organization.owner, json={"name": name})
+        for _ in range(2):
+            entries = log_of(api, organization)
+            assert [entry["data"].get("name") for entry in entries[:3]] == ["c", "b", "a"]
+            assert entries[-1]["type"] == "organization.created"
+            workers.deliver()
+
+    def test_admins_and_keys_with_the_scope_read_it(
+        self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
+    ) -> None:
+        path = f"{organization.path}/audit-log"
+        assert api.get(path, as_=grace).status == 200
+        for person in (edith, mary):
+            assert api.get(path, as_=person).code == "403 insufficient_role"
+        assert api.get(path, as_=stranger).code == "404 not_found"
+        assert api.get(path, as_=make_key(api, organization, "audit-log:read")).status == 200
+        assert api.get(path, as_=make_key(api, organization, "write")).code == "403 insufficient_scope"
+
+    def test_it_holds_its_own_organizations_entries_only(self, api: Api, ada: Person) -> None:
+        first, second = found(api, ada), found(api, ada)
+        assert {entry["organizationId"] for entry in log_of(api, first)} == {first.id}
+        assert {entry["organizationId"] for entry in log_of(api, second)} == {second.id}
+
+    def test_page_by_page_it_is_whole_also_while_it_grows(self, api: Api, organization: Founded, ada: Person) -> None:
+        for n in range(7):
+            api.patch(organization.path, as_=ada, json={"name": f"Name {n}"})
+        path = f"{organization.path}/audit-log"
+        whole = log_of(api, organization)
+        seen, cursor = [], None
+        while True:
+            page = api.get(path, as_=ada, query={"limit": 3, **({"cursor": cursor} if cursor else {})}).json
+            seen += page["items"]
+            api.patch(organization.path, as_=ada, json={"name": f"While reading {len(seen)}"})
+            cursor = page["nextCursor"]
+            if cursor is None:
+                break
+        assert seen == whole
+
+
+class TestFilters:
+    @pytest.fixture
+    def busy(self, api: Api, organization: Founded, grace: Person, mary: Person) -> Founded:
+        key = make_key(api, organization, "admin")
+        for n in range(4):
+            api.patch(organization.path, as_=grace, json={"name": f"By Grace {n}"})
+            api.patch(organization.path, as_=key, json={"name": f"By key {n}"})
+            api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": ("editor", "member")[n % 2]})
+        return organization
+
+    @pytest.mark.parametrize(
+        "names",
+        [("type",), ("area",), ("actorId",), ("targetId",), ("type", "actorId"), ("area", "actorId"),
+         ("type", "targetId"), ("actorId", "targetId"), ("type", "actorId", "targetId"),
+         ("area", "actorId", "targetId"), ("from",), ("to",), ("from", "to"), ("type", "from"), ("area", "to"), ("actorId", "from", "to"),
+         ("type", "actorId", "targetId", "from", "to")],
+    )  # fmt: skip
+    def test_each_and_all_together(self, api: Api, busy: Founded, grace: Person, names: tuple[str, ...]) -> None:
+        whole = log_of(api, busy)
+        middle = sorted(entry["occurredAt"] for entry in whole)
+        values = {
+            "type": "organization.updated", "area": "organization.*", "actorId": grace.id, "targetId": busy.id,
+            "from": middle[3], "to": middle[-3],
+        }  # fmt: skip
+        conditions = {
+            "type": lambda e: e["type"] == "organization.updated",
+            "area": lambda e: e["type"].startswith("organization."),
+            "actorId": lambda e: e["actor"]["id"] == grace.id,
+            "targetId": lambda e: e["target"]["id"] == busy.id,
+            "from": lambda e: e["occurredAt"] >= middle[3],
+            "to": lambda e: e["occurredAt"] <= middle[-3],
+        }
+        wanted = [entry for entry in whole if all(conditions[name](entry) for name in names)]
+        query = {"type" if name == "area" else name: values[name] for name in names}
+        assert wanted
+        for limit in (1, 2, 100):
+            assert log_of(api, busy, limit=limit, **query) == wanted
+
+    @pytest.mark.parametrize(
+        ("pattern", "count"),
+        [("organization.member.*", 4), ("organization.*", 17), ("organization.api_key.*", 1),
+         ("organization.member", 0), ("organization.invitation.accepted", 3), ("organ.*", 0), ("page.*", 0)],
+    )  # fmt: skip
+    def test_a_star_stands_for_all_below(self, api: Api, busy: Founded, pattern: str, count: int) -> None:
+        assert len(log_of(api, busy, type=pattern)) == count
+
+    @pytest.mark.parametrize(
+        "pattern", ["*.member", "Organization.Updated", "organization*", "", "a b", "organization.*.x"]
+    )
+    def test_a_pattern_that_is_none_is_refused(self, api: Api, organization: Founded, pattern: str) -> None:
+        answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query={"type": pattern})
+        assert answer.code == "422 validation_failed"
+        assert set(answer.faults) == {"query/type"}
+
+    @pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T09:30:00", "2026-13-01T00:00:00Z", "1763631000", ""])
+    def test_a_time_that_is_none_is_refused(self, api: Api, organization: Founded, moment: str) -> None:
+        query = {"from": moment, "to": moment}
+        answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query=query)
+        assert answer.code == "422 validation_failed"
+        assert set(answer.faults) == {"query/from", "query/to"}
+
+    def test_times_are_inclusive_and_of_any_offset(self, api: Api, ada: Person, clock: Clock) -> None:
+        moment = clock.freeze("2026-11-20T09:30:00.500Z")
+        organization = found(api, ada)
+        inside: list[dict[str, object]] = [
+            {"from": moment}, {"to": moment}, {"from": moment, "to": moment}, {"from": "2026-11-20T10:30:00.5+01:00"},
+            {"to": "2026-11-20T09:30:00.501Z"}, {"from": "2026-11-20T09:30:00Z"}, {"from": "1970-01-01T00:00:00Z"},
+            {"to": "9999-12-31T23:59:59Z"},
+        ]  # fmt: skip
+        for query in inside:
+            assert len(log_of(api, organization, **query)) == 1, query
+        outside: list[dict[str, object]] = [
+            {"from": "2026-11-20T09:30:00.501Z"}, {"to": "2026-11-20T09:30:00.499Z"}, {"to": "2026-11-20T09:30:00Z"},
+            {"from": "2026-11-20T09:30:01Z", "to": "2026-11-20T09:29:59Z"}, {"from": "9999-12-31T23:59:59Z"},
+        ]  # fmt: skip
+        for query in outside:
+            assert log_of(api, organization, **query) == [], query
+
+    def test_times_from_before_1970_hold_too(self, api: Api, organization: Founded) -> None:
+        assert len(log_of(api, organization, **{"from": "1960-01-01T00:00:00Z"})) == 4
+        assert log_of(api, organization, to="1960-01-01T00:00:00Z") == []
+
+    def test_ids_are_compared_in_lower_case(self, api: Api, busy: Founded, grace: Person) -> None:
+        assert log_of(api, busy, actorId=grace.id.upper()) == log_of(api, busy, actorId=grace.id)
+
+    def test_what_matches_nothing_is_an_empty_list(self, api: Api, busy: Founded) -> None:
+        for query in ({"actorId": "nobody"}, {"targetId": "nothing"}, {"type": "page.created"}):
+            answer = api.get(f"{busy.path}/audit-log", as_=busy.owner, query=query)
+            assert answer.json == {"items": [], "nextCursor": None}
+
+    def test_a_facet_can_not_be_led_into_another_log(self, api: Api, busy: Founded, stranger: Person) -> None:
+        own = found(api, stranger)
+        for value in (f"{busy.id}", f"x#A#{busy.id}", f"#T#{busy.id}", "{log_id}", "%"):
+            assert log_of(api, own, targetId=value) == []
+            assert log_of(api, own, actorId=value) == []
+
+    def test_a_filtered_page_reads_one_query(self, api: Api, busy: Founded, grace: Person) -> None:
+        queries: list[dict[str, str]] = [
+            {}, {"type": "organization.updated"}, {"type": "organization.*"}, {"actorId": grace.id},
+            {"targetId": busy.id, "actorId": grace.id},
+        ]  # fmt: skip
+        for query in queries:
+            answer = api.get(f"{busy.path}/audit-log", as_=busy.owner, query=query)
+            assert answer.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+
+
+class TestSequences:
+    def test_they_are_dense_from_1_in_order_of_arrival(self, api: Api, ada: Person, workers: Workers) -> None:
+        organization = found(api, ada)
+        for n in range(5):
+            api.patch(organization.path, as_=ada, json={"name": f"Name {n}"})
+        workers.deliver()
+        assert [entry["sequence"] for entry in reversed(log_of(api, organization))] == [1, 2, 3, 4, 5, 6]
+
+    def test_a_records_order_is_kept_although_another_process_clock_is_off(
+        self, api: Api, ada: Person, workers: Workers, clock: Clock
+    ) -> None:
+        organization = found(api, ada)
+        for n, shift in enumerate((30, -60, 45, -20, 5)):
+            clock.shift(seconds=shift)
+            assert api.patch(organization.path, as_=ada, json={"name": f"Name {n}"}).status == 200
+        workers.deliver()
+        entries = log_of(api, organization)
+        in_tree = sorted(entries, key=lambda entry: entry["sequence"])
+        assert [entry["data"]["version"] for entry in in_tree] == [1, 2, 3, 4, 5, 6]
+        assert [entry["data"]["version"] for entry in entries] == [6, 5, 4, 3, 2, 1]
+
+    def test_a_members_removal_comes_after_all_that_happened_to_them(
+        self, api: Api, organization: Founded, mary: Person, clock: Clock
+    ) -> None:
+        path = f"{organization.path}/members/{mary.id}"
+        clock.shift(seconds=30)
+        api.patch(path, as_=organization.owner, json={"role": "editor"})
+        clock.shift(seconds=-30)
+        api.delete(path, as_=organization.owner)
+        types = [entry["type"] for entry in log_of(api, organization)]
+        assert types[:2] == ["organization.member.removed", "organization.member.updated"]
+
+    def test_occurred_at_is_a_moment_of_now(self, api: Api, ada: Person) -> None:
+        moment = clocks.milliseconds(log_of(api, found(api, ada))[0]["occurredAt"]) / 1000
+        assert abs(datetime.now(UTC) - datetime.fromtimestamp(moment, UTC)) < timedelta(seconds=5)
+
+    def test_nothing_of_a_log_expires(self, api: Api, organization: Founded, workers: Workers) -> None:
+        workers.deliver()
+        assert not [item for item in cloud.stored() if item["pk"][0] in "AQB" and "ttl" in item]
+        assert log_of(api, organization)
