@@ -1,0 +1,129 @@
+"""Each function's role allows what its handler asks of AWS: seen while every operation, worker and task ran."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from infrastructure.resources import QUEUES, queue_name
+from local.configuration import PREFIX
+from local.folders import ROOT
+from tests.catalogue import snapshots
+from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.world import People, World
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.calls import Call
+from tests.harness.clock import Clock
+from tests.harness.organizations import make_key
+from tests.harness.workers import Workers
+
+ACCOUNT = "eu-central-1:123456789012"
+TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
+WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+
+Need = tuple[str, str]
+
+
+class WatchedWorkers(Workers):
+    """Workers that remember what each handler asked of AWS."""
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(app)
+        self.made: dict[str, list[Call]] = defaultdict(list)
+
+    def _call(self, handler: str, event: dict[str, Any]) -> Any:
+        answer = super()._call(handler, event)
+        self.made[handler] += self.calls.made
+        return answer
+
+
+def needs(call: Call) -> Iterator[Need]:
+    """Yield the actions and resources that a call has to be allowed, as IAM names them."""
+    service, _, name = call.name.partition(":")
+    if name == "TransactWriteItems":
+        yield from (
+            (f"dynamodb:{WRITES[kind]}", TABLE) for action in call.parameters["TransactItems"] for kind in action
+        )
+    elif service == "dynamodb":
+        index = call.parameters.get("IndexName")
+        yield call.name, f"{TABLE}/index/{index}" if index else TABLE
+    else:
+        yield call.name, f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
+
+
+def allowed(function: str, need: Need) -> bool:
+    """Return whether a function's policy allows an action on a resource."""
+    policy = json.loads((ROOT / f".chalice/policy-{function}.json").read_text())
+    return any(
+        need[0] in statement["Action"] and any(fnmatchcase(need[1], resource) for resource in statement["Resource"])
+        for statement in policy["Statement"]
+    )
+
+
+def refused(function: str, calls: list[Call]) -> set[Need]:
+    """Return what a function needed for these calls, and is not allowed."""
+    assert calls, f"{function} asked nothing of AWS"
+    return {need for call in calls for need in needs(call) if not allowed(function, need)}
+
+
+@pytest.fixture
+def people(
+    ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
+) -> People:
+    """Who is in the world of the examples."""
+    return People(ada, grace, edith, mary, stranger, operator, issuer)
+
+
+@pytest.fixture
+def world(api: Api, people: People) -> World:
+    """What the examples are about."""
+    from app import app
+
+    return World.made(api, WatchedWorkers(app), people)
+
+
+def test_the_api_may_do_what_its_operations_do(world: World) -> None:
+    snapshot, calls = snapshots.taken(), list[Call]()
+    for operation in operations():
+        snapshots.put_back(snapshot)
+        calls += perform(operation, world, example_of(operation, world), world.caller(operation)).calls.made
+    calls += world.api.get(world.organization.path, as_=world.api_key).calls.made
+    assert refused("api", calls) == set()
+
+
+def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(world: World, clock: Clock) -> None:
+    workers = world.workers
+    assert isinstance(workers, WatchedWorkers)
+    make_key(world.api, world.organization, expiresAt="2099-01-01T00:00:00Z")
+    clock.shift(days=366 * 80)
+    workers.settle()
+    clock.shift(days=-366 * 80)
+    world.api.delete(world.organization.path, as_=world.people.owner)
+    clock.shift(days=31)
+    workers.settle()
+    assert world.organization.id not in {item.get("id") for item in snapshots.stored().values()}
+    assert {handler: refused(handler, workers.made[handler]) for handler in ("events", "jobs", "sweep")} == {
+        "events": set(), "jobs": set(), "sweep": set(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "queue"), [("events", "events.fifo"), ("jobs", "jobs")])
+def test_a_queue_handler_may_take_its_own_messages_and_no_others(function: str, queue: str) -> None:
+    for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
+        may = {
+            name for name in QUEUES if allowed(function, (action, f"arn:aws:sqs:{ACCOUNT}:{queue_name(PREFIX, name)}"))
+        }
+        assert may == {queue}
+
+
+@pytest.mark.parametrize("function", ["api", "events", "jobs", "sweep"])
+def test_no_function_may_scan_or_delete_the_table(function: str) -> None:
+    assert not any(
+        allowed(function, (f"dynamodb:{action}", TABLE)) for action in ("Scan", "DeleteTable", "UpdateTable")
+    )
+    assert allowed(function, ("logs:PutLogEvents", f"arn:aws:logs:{ACCOUNT}:log-group:/aws/lambda/x:log-stream:y"))
