@@ -37,6 +37,13 @@ def calling_all_along(stage: Stage) -> Iterator[Calling]:
 
 
 @pytest.fixture(scope="session")
+def processes(stage: Stage) -> Iterator[Processes]:
+    """Processes with a table of their own, which nobody else sweeps."""
+    with Processes(stage, "crashes") as processes:
+        yield processes
+
+
+@pytest.fixture(scope="session")
 def _inside(stage: Stage) -> Iterator[Processes]:
     with Processes(stage, "atrium") as inside:
         yield inside

@@ -1,14 +1,17 @@
 """A program that does what a process of the service does, and dies at whatever call of AWS it is told to.
 
 It holds the imported app and no connection. Each task is done by a fork of it, so every task begins as a process does
-that was just started. Tasks come in, and answers go out, as lines of JSON; `process.py` is the other side.
+that was just started; but for tasks that warm it up, which it does itself, so that its forks have done them already.
+Tasks come in, and answers go out, as lines of JSON; `process.py` is the other side.
 """
 
+import gc
+import hashlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
@@ -18,8 +21,9 @@ from chalice.test import Client
 import app
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel import aws, clock, outbox, table
+from chalicelib.kernel import aws, clock, ledger, outbox, table
 from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.entity import Item
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.roles import Role
@@ -38,12 +42,18 @@ def main(prefix: str) -> None:
     os.dup2(2, 1)  # What the service logs must not stand between the answers.
     os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
     settings.cache_clear()
-    aws.forget_clients()  # No fork may use a connection of this process.
+    aws.forget_clients()
     clients = [aws.client(service) for service in ("dynamodb", "sqs")]
     catalogue.operations()
     catalogue.load_tasks()
     for line in sys.stdin:
         task = json.loads(line)
+        if task["warming"]:
+            _answer(task, [], answers)
+            continue
+        for client in clients:
+            client.close()  # No fork may use a connection of this process.
+        gc.freeze()  # What no fork collects, no fork copies.
         child = os.fork()
         if child == 0:
             _do(task, clients, answers)
@@ -60,6 +70,10 @@ def _do(task: Mapping[str, Any], clients: Sequence[Any], answers: IO[str]) -> No
     for client in clients:
         client.meta.events.register("before-call", _reaper(calls, task["death"], "before"))
         client.meta.events.register("after-call", _reaper(calls, task["death"], "after"))
+    _answer(task, calls, answers)
+
+
+def _answer(task: Mapping[str, Any], calls: Sequence[str], answers: IO[str]) -> None:
     done = [_STEPS[step](**words) for step, words in task["steps"]]
     print(json.dumps({"answers": done, "calls": calls}), file=answers, flush=True)
 
@@ -96,7 +110,9 @@ def _join(organization: str, token: str, role: str) -> str:
     return user.id
 
 
-def _append(log: str) -> Any:
+def _append(log: str, at_once: int) -> Any:
+    """Append what waits in a log, so many entries at once."""
+    ledger.BATCH = at_once  # type: ignore[misc]
     return app.events(_batch({"log": log}), _CONTEXT)
 
 
@@ -123,10 +139,25 @@ def _deliver() -> None:
         worker.poll(0)
 
 
-def _items(pk: str, index: str | None = None) -> list[dict[str, Any]]:
-    found = table.query(pk, index=index)
-    assert found.last is None
-    return [_readable(item) for item in found.items]
+def _contents(slugs: Sequence[str], people: Sequence[str], key: str, known: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what an organization, known or found by one of its slugs, and a request have in the table."""
+    guards = _read(f"U#organization-slug#{slug}" for slug in slugs)
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    organizations = {*known, *(item["ref"] for item in guards)}
+    pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OAQ"]
+    assert not any(page.last for page in pages)
+    items = [*guards, *_read(f"I#{person}#{digest}" for person in people), *(i for page in pages for i in page.items)]
+    pointers = _read(f"K#{digest}" for item in items for digest in item.get("digests", ()))
+    return [_readable(item) for item in [*items, *pointers]]
+
+
+def _lose() -> None:
+    """Lose every message that wakes a log."""
+    aws.client("sqs").purge_queue(QueueUrl=settings().events_queue_url)
+
+
+def _read(partitions: Iterable[str]) -> list[Item]:
+    return list(table.get_all((pk, "#") for pk in partitions).values())
 
 
 def _everything() -> list[dict[str, Any]]:
@@ -149,7 +180,8 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "work": _work,
     "sweep": _sweep,
     "deliver": _deliver,
-    "items": _items,
+    "lose": _lose,
+    "contents": _contents,
     "everything": _everything,
 }
 

@@ -16,12 +16,12 @@ KILLED: Final = -9
 Step = tuple[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Death:
-    """At which call of AWS a process dies, counted from 1: just `before` it, or just `after` it was answered."""
+    """At which call of AWS a process dies, counted from 1: just before it, or just after it was answered."""
 
     call: int
-    moment: str
+    answered: bool
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Done:
 
     answers: list[Any]
     calls: list[str]
+
+    @property
+    def deaths(self) -> list[Death]:
+        """Every death that a process can die that does the same."""
+        return [Death(n, answered) for n in range(1, len(self.calls) + 1) for answered in (False, True)]
 
 
 def step(kind: str, **words: Any) -> Step:
@@ -64,20 +69,29 @@ class Processes:
         """Do one thing and return its answer. `ahead`: seconds by which the process's clock is."""
         return self.run(step(kind, **words), ahead=ahead).answers[0]
 
+    def warm(self, *steps: Step) -> list[Any]:
+        """Do things in the process from which all later ones come."""
+        answer = self._answer(steps, warming=True)
+        assert "answers" in answer, self._said
+        return Done(**answer).answers
+
     def run(self, *steps: Step, ahead: float = 0) -> Done:
         """Do things one after the other in one process."""
-        answer = self._answer(steps, ahead, None)
+        answer = self._answer(steps, ahead)
         assert "answers" in answer, self._said
         return Done(**answer)
 
     def die(self, death: Death, *steps: Step, ahead: float = 0) -> None:
         """Do things until death."""
-        answer = self._answer(steps, ahead, (death.call, death.moment))
+        answer = self._answer(steps, ahead, (death.call, "after" if death.answered else "before"))
         assert answer == {"ended": KILLED}, self._said
 
-    def _answer(self, steps: tuple[Step, ...], ahead: float, death: tuple[int, str] | None) -> dict[str, Any]:
+    def _answer(
+        self, steps: tuple[Step, ...], ahead: float = 0, death: tuple[int, str] | None = None, *, warming: bool = False
+    ) -> dict[str, Any]:
         assert self._program.stdin is not None
         assert self._program.stdout is not None
-        print(json.dumps({"steps": steps, "ahead": ahead, "death": death}), file=self._program.stdin, flush=True)
+        task = {"steps": steps, "ahead": ahead, "death": death, "warming": warming}
+        print(json.dumps(task), file=self._program.stdin, flush=True)
         answer: dict[str, Any] = json.loads(self._program.stdout.readline() or "{}")
         return answer

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.emulator.conftest import Calling, Joining
-from tests.emulator.outside import Entry, entries_of, items_of, whole_log
+from tests.emulator.outside import Entry, entries_of, items_of, settled, whole_log
 from tests.emulator.people import Caller, at_once
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
@@ -230,6 +230,14 @@ def test_of_many_who_saw_one_version_one_may_change_it(calling: Calling) -> None
     (winner,) = (answer.json() for answer in answers if answer.is_success)
     assert ada.get(path).json() == winner
     assert len(entries_of(ada, organization, type="organization.updated")) == 1
+
+
+def test_a_log_is_whole_at_every_moment_while_it_grows(calling: Calling) -> None:
+    ada = calling("ada")
+    for _ in range(20):
+        organization = ada.makes_organization()
+        ada.patch(f"/organizations/{organization}", json={"companyName": "Engines Ltd."})
+        assert settled(ada, organization)["treeSize"] == 2
 
 
 def test_a_key_rotated_by_two_at_once_opens_with_each_secret_given_out(calling: Calling) -> None:
