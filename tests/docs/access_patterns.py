@@ -3,13 +3,8 @@
 `python -m tests.docs.access_patterns` writes it; `make generate` does so.
 """
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Iterable
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,18 +13,13 @@ from chalicelib.kernel.operation import Operation
 from local.folders import ROOT
 from local.markdown import code, table
 from tests.catalogue import snapshots
+from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.world import People, World
+from tests.catalogue.world import World
 from tests.docs.keys import item_name, partition
-from tests.harness import cloud
-from tests.harness.api import Api
-from tests.harness.callers import Issuer
 from tests.harness.calls import Call
-from tests.harness.workers import Workers
 
 FILE: Final = ROOT / "docs" / "access-patterns.md"
-
-_NAMES: Final = ("ada", "grace", "edith", "mary", "stranger")
 
 _HEAD: Final = """\
 # What each operation asks of AWS
@@ -120,23 +110,6 @@ def _counted(names: Iterable[str], between: str = ", ") -> str:
     return between.join(f"{name} ({times})" if times > 1 else name for name, times in Counter(names).items())
 
 
-@contextmanager
-def _made_world() -> Iterator[World]:
-    """Make the world without pytest."""
-    import_module("tests.conftest")  # It gives this process the settings of tests.
-    from app import app
-
-    with TemporaryDirectory() as folder:
-        issuer = Issuer(Path(folder))
-        os.environ.update(issuer.settings())
-        with cloud.aws_in_memory():
-            cloud.clear()
-            owner, admin, editor, member, outsider = (issuer.person(name, name) for name in _NAMES)
-            operator = issuer.person("operator", "operator", groups=["operators"])
-            people = People(owner, admin, editor, member, outsider, operator, issuer)
-            yield World.made(Api(app), Workers(app), people)
-
-
 if __name__ == "__main__":
-    with _made_world() as world:
+    with standing_alone() as world:
         FILE.write_text(document(world))

@@ -1,0 +1,50 @@
+"""AWS calls and round trips of every operation, as a Markdown table: `python -m benchmarks.calls`.
+
+Each operation's example is called on AWS in memory, once by a user and, where API keys are let in, by a key that the
+process meets for the first time. Calls of a request wait for one another, so there are as many round trips.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.operation import Operation
+from local.markdown import code, table
+from tests.catalogue import snapshots
+from tests.catalogue.alone import standing_alone
+from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.world import World
+from tests.harness.callers import Caller
+
+
+def rows(world: World) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each operation, called in a world that is each time as it was."""
+    key = world.key("admin")
+    world.workers.settle()
+    snapshot = snapshots.taken()
+    for operation in operations():
+        snapshots.put_back(snapshot)
+        calls = _calls(operation, world, world.caller(operation))
+        snapshots.put_back(snapshot)
+        by_key = str(len(_calls(operation, world, key))) if operation.scope else ""
+        yield code(operation.id), *_counted(calls), str(len(calls)), by_key
+
+
+def _calls(operation: Operation, world: World, caller: Caller | None) -> list[str]:
+    answer = perform(operation, world, example_of(operation, world), caller)
+    if answer.status != operation.success:
+        raise SystemExit(f"{operation.id}: {answer.text}")
+    return answer.calls.names
+
+
+def _counted(calls: list[str]) -> tuple[str, str, str]:
+    kinds = Counter(call.partition(":")[2] for call in calls)
+    reads = ", ".join(f"{kinds[kind]} {kind}" for kind in ("GetItem", "BatchGetItem", "Query") if kinds[kind])
+    sends = ", ".join(f"{kinds[kind]} {kind}" for kind in ("SendMessage", "GetQueueAttributes") if kinds[kind])
+    return reads, str(kinds["TransactWriteItems"] or ""), sends
+
+
+if __name__ == "__main__":
+    with standing_alone() as standing:
+        heads = ("operation", "reads", "transactions", "SQS", "round trips", "by a new API key")
+        print(table(heads, list(rows(standing))))

@@ -1,0 +1,34 @@
+"""The world without pytest, for programs that measure it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from tests.catalogue.world import People, World
+from tests.harness import cloud
+from tests.harness.api import Api
+from tests.harness.callers import Issuer
+from tests.harness.workers import Workers
+
+_NAMES: Final = ("ada", "grace", "edith", "mary", "stranger")
+
+
+@contextmanager
+def standing_alone() -> Iterator[World]:
+    """Let the world be there within the block."""
+    import_module("tests.conftest")  # It gives this process the settings of tests.
+    from app import app
+
+    with TemporaryDirectory() as folder:
+        issuer = Issuer(Path(folder))
+        os.environ.update(issuer.settings())
+        with cloud.aws_in_memory():
+            cloud.clear()
+            owner, admin, editor, member, outsider = (issuer.person(name, name) for name in _NAMES)
+            operator = issuer.person("operator", "operator", groups=["operators"])
+            people = People(owner, admin, editor, member, outsider, operator, issuer)
+            yield World.made(Api(app), Workers(app), people)
