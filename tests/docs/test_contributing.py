@@ -1,0 +1,106 @@
+"""CONTRIBUTING's steps to add an operation, followed in a copy of the project."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.folders import ROOT
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"^# ([\w/]+\.py).*\n", re.MULTILINE)
+IMPORTS = {
+    "chalicelib/features/api_keys/models.py": "from chalicelib.kernel.models import Patch\n",
+    "chalicelib/features/api_keys/operations.py": "from chalicelib.features.api_keys.models import ApiKeyPatch\n",
+}
+COPIED = (
+    "app.py",
+    "chalicelib",
+    "infrastructure",
+    "local",
+    "tests",
+    "openapi.json",
+    "pyproject.toml",
+    "README.md",
+    "docs",
+)
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "emulator")
+OPERATION = "update_api_key"
+
+
+def steps() -> list[tuple[str, str]]:
+    """Return what CONTRIBUTING adds: file and text."""
+    (block,) = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text())
+    _, *parts = FILE.split(block)
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def put_in(file: Path, block: str, imports: str) -> None:
+    """Put a block where a person would: an example among the others, anything else below; the imports on top."""
+    text = file.read_text()
+    examples = re.search(r"^EXAMPLES: .*\n", text, re.MULTILINE)
+    if examples:
+        text = text[: examples.end()] + block + text[examples.end() :]
+    else:
+        text = re.sub(r"^from ", f"{imports}from ", text, count=1, flags=re.MULTILINE) + f"\n\n{block}"
+    file.write_text(text)
+
+
+def run(project: Path, *words: str) -> str:
+    """Return what a program of the environment printed; it has to succeed."""
+    # The copy's coverage is not the project's.
+    told = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=project, env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which the steps were followed."""
+    copy = tmp_path_factory.mktemp("project")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, symlinks=True, ignore=LEFT_OUT)
+        else:
+            shutil.copy(source, copy / name)
+    for name, block in steps():
+        put_in(copy / name, block, IMPORTS.get(name, ""))
+    (copy / "openapi.json").write_text(run(copy, "chalicelib.entrypoints.openapi"))
+    run(copy, "local.generate")
+    run(copy, "tests.docs.access_patterns")
+    return copy
+
+
+def test_it_takes_less_than_30_lines() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add an operation\n")[2].partition("\n## ")[0]
+    assert len(section.strip().splitlines()) < 30
+
+
+def test_the_operation_has_its_route_and_its_documentation(project: Path) -> None:
+    assert "PATCH" in run(project, "local", "routes", OPERATION)
+    paths = json.loads((project / "openapi.json").read_text())["paths"]
+    described = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
+    assert (described["operationId"], described["summary"]) == (OPERATION, "Change the name of an API key")
+    assert f"`{OPERATION}`" in (project / "docs/access-patterns.md").read_text()
+
+
+def test_the_operation_holds_what_every_operation_holds(project: Path) -> None:
+    said = run(
+        project, "pytest", "tests/catalogue", "-q", "-k", OPERATION, "-p", "no:cacheprovider", "--show-capture=no"
+    )
+    passed = re.search(r"(\d+) passed", said)
+    assert passed, said
+    assert int(passed[1]) > 10
+
+
+def test_the_code_is_of_the_projects_style(project: Path) -> None:
+    files = [name for name, _ in steps()]
+    run(project, "ruff", "check", "--select=F,E,D,ANN,N", *files)
