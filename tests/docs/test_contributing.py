@@ -12,6 +12,8 @@ import pytest
 
 from local.folders import ROOT
 
+pytestmark = pytest.mark.xdist_group("contributing")  # One copy of the project is enough.
+
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"^# ([\w/]+\.py).*\n", re.MULTILINE)
 IMPORTS = {
