@@ -14,7 +14,7 @@ from chalicelib.kernel.settings import settings
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
     settings()  # A wrong setting ends the start with its name; packaging, which imports this too, has none.
 
-app = Chalice(app_name="atrium")
+app = Chalice(app_name="atrium", configure_logs=False)  # Both log as `atrium`: the kernel writes, and once.
 app.api.binary_types = []  # Everything is text; and Chalice saves a third of its own time a request.
 app.register_middleware(problems_of_chalice, "http")
 for blueprint in blueprints():

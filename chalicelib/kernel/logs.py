@@ -24,8 +24,7 @@ _facts: ContextVar[dict[str, Any] | None] = ContextVar("facts", default=None)
 @cache
 def logger() -> Logger:
     """Return the service's logger."""
-    # Chalice has a logger of the service's own name.
-    return Logger(service=_SERVICE, name="atrium-lines", level=settings().log_level)
+    return Logger(service=_SERVICE, level=settings().log_level)
 
 
 def report(**facts: Any) -> None:
