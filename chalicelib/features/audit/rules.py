@@ -29,10 +29,12 @@ class Verified:
     def extend(self, log: str, entries: Iterable[EntryItem]) -> "Verified | Fault":
         """Return the verified log with the entries that follow, or the first fault among them.
 
-        Entries come with their bytes in `body`. A gap is a fault; entries below the tree's size are refused as such.
+        Entries come with their bytes in `body`. A gap is a fault, and so is a second entry at a place that is taken.
         """
         leaves: list[bytes] = []
         for sequence, entry in enumerate(entries, self.tree.size + 1):
+            if (entry.sequence or sequence) < sequence:
+                return Fault("modified", entry.sequence)
             if entry.sequence != sequence or entry.body is None:
                 return Fault("missing", sequence)
             leaf = leaf_hash(entry.body)
