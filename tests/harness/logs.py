@@ -1,0 +1,51 @@
+"""A log as it is verified over HTTP, and as someone with access to the table sees and alters it."""
+
+from hashlib import sha256
+from typing import Any
+
+from chalicelib.kernel import checkpoints
+from chalicelib.kernel.checkpoints import Checkpoint
+from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.settings import settings
+from tests.harness import cloud
+from tests.harness.api import Api, Json
+from tests.harness.cloud import Item
+from tests.harness.organizations import Founded
+
+
+def verify(api: Api, organization: Founded, **query: object) -> Json:
+    answer = api.get(f"{organization.path}/audit-log/verify-integrity", as_=organization.owner, query=query)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def finding(api: Api, organization: Founded, **query: object) -> tuple[object, object]:
+    """Return what is found, and where; a whole log is found valid."""
+    report = verify(api, organization, **query)
+    assert report["valid"] == (report["failure"] is None)
+    assert report["failure"] is None or report["nextCursor"] is None
+    return report["failure"], report["firstInvalidSequence"]
+
+
+def entry(organization: Founded, sequence: int) -> Item:
+    return next(
+        item for item in cloud.stored() if item["pk"] == f"A#{organization.id}" and item.get("sequence") == sequence
+    )
+
+
+def head(organization: Founded) -> Item:
+    return next(item for item in cloud.stored() if (item["pk"], item["sk"]) == (f"Q#{organization.id}", "!"))
+
+
+def alter(item: Item, **changed: Any) -> None:
+    cloud.put({**item, **changed})
+
+
+def leaf_of(body: bytes) -> bytes:
+    return sha256(b"\x00" + body).digest()
+
+
+def signed(organization: Founded, size: int, root: bytes) -> str:
+    """Return a checkpoint as the holder of the service's signing key would make it."""
+    key = from_base64(settings().audit_signing_key)
+    return checkpoints.sign(Checkpoint(f"atrium/{organization.id}", size, root), key)

@@ -1,0 +1,27 @@
+"""What the tests of logs share."""
+
+import pytest
+
+from chalicelib.features.audit import log as logs
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.organizations import Founded, found
+from tests.harness.workers import Workers
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index of the tests doesn't lag: a gap in it is a gap."""
+    monkeypatch.setattr(logs, "_INDEX_PATIENCE", (0.0,))
+
+
+@pytest.fixture
+def ten(api: Api, ada: Person, workers: Workers) -> Founded:
+    """An organization whose log holds ten entries, appended in several batches."""
+    organization = found(api, ada)
+    for n in range(9):
+        api.patch(organization.path, as_=ada, json={"name": f"Name {n}"})
+        if n % 4 == 0:
+            workers.deliver()
+    workers.deliver()
+    return organization
