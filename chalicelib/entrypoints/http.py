@@ -142,7 +142,7 @@ def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceRespons
         allow = ", ".join(
             m.strip() for m in str(response.headers.get("Allow", "")).split(",") if m.strip() != "OPTIONS"
         )
-        problem = Problem("method_not_allowed", f"Here are: {allow}.", headers={"Allow": allow})
+        problem = Problem("method_not_allowed", f"Allowed here: {allow}.", headers={"Allow": allow})
     else:
         problem = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
     return _sent(request, _problem(request, problem))

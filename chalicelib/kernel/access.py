@@ -8,7 +8,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.auth import Anonymous, ApiKey, KeyHolder, Principal, api_key
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Entity, Item, Key, Place
-from chalicelib.kernel.models import SLUG_PATTERN
+from chalicelib.kernel.fields import SLUG_PATTERN
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request

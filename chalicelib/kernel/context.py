@@ -11,8 +11,9 @@ from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKey, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Collection, Entity, Item, Place
+from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.models import Continued, ListQuery, slug_from
+from chalicelib.kernel.models import Continued, ListQuery
 from chalicelib.kernel.operation import Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request

@@ -19,7 +19,7 @@ from string import Formatter
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.models import UUID_PATTERN
+from chalicelib.kernel.fields import UUID_PATTERN
 
 Item = dict[str, Any]
 Key = tuple[str, str]

@@ -16,6 +16,9 @@ _JSON: Final = ("application/json", "application/merge-patch+json")
 _CODES: Final = {
     "missing": "required", "extra_forbidden": "unknown_field", "string_too_long": "too_long",
     "string_too_short": "too_short", "string_pattern_mismatch": "malformed", "value_error": "malformed",
+    "string_type": "wrong_type", "int_type": "wrong_type", "int_parsing": "wrong_type", "float_type": "wrong_type",
+    "bool_type": "wrong_type", "bool_parsing": "wrong_type", "list_type": "wrong_type", "dict_type": "wrong_type",
+    "model_type": "not_an_object", "greater_than_equal": "out_of_range", "less_than_equal": "out_of_range",
     "enum": "not_one_of", "literal_error": "not_one_of", "too_long": "too_many", "too_short": "too_few",
 }  # fmt: skip
 

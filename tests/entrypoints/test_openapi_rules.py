@@ -9,7 +9,8 @@ from pydantic import Field
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
 from chalicelib.kernel.entity import Entity, Place
-from chalicelib.kernel.models import Input, ListQuery, Name, Output, Patch, RecordOutput, Slug, Uuid
+from chalicelib.kernel.fields import Name, Slug, Uuid
+from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operation import At, Caller, Document, Moved, Page, RouteGroup
 from chalicelib.kernel.roles import Role
 

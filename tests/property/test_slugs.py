@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import RESERVED_SLUGS, Slug, slug_from
+from chalicelib.kernel.fields import RESERVED_SLUGS, Slug, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 accepted: Final = TypeAdapter[str](Slug)

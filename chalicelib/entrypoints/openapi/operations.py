@@ -9,7 +9,8 @@ from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import conditional, problems_of
 from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.models import SLUG_PATTERN, UUID_PATTERN, Output, Patch, RecordOutput
+from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
+from chalicelib.kernel.models import Output, Patch, RecordOutput
 from chalicelib.kernel.operation import At, Caller, Document, Moved, Operation
 
 Schema = dict[str, Any]

@@ -6,7 +6,8 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.cidr import network
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.models import Input, Moment, Name, RecordOutput, Timestamp
+from chalicelib.kernel.fields import Moment, Name, Timestamp
+from chalicelib.kernel.models import Input, RecordOutput
 from chalicelib.kernel.roles import SCOPES
 
 Scope = Literal[SCOPES]  # type: ignore[valid-type]

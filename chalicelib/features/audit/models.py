@@ -1,25 +1,31 @@
 """What the operations on the audit log accept and answer."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.kernel.encoding import from_base64url
-from chalicelib.kernel.models import Continued, ListQuery, Moment, Output, Timestamp, Uuid, lower_case
+from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, shape
+from chalicelib.kernel.models import Continued, ListQuery, Output
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
-EVENT_FILTER = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
+_EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
 def _note(text: str) -> str:
     return from_base64url(text).decode()
 
 
+EventFilter = Annotated[
+    str, *shape(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*")
+]  # fmt: skip
+
+
 class AuditQuery(ListQuery):
     """Which entries. All filters given have to match."""
 
-    type: str | None = Field(
-        None, pattern=EVENT_FILTER, max_length=100, description="One type, or with `.*` at its end all below.",
+    type: EventFilter | None = Field(
+        None, max_length=100, description="One type, or with `.*` at its end all below.",
         examples=["organization.member.*"],
     )  # fmt: skip
     actor_id: Annotated[str, BeforeValidator(lower_case)] | None = Field(None, max_length=128)
@@ -32,7 +38,10 @@ class IntegrityQuery(Continued):
     """How far the log was verified before, and the checkpoint to hold it against."""
 
     checkpoint: Annotated[str, AfterValidator(_note)] | None = Field(
-        None, max_length=8192, description="A checkpoint you kept, in base64url: the log must still begin with it."
+        None,
+        min_length=1,
+        max_length=8192,
+        description="A checkpoint you kept, in base64url: the log must still begin with it.",
     )
 
 

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from chalicelib.kernel.models import Input, Patch, RecordOutput, Timestamp, Uuid
+from chalicelib.kernel.fields import Timestamp, Uuid
+from chalicelib.kernel.models import Input, Patch, RecordOutput
 from chalicelib.kernel.roles import Role
 
 

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field
 
 from chalicelib.features.organizations.countries import iso_country
-from chalicelib.kernel.models import Email, Input, ListQuery, Name, Patch, RecordOutput, Slug, Text, Timestamp, Uuid
+from chalicelib.kernel.fields import Email, Name, Slug, Text, Timestamp, Uuid, shape
+from chalicelib.kernel.models import Input, ListQuery, Patch, RecordOutput
 
-Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$"), AfterValidator(iso_country)]
+Country = Annotated[str, *shape("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)]
 Status = Literal["active", "pending_deletion"]
 
 

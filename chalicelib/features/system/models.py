@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.models import Output, Timestamp
+from chalicelib.kernel.fields import Timestamp
+from chalicelib.kernel.models import Output
 
 
 class Check(Output):

@@ -1,0 +1,97 @@
+"""The kinds of field that records share, and what makes a value one of them."""
+
+import re
+import unicodedata
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from chalicelib.kernel.clock import milliseconds, timestamp
+
+RESERVED_SLUGS: Final = frozenset({
+    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "billing", "blog",
+    "by-path", "by-slug", "by-user", "by-username", "cdn", "config", "console", "dashboard", "docs", "domains",
+    "ftp", "health", "help", "home", "internal", "invitations", "invite", "join", "leave", "login", "logout",
+    "mail", "me", "members", "new", "null", "openapi", "operator", "pages", "platforms", "public", "reference",
+    "resolve", "root", "search", "security", "settings", "signin", "signup", "sites", "spaces", "static", "status",
+    "support", "system", "taxonomy", "undefined", "www",
+})  # fmt: skip
+SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
+UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+_SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
+_EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
+
+
+def _printable(text: str) -> str:
+    if any(unicodedata.category(c) == "Cc" and c not in "\n\r\t" for c in text):
+        raise ValueError("must not hold control characters")
+    return text
+
+
+def _one_line(text: str) -> str:
+    if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
+        raise ValueError("must be one line without control characters")
+    return text
+
+
+def _moment(text: str) -> str:
+    try:
+        return timestamp(milliseconds(text))
+    except ValueError:
+        raise ValueError("must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z") from None
+
+
+def _slug(text: str) -> str:
+    if "--" in text:
+        raise ValueError("must not hold two hyphens in a row")
+    if text in RESERVED_SLUGS:
+        raise ValueError("is a reserved word; choose another")
+    return text
+
+
+def _email(text: str) -> str:
+    address = text.lower()
+    if not _EMAIL.fullmatch(address):
+        raise ValueError("must be an e-mail address such as ada@example.com")
+    return address
+
+
+def lower_case(value: object) -> object:
+    """Return text in lower case and everything else as it is."""
+    return value.lower() if isinstance(value, str) else value
+
+
+def shape(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
+    """Return what makes text match a pattern, for `Annotated[str, *shape(…)]`; `advice` is what a caller reads."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(advice)
+        return text
+
+    return AfterValidator(check), Field(json_schema_extra={"pattern": pattern})
+
+
+Uuid = Annotated[
+    str, BeforeValidator(lower_case), *shape(UUID_PATTERN, "must be a UUID"),
+    Field(json_schema_extra={"format": "uuid"}),
+]  # fmt: skip
+Timestamp = Annotated[
+    str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])
+]  # fmt: skip
+Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line)]
+Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
+Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
+Email = Annotated[
+    str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
+]  # fmt: skip
+
+
+def slug_from(name: str) -> str:
+    """Return a slug derived from a name, or an empty string if nothing of the name fits into one."""
+    folded = unicodedata.normalize("NFKD", name.casefold())
+    ascii_only = "".join(c for c in folded if not unicodedata.combining(c))
+    slug = re.sub(r"[^a-z0-9]+", "-", ascii_only)[:63].strip("-")
+    return "" if slug in RESERVED_SLUGS else slug
