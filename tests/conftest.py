@@ -7,13 +7,13 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded, found, joins
+from tests.harness.scenes import scene
 from tests.harness.workers import Workers
 
 _KEY: Final = base64.b64encode(bytes(range(32))).decode()
@@ -130,7 +130,11 @@ def operator(issuer: Issuer) -> Person:
 @pytest.fixture
 def organization(api: Api, ada: Person, grace: Person, edith: Person, mary: Person) -> Founded:
     """Ada's organization, with a member of each role."""
-    founded = found(api, ada)
-    for person, role in ((grace, Role.ADMIN), (edith, Role.EDITOR), (mary, Role.MEMBER)):
+    return scene("organization", lambda: _organization(api, ada, {grace: "admin", edith: "editor", mary: "member"}))
+
+
+def _organization(api: Api, owner: Person, members: dict[Person, str]) -> Founded:
+    founded = found(api, owner)
+    for person, role in members.items():
         joins(founded, person, role)
     return founded

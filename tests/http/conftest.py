@@ -6,6 +6,7 @@ from chalicelib.features.audit import log as logs
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found
+from tests.harness.scenes import scene
 from tests.harness.workers import Workers
 
 
@@ -18,9 +19,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ten(api: Api, ada: Person, workers: Workers) -> Founded:
     """An organization whose log holds ten entries, appended in several batches."""
-    organization = found(api, ada)
+    return scene("ten", lambda: _ten(api, ada, workers))
+
+
+def _ten(api: Api, owner: Person, workers: Workers) -> Founded:
+    organization = found(api, owner)
     for n in range(9):
-        api.patch(organization.path, as_=ada, json={"name": f"Name {n}"})
+        api.patch(organization.path, as_=owner, json={"name": f"Name {n}"})
         if n % 4 == 0:
             workers.deliver()
     workers.deliver()

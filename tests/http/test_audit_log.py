@@ -10,7 +10,8 @@ from tests.harness import cloud, rfc6962
 from tests.harness.api import ADDRESS, USER_AGENT, Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.organizations import Founded, created_key, found, make_key
+from tests.harness.organizations import Founded, created_key, found, joins, make_key
+from tests.harness.scenes import scene
 from tests.harness.workers import Workers
 
 
@@ -167,7 +168,13 @@ class TestListAuditLog:
 
 class TestFilters:
     @pytest.fixture
-    def busy(self, api: Api, organization: Founded, grace: Person, mary: Person) -> Founded:
+    def busy(self, api: Api, ada: Person, grace: Person, mary: Person) -> Founded:
+        return scene("busy", lambda: self.make_busy(api, ada, grace, mary))
+
+    def make_busy(self, api: Api, ada: Person, grace: Person, mary: Person) -> Founded:
+        organization = found(api, ada)
+        joins(organization, grace, "admin")
+        joins(organization, mary, "member")
         key = make_key(api, organization, "admin")
         for n in range(4):
             api.patch(organization.path, as_=grace, json={"name": f"By Grace {n}"})
@@ -205,8 +212,8 @@ class TestFilters:
 
     @pytest.mark.parametrize(
         ("pattern", "count"),
-        [("organization.member.*", 4), ("organization.*", 17), ("organization.api_key.*", 1),
-         ("organization.member", 0), ("organization.invitation.accepted", 3), ("organ.*", 0), ("page.*", 0)],
+        [("organization.member.*", 4), ("organization.*", 16), ("organization.api_key.*", 1),
+         ("organization.member", 0), ("organization.invitation.accepted", 2), ("organ.*", 0), ("page.*", 0)],
     )  # fmt: skip
     def test_a_star_stands_for_all_below(self, api: Api, busy: Founded, pattern: str, count: int) -> None:
         assert len(log_of(api, busy, type=pattern)) == count
