@@ -34,11 +34,15 @@ def world(api: Api, workers: Workers, people: People) -> World:
 
 @pytest.fixture
 def begin(world: World) -> Begin:
-    """Begin with what a function has made of the world: `begin(function, *arguments)` calls it but once."""
+    """Begin with what a function has made of the world: `begin(function, *arguments)` calls it but once.
 
-    def begin(prepare: Callable[..., T], *arguments: object) -> T:
-        _once(("world",), lambda: world)  # What the test did before is no part of a beginning.
-        return _once((prepare, *arguments), lambda: prepare(world, *arguments))
+    Without a function the world is as it was made.
+    """
+
+    def begin(prepare: Callable[..., T] | None = None, *arguments: object) -> T | None:
+        if prepare is None or (prepare, *arguments) not in _made:
+            _once(("world",), lambda: world)  # What the test did before is no part of a beginning.
+        return _once((prepare, *arguments), lambda: prepare(world, *arguments)) if prepare else None
 
     return begin
 

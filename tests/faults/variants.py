@@ -1,0 +1,39 @@
+"""What goes wrong: each fault once, at one call; and those that last, at that call and every one after it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
+
+import pytest
+
+from tests.harness.faults import Fault, Injected, failing
+
+LASTING: Final = (Fault.THROTTLED, Fault.TIMED_OUT, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A fault, once or lasting."""
+
+    fault: Fault
+    lasts: bool
+
+    @contextmanager
+    def strikes(self, at: int) -> Iterator[Injected]:
+        """Spoil the calls of the block from the `at`th on."""
+        with failing(self.fault, at=at, times=None if self.lasts else 1) as injected:
+            yield injected
+
+    def __str__(self) -> str:
+        return self.fault.name.lower() + ("-lasting" if self.lasts else "")
+
+
+VARIANTS: Final = [*(Variant(fault, lasts=False) for fault in Fault), *(Variant(f, lasts=True) for f in LASTING)]
+by_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+
+
+def calls() -> Iterator[int]:
+    """Count the calls to spoil, from the first on."""
+    return count(1)
