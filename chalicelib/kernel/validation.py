@@ -34,6 +34,8 @@ def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] |
     """
     model = model or _Nothing
     raw = _json(request) or b"{}"
+    if b"NaN" in raw or b"Infinity" in raw:
+        _parse(raw)  # Pydantic would take them for numbers, outside text; JSON has none (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
             return _patched(model, raw, shown or {})
@@ -92,13 +94,17 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        patch = from_json(raw)
-    except ValueError as error:
-        raise _malformed(str(error)) from None
+    patch = _parse(raw)
     if not isinstance(patch, dict):
         raise Invalid([FieldError("", "not_an_object", "Send a JSON object.")])
     return patch
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        raise _malformed(str(error)) from None
 
 
 def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
