@@ -1,5 +1,6 @@
 """A run of the local stage, started, watched and ended as a person at a desk would."""
 
+import json
 import os
 import signal
 import socket
@@ -19,7 +20,7 @@ _LOOK_SECONDS: Final = 0.02
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
 
 # Without make's two prerequisites: tests never install anything.
-_MAKE: Final = (
+MAKE: Final = (
     "make",
     "--no-print-directory",
     "--old-file=.venv/installed",
@@ -63,6 +64,11 @@ class Stage:
         return self.state / str(self.port) / "settings.json"
 
     @property
+    def endpoint(self) -> str:
+        """Where the emulator answers."""
+        return str(json.loads(self.settings_file.read_text())["aws_endpoint_url"])
+
+    @property
     def said(self) -> str:
         """What the last run has printed."""
         return self._output.read_text()
@@ -73,7 +79,7 @@ class Stage:
 
     def make(self, *words: str) -> "Stage":
         """Start it by `make run` and wait until it says that it is ready."""
-        return self._start([*_MAKE, f"PORT={self.port}", *words])
+        return self._start([*MAKE, f"PORT={self.port}", *words])
 
     def start(self, *words: str) -> "Stage":
         """Start it without make."""
@@ -98,21 +104,22 @@ class Stage:
         """End it as Ctrl-C does, which reaches make and all that it runs; return the exit code."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGINT)
-        return self._ended()
+        return self.ended()
 
     def terminate(self) -> int:
         """End it as a supervisor does, by SIGTERM to what was started; return the exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self._ended()
+        return self.ended()
 
     def kill(self) -> None:
         """End what was started so that it can do nothing about the rest."""
         assert self._process is not None
         self._process.kill()
-        self._ended()
+        self.ended()
 
-    def _ended(self) -> int:
+    def ended(self) -> int:
+        """Wait for its end, whatever brings it about, and return the exit code."""
         assert self._process is not None
         code = self._process.wait(STOP_SECONDS)
         self._process = None

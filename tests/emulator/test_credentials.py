@@ -1,0 +1,116 @@
+"""Users' tokens at the running service: clocks that differ, and an issuer that can't be reached."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from local.issuer import Issuer, Person
+from tests.emulator.conftest import Calling
+from tests.emulator.outside import whole_log
+from tests.emulator.people import Caller, signed
+from tests.emulator.stage import Stage, free_port
+
+pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
+
+
+@pytest.mark.parametrize("claim", ["nbf", "iat"])
+def test_a_clock_may_be_half_a_minute_behind(claim: str, stage: Stage) -> None:
+    assert _listing(stage, **{claim: time.time() + 30}).status_code == 200
+    refused = _listing(stage, **{claim: time.time() + 90})
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+    assert refused.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_clock_may_be_half_a_minute_ahead(stage: Stage) -> None:
+    assert _listing(stage, exp=time.time() - 30).status_code == 200
+    refused = _listing(stage, exp=time.time() - 90)
+    assert (refused.status_code, refused.json()["code"]) == (401, "token_expired")
+
+
+def _listing(stage: Stage, **claims: Any) -> httpx.Response:
+    token = signed(stage, Person("ada"), **claims)
+    with Caller(stage, "ada", token) as ada:
+        return ada.get("/organizations")
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _serving(folder: Path, port: int) -> Iterator[None]:
+    with ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def keys_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def trusting(tmp_path_factory: pytest.TempPathFactory, keys_port: int) -> Iterator[Stage]:
+    """A service that fetches its issuer's keys from where nobody listens yet."""
+    keys = {"AUTH_JWKS": f"http://127.0.0.1:{keys_port}/jwks.json"}
+    stage = Stage(tmp_path_factory.mktemp("trusting"), told=keys).start()
+    yield stage
+    assert stage.terminate() == 0
+    assert stage.processes_left() == {}
+
+
+def test_without_the_issuers_keys_nobody_is_known_until_they_are_there_and_then_they_stay(
+    trusting: Stage, keys_port: int
+) -> None:
+    with ExitStack() as serving, Caller(trusting, "ada") as ada:
+        refused = ada.get("/organizations")
+        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+        assert int(refused.headers["Retry-After"]) > 0
+        assert httpx.get(f"{trusting.url}/status", trust_env=False).json()["status"] == "ok"
+
+        serving.enter_context(_serving(Issuer(trusting.state / "issuer").folder, keys_port))
+        _until(lambda: ada.get("/organizations").is_success)
+        organization = ada.makes_organization()
+
+        serving.close()
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"http://127.0.0.1:{keys_port}/jwks.json", trust_env=False)
+        assert ada.patch(f"/organizations/{organization}", json={"name": "Still here"}).is_success
+        with Caller(trusting, "eve", signed(trusting, Person("eve"), kid="unknown")) as eve:
+            refused = eve.get("/organizations")
+            assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+        assert len(whole_log(ada, organization)) == 2
+
+
+def _until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_two_services_side_by_side_know_nothing_of_each_other(
+    trusting: Stage, keys_port: int, calling: Calling
+) -> None:
+    with _serving(trusting.state / "issuer", keys_port), Caller(trusting, "ada") as there:
+        _until(lambda: there.get("/organizations").is_success)
+        here = calling("ada")
+        path = f"/organizations/{here.makes_organization()}"
+        assert here.get(path).status_code == 200
+        assert there.get("/organizations").json()["items"] == []
+        assert there.get(path).status_code == 404
+        assert there.get(path, headers={"Authorization": f"Bearer {here.token}"}).status_code == 401
