@@ -6,6 +6,7 @@ operation's feature is imported when the operation is first asked for, and not b
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 
 from chalicelib.entrypoints.routes import ROUTES
@@ -34,13 +35,11 @@ def operation_of(target: str) -> Operation:
 
 
 def load_tasks() -> None:
-    """Import every feature's queue work, so that its tasks have names."""
+    """Import every feature's queue work and records: tasks go by their names, and meet records of every kind."""
     for feature in FEATURES:
-        if feature in TASKS:
-            import_module(f"chalicelib.features.{feature}.tasks")
+        for module in (f"chalicelib.features.{feature}.entities", f"chalicelib.features.{feature}.tasks"):
+            if find_spec(module):
+                import_module(module)
 
-
-TASKS: Final = ("organizations", "api_keys")
-"""Features that have queue work."""
 
 __all__ = ["FEATURES", "ROUTES", "load_tasks", "operation_of", "operations"]

@@ -1,0 +1,42 @@
+"""What a worker's process knows when it begins: all that it may meet, although no request has imported a feature."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.entity import KINDS
+
+ROOT: Final = Path(__file__).parents[2]
+
+
+def in_a_fresh_process(program: str) -> Any:
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_worker_knows_every_kind_of_record_that_requests_make() -> None:
+    # The purge of an organization meets its members' records, and no task imports the members.
+    known = in_a_fresh_process("""
+import json
+from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.kernel.entity import KINDS
+load_tasks()
+print(json.dumps(sorted(KINDS)))
+""")
+    catalogue.operations()
+    assert known == sorted(kind for kind, entity in KINDS.items() if entity.__module__.startswith("chalicelib."))
+    assert "organization.member" in known
+
+
+def test_a_worker_knows_every_task() -> None:
+    known = in_a_fresh_process("""
+import json
+from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.kernel import tasks
+load_tasks()
+print(json.dumps(sorted(tasks._tasks)))
+""")
+    assert known == ["api_keys.expire", "organizations.purge"]
