@@ -1,7 +1,7 @@
 """Time as the service writes it: RFC 3339 in UTC with milliseconds, so that text sorts as time does."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
 
 def now_ms() -> int:
@@ -10,9 +10,12 @@ def now_ms() -> int:
 
 
 def timestamp(ms: int) -> str:
-    """Return a moment as `2026-11-20T09:30:00.000Z`."""
+    """Return a moment as `2026-11-20T09:30:00.000Z`. Raises ValueError outside of the years 1 to 9999."""
     seconds, rest = divmod(ms, 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+    moment = time.gmtime(seconds)
+    if not MINYEAR <= moment.tm_year <= MAXYEAR:
+        raise ValueError("is not within the years 1 to 9999")
+    return f"{moment.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', moment)}.{rest:03d}Z"
 
 
 def now() -> str:

@@ -17,5 +17,5 @@ def moment_of(identifier: str) -> int:
 
 def bound(ms: int) -> str:
     """Return what every id of the moment, and later ones, sort behind."""
-    digits = f"{ms:012x}"
+    digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
