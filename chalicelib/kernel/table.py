@@ -109,6 +109,8 @@ def query(
     `index` reads an index (`facet…` has the table's sort key); `begins`, or `since` and `until` (both inclusive),
     narrow the sort key; `after` goes on after an earlier page's `last`.
     """
+    if since is not None and until is not None and since > until:
+        return Found([], None)  # DynamoDB refuses to look between two ends that are the wrong way round.
     pk_name, sk_name = _key_names(index)
     names, values = {"#pk": pk_name}, {":pk": pk}
     condition = "#pk = :pk"
