@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from chalicelib.kernel import queues
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Entity
@@ -40,15 +42,16 @@ class Origin:
 def commit(changes: Changes, event_type: str, origin: Origin, first: Write | None = None) -> None:
     """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
 
-    Once that is done nothing fails any more: if the ledger can't be woken, the sweep finds the entry.
+    Once that is done nothing fails any more: if the ledger can't be woken, for whatever reason, the sweep finds the
+    entry.
     """
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
     report(event=event.type)
     try:
         queues.wake(event.log, event.id)
-    except Problem as problem:
-        report(wake=problem.code)
+    except (Problem, ClientError, BotoCoreError) as error:
+        report(wake=error.code if isinstance(error, Problem) else type(error).__name__)
 
 
 def _event(changes: Changes, event_type: str, origin: Origin) -> Event:

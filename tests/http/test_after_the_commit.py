@@ -1,0 +1,33 @@
+import json
+
+import pytest
+
+from chalicelib.kernel.settings import settings
+from tests.conftest import Configure
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.workers import Workers
+
+
+def test_a_queue_that_is_not_there_takes_back_nothing(
+    api: Api,
+    ada: Person,
+    workers: Workers,
+    clock: Clock,
+    configure: Configure,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    queue = settings().events_queue_url
+    configure(events_queue_url=queue.replace("events", "gone"))
+    answer = api.post("/organizations", as_=ada, json={"name": "Engines"})
+    assert answer.status == 201  # it is committed: any other answer would be a lie, and repeated
+    lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert [line["wake"] for line in lines if "wake" in line] == ["QueueDoesNotExist"]
+
+    configure(events_queue_url=queue)
+    clock.shift(minutes=1)
+    workers.sweep()
+    workers.deliver()
+    entries = api.items(f"{answer.location}/audit-log", as_=ada)
+    assert [entry["sequence"] for entry in entries] == [1]
