@@ -171,7 +171,7 @@ def _update(before: Entity, now: Entity) -> Write:
     old, new = before.item(), now.item()
     changed = {name: value for name, value in new.items() if old.get(name) != value}
     gone = [name for name in old if name not in new]
-    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed)
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
     names = dict.fromkeys([*changed, *gone, "version"])
     return Write("Update", now.stored_at, update=update, condition="#version = :was", names=list(names),
@@ -252,7 +252,8 @@ def _counter(limit: Limit, pk: str, delta: int) -> tuple[Write, Problem | None]:
         return Write("Update", key, update=update, names=["n"], values={"zero": 0, "delta": delta}), None
     refusal = Problem("limit_exceeded", f"At most {limit.most} {limit.noun} are allowed. Remove one first.")
     write = Write(
-        "Update", key, update=update, condition="attribute_not_exists(#n) OR #n <= :most", names=["n"],
+        "Update", key, update=update, names=["n"],
+        condition="#n <= :most" if delta > limit.most else "attribute_not_exists(#n) OR #n <= :most",
         values={"zero": 0, "delta": delta, "most": limit.most - delta},
     )  # fmt: skip
     return write, refusal
