@@ -1,0 +1,76 @@
+"""A record of the tests' own, with all that an entity can declare; below HTTP, and not one of the service's kinds."""
+
+from dataclasses import field
+from typing import ClassVar
+
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit, Unique
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.models import RecordOutput
+from chalicelib.kernel.outbox import Origin, commit
+
+MOST = 3
+
+
+class ParcelOut(RecordOutput):
+    name: str
+    label: str
+    weight: int
+
+
+class Parcel(Entity):
+    """`sent` ones count; one with a `due_at` is due then; `label` is each parcel's own, a former one for 90 days."""
+
+    kind, parameter = "parcel", "parcel_id"
+    pk, sk = "P#{organization_id}", "{id}"
+    by_weight = Collection("P#{organization_id}#W", "{weight:03d}", index="index1")
+    by_label = Unique("parcel-label", "{label}", taken="slug_taken", field="label", alias_days=90)
+    limit = Limit("parcels", "P#{organization_id}", MOST, lambda parcel: parcel.sent)
+    public: ClassVar[type[ParcelOut]] = ParcelOut
+
+    organization_id: str
+    name: str
+    label: str
+    weight: int = 1
+    sent: bool = True
+    due_at: str | None = None
+    hints: list[str] = field(default_factory=list)
+
+    @property
+    def due(self) -> Due | None:
+        """When it has to be sent."""
+        return Due("parcels.send", self.due_at) if self.due_at else None
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """A pointer for each hint."""
+        return tuple({"pk": f"H#{hint}", "sk": "#", "parcel": self.id} for hint in self.hints)
+
+
+del KINDS["parcel"]
+
+LOG = "01939d3c-0000-7000-8000-00000000000a"
+
+
+def parcel(label: str = "a", **fields: object) -> Parcel:
+    """Return a parcel that is not stored yet."""
+    moment = now()
+    first = {"id": new_id(moment), "created_at": moment, "updated_at": moment}
+    return Parcel(**first, **{"organization_id": LOG, "name": f"Parcel {label}", "label": label, **fields})  # type: ignore[arg-type]
+
+
+def stored(label: str = "a", **fields: object) -> Parcel:
+    """Return a parcel that is stored now, without an entry."""
+    changes = Changes(now())
+    made = changes.create(parcel(label, **fields))
+    changes.commit()
+    return made
+
+
+def mutate(label: str, log: str = LOG) -> Parcel:
+    """Store a parcel together with its entry, as a request does."""
+    changes = Changes(now())
+    made = changes.create(parcel(label, organization_id=log, sent=False))
+    commit(changes, "parcel.created", Origin.system("tests"))
+    return made

@@ -1,0 +1,291 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from botocore.exceptions import ClientError
+
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Changes, Contended, Taken, guard_key
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import Write
+from tests.harness import cloud
+from tests.harness.clock import Clock
+from tests.harness.parcels import LOG, MOST, Parcel, parcel, stored
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def read(record: Parcel) -> Parcel | None:
+    item = table.get(record.stored_at)
+    return Parcel.from_item(item) if item else None
+
+
+class TestCreate:
+    def test_what_is_created_is_there_with_its_guard_and_companions(self) -> None:
+        made = stored("a", hints=["x", "y"])
+        assert read(made) == made
+        assert {item["pk"] for item in cloud.stored()} == {
+            made.stored_at[0], "U#parcel-label#a", "H#x", "H#y",
+        }  # fmt: skip
+
+    def test_a_key_that_is_there_is_decided_again_or_refused(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.create(made.but(label="b"))
+        with pytest.raises(Contended):
+            changes.commit()
+        changes = Changes(now())
+        changes.create(made.but(label="b"), refusal=Problem("already_exists", "It is there."))
+        with pytest.raises(Problem, match="already_exists"):
+            changes.commit()
+
+    def test_one_record_twice_in_one_unit_is_a_mistake(self) -> None:
+        changes = Changes(now())
+        made = changes.create(parcel("a"))
+        with pytest.raises(ValueError, match="changed already"):
+            changes.create(made)
+
+
+class TestUpdate:
+    def test_it_adds_one_to_the_version_however_often_it_is_changed_in_one_unit(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        once = changes.update(made, weight=2)
+        twice = changes.update(once, name="Heavier")
+        changes.commit()
+        assert read(made) == twice
+        assert (twice.version, twice.weight, twice.name) == (2, 2, "Heavier")
+
+    def test_what_changes_nothing_is_not_written(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        assert changes.update(made, weight=made.weight) is made
+        assert changes.empty
+
+    def test_another_state_of_it_than_the_last_is_a_mistake(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.update(made, weight=2)
+        with pytest.raises(ValueError, match="another state"):
+            changes.update(made, weight=3)
+
+    def test_what_becomes_none_is_removed_with_its_marks(self) -> None:
+        made = stored("a", due_at=after(now(), hours=1))
+        changes = Changes(now())
+        changes.update(made, due_at=None)
+        changes.commit()
+        item = table.get(made.stored_at)
+        assert item is not None
+        assert not {"due_at", "duepk", "duesk", "task"} & set(item)
+
+    def test_of_two_that_read_the_same_one_wins_and_the_other_decides_again(self) -> None:
+        made = stored("a")
+
+        def change(weight: int) -> bool:
+            changes = Changes(now())
+            changes.update(made, weight=weight)
+            try:
+                changes.commit()
+            except Contended:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sorted(threads.map(change, range(2, 10))) == [False] * 7 + [True]
+
+    def test_its_time_is_never_before_its_last_change(self, clock: Clock) -> None:
+        clock.freeze("2026-11-20T09:30:00.000Z")
+        made = stored("a")
+        clock.shift(seconds=-30)
+        changes = Changes(now())
+        changed = changes.update(made, weight=2)
+        assert changed.updated_at == changes.moment == "2026-11-20T09:30:00.001Z"
+
+
+class TestSettle:
+    def test_it_changes_neither_version_nor_time(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.settle(made, sent=False)
+        changes.commit()
+        assert read(made) == made.but(sent=False)
+
+    def test_it_may_only_take_away(self) -> None:
+        made = stored("a", due_at=after(now(), hours=1))
+        changes = Changes(now())
+        changes.settle(made, due_at=None)
+        changes.commit()
+        assert read(made) == made.but(due_at=None)
+
+
+class TestDelete:
+    def test_guard_and_companions_go_with_it(self) -> None:
+        made = stored("a", hints=["x"])
+        changes = Changes(now())
+        changes.delete(made)
+        changes.commit()
+        assert [item for item in cloud.stored() if not item["sk"].startswith("COUNT")] == []
+
+    def test_what_was_changed_meanwhile_is_not_deleted(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.update(made, weight=2)
+        changes.commit()
+        changes = Changes(now())
+        changes.delete(made)
+        with pytest.raises(Contended):
+            changes.commit()
+
+    def test_its_moment_is_behind_its_last_change(self, clock: Clock) -> None:
+        clock.freeze("2026-11-20T09:30:00.000Z")
+        made = stored("a")
+        clock.shift(seconds=-30)
+        changes = Changes(now())
+        changes.delete(made)
+        assert changes.moment == "2026-11-20T09:30:00.001Z"
+
+
+class TestUnique:
+    def test_a_value_is_one_records(self) -> None:
+        stored("a")
+        with pytest.raises(Problem, match="slug_taken") as refused:
+            stored("a")
+        assert [error.pointer for error in refused.value.errors] == ["/label"]
+
+    def test_a_former_value_leads_to_its_record_for_a_while(self, clock: Clock) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.update(made, label="b")
+        changes.commit()
+        guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
+        assert guard is not None
+        assert (guard["ref"], guard["alias"]) == (made.id, True)
+        assert abs(guard["ttl"] - time.time() - 90 * 86_400) < 5
+        with pytest.raises(Problem, match="slug_taken"):
+            stored("a")
+        clock.shift(days=91)
+        assert stored("a").label == "a"
+
+    def test_of_many_at_once_one_takes_it(self) -> None:
+        def take(_: int) -> bool:
+            try:
+                stored("a")
+            except Problem:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(take, range(8))) == 1
+
+
+class TestLimit:
+    def test_more_than_there_may_be_are_refused_until_one_goes(self) -> None:
+        made = [stored(str(n)) for n in range(MOST)]
+        with pytest.raises(Problem, match="limit_exceeded"):
+            stored("more")
+        changes = Changes(now())
+        changes.update(made[0], sent=False)
+        changes.commit()
+        assert stored("more").label == "more"
+
+    def test_several_in_one_unit_count_together(self) -> None:
+        changes = Changes(now())
+        for n in range(MOST + 1):
+            changes.create(parcel(str(n)))
+        with pytest.raises(Problem, match="limit_exceeded"):
+            changes.commit()
+        assert cloud.stored() == []
+
+    def test_one_that_comes_for_one_that_goes_needs_no_room(self) -> None:
+        made = [stored(str(n)) for n in range(MOST)]
+        changes = Changes(now())
+        changes.delete(made[0])
+        changes.create(parcel("new"))
+        changes.commit()
+        (count,) = [item["n"] for item in cloud.stored() if item["sk"] == "COUNT#parcels"]
+        assert count == MOST
+
+    def test_what_does_not_count_is_not_counted(self) -> None:
+        for n in range(MOST + 2):
+            stored(str(n), sent=False)
+        assert not [item for item in cloud.stored() if item["sk"].startswith("COUNT")]
+
+
+class TestRequire:
+    def test_what_was_required_must_not_have_changed(self) -> None:
+        watched = stored("a")
+        for meanwhile in (False, True):
+            if meanwhile:
+                other = Changes(now())
+                other.update(watched, weight=9)
+                other.commit()
+            changes = Changes(now())
+            changes.require(watched)
+            changes.create(parcel(f"b{meanwhile}"))
+            if meanwhile:
+                with pytest.raises(Contended):
+                    changes.commit()
+            else:
+                changes.commit()
+
+    def test_what_is_changed_itself_needs_no_check_of_its_own(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.require(made)
+        changes.update(made, weight=2)
+        changes.commit()
+        found = read(made)
+        assert found is not None
+        assert found.weight == 2
+
+
+class TestCommit:
+    def test_all_of_it_happens_or_nothing(self) -> None:
+        stored("taken")
+        before = cloud.stored()
+        changes = Changes(now())
+        changes.create(parcel("b", hints=["x"]))
+        changes.create(parcel("taken"))
+        with pytest.raises(Problem, match="slug_taken"):
+            changes.commit()
+        assert cloud.stored() == before
+
+    def test_a_first_write_whose_place_is_taken_is_told_with_what_is_there(self) -> None:
+        key = ("I#x", "#")
+        item = {"pk": "I#x", "sk": "#", "n": 1}
+        first = Write("Put", key, item=item, condition="attribute_not_exists(#pk)", names=["pk"])
+        for label in ("a", "b"):
+            changes = Changes(now())
+            changes.create(parcel(label))
+            if label == "a":
+                changes.commit(first)
+            else:
+                with pytest.raises(Taken) as taken:
+                    changes.commit(first)
+                assert taken.value.item == item
+
+    def test_a_write_of_ones_own_brings_its_own_refusal(self) -> None:
+        changes = Changes(now())
+        changes.create(parcel("a"))
+        check = Write("ConditionCheck", ("X", "#"), condition="attribute_exists(#pk)", names=["pk"])
+        changes.also(check, Problem("not_empty", "Not yet."))
+        with pytest.raises(Problem, match="not_empty"):
+            changes.commit()
+
+    def test_the_target_is_the_first_that_was_changed_unless_another_is_named(self) -> None:
+        changes = Changes(now())
+        with pytest.raises(ValueError, match="nothing"):
+            _ = changes.target
+        first, second = changes.create(parcel("a")), changes.create(parcel("b"))
+        assert changes.target == (None, first)
+        changes.about(second)
+        assert changes.target == (None, second)
+
+    def test_more_than_a_transaction_holds_is_refused_whole(self) -> None:
+        changes = Changes(now())
+        for n in range(60):
+            changes.create(parcel(str(n), sent=False))
+        with pytest.raises(ClientError):
+            changes.commit()
+        assert [item for item in cloud.stored() if item["pk"] == f"P#{LOG}"] == []

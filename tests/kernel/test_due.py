@@ -1,0 +1,107 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from chalicelib.kernel import due, queues, table
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Key, due_mark
+from chalicelib.kernel.ledger import append
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import Write
+from tests.harness.calls import recorded
+from tests.harness.clock import Clock
+from tests.harness.faults import Fault, failing
+from tests.harness.parcels import LOG, mutate, stored
+from tests.harness.workers import bodies
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+class TestSweep:
+    def test_what_is_due_is_queued_and_what_is_not_is_left(self, clock: Clock) -> None:
+        moment = clock.freeze()
+        ready = stored("a", due_at=moment)
+        stored("b", due_at=after(moment, seconds=1))
+        assert due.sweep() == 1
+        pk, sk = ready.stored_at
+        assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
+
+    def test_it_is_queued_again_only_when_its_lease_is_over(self, clock: Clock) -> None:
+        stored("a", due_at=now())
+        assert [due.sweep() for _ in range(3)] == [1, 0, 0]
+        clock.shift(seconds=61)
+        assert due.sweep() == 1
+
+    def test_several_sweeps_at_once_queue_it_once(self) -> None:
+        for n in range(20):
+            stored(str(n), due_at=now(), sent=False)
+        with ThreadPoolExecutor(4) as threads:
+            queued = [threads.submit(due.sweep) for _ in range(4)]
+            assert sum(sweep.result() for sweep in queued) == 20
+        assert len(set(bodies("jobs"))) == len(bodies("jobs")) == 20
+
+    def test_entries_that_nobody_was_woken_for_wake_their_log_once(self, clock: Clock) -> None:
+        other = LOG.replace("a", "b")
+        with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
+            for n in range(5):
+                mutate(str(n))
+            mutate("other", log=other)
+        assert bodies("events.fifo") == []
+        assert due.sweep() == 0
+        clock.shift(seconds=11)
+        assert due.sweep() == 2
+        assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
+
+    def test_what_was_appended_is_due_no_more(self, clock: Clock) -> None:
+        mutate("a")
+        append(LOG)
+        clock.shift(seconds=11)
+        assert due.sweep() == 0
+        assert due.oldest() is None
+
+    def test_a_queue_that_is_silent_loses_nothing(self, clock: Clock) -> None:
+        stored("a", due_at=now())
+        with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None), pytest.raises(Problem, match="unavailable"):
+            due.sweep()
+        assert bodies("jobs") == []
+        clock.shift(seconds=61)
+        assert due.sweep() == 1
+
+    def test_a_record_that_changed_meanwhile_is_left_to_the_next_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stored("a", due_at=now())
+
+        def move(due_: Due, key: Key) -> Item:
+            later = due_mark(Due("parcels.send", after(now(), hours=1)), key)["duesk"]
+            table.write([Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})])
+            return due_mark(due_, key)
+
+        monkeypatch.setattr("chalicelib.kernel.due.due_mark", move)
+        assert due.sweep() == 0
+        assert bodies("jobs") == []
+
+    def test_many_are_read_page_by_page(self) -> None:
+        for n in range(230):
+            stored(str(n), due_at=now(), sent=False, organization_id=LOG)
+        with recorded() as calls:
+            assert due.sweep() == 230
+        assert calls.names.count("dynamodb:Query") == DUE_SHARDS + 2
+
+
+class TestOldest:
+    def test_it_is_what_has_been_due_for_longest(self, clock: Clock) -> None:
+        moment = clock.freeze()
+        assert due.oldest() is None
+        for n, seconds in enumerate((-5, -60, -20, 60)):
+            stored(str(n), due_at=after(moment, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
+        assert due.oldest() == after(moment, seconds=-60)
+
+
+class TestQueues:
+    def test_a_log_is_a_group_of_its_own_and_a_wake_is_not_dropped(self) -> None:
+        queues.wake(LOG, "1")
+        queues.wake(LOG, "2")
+        assert bodies("events.fifo") == [f'{{"log": "{LOG}"}}'] * 2
+
+    def test_a_task_may_be_put_off(self) -> None:
+        queues.start("parcels.send", {"pk": "x"}, delay=30)
+        assert bodies("jobs") == ['{"task": "parcels.send", "pk": "x"}']

@@ -1,0 +1,166 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Contended
+from chalicelib.kernel.ledger import BATCH, BrokenOutbox, Head, append, head_key, pending
+from chalicelib.kernel.problems import Problem
+from tests.harness import cloud, rfc6962
+from tests.harness.calls import recorded
+from tests.harness.clock import Clock
+from tests.harness.cloud import Item
+from tests.harness.faults import Died, Fault, failing
+from tests.harness.parcels import LOG, mutate
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def entries() -> list[Item]:
+    return sorted((i for i in cloud.stored() if i["pk"] == f"A#{LOG}"), key=lambda i: (i.get("sequence", 0), i["sk"]))
+
+
+def check_log(size: int) -> None:
+    """Assert that so many entries are in the tree, each once, and that the head is that tree's."""
+    found = entries()
+    assert [entry["sequence"] for entry in found] == list(range(1, size + 1))
+    leaves = [entry["leaf"] for entry in found]
+    head = Head.of(table.get(head_key(LOG)))
+    assert (head.tree.size, head.tree.root()) == (size, rfc6962.root(leaves))
+    assert pending(LOG) == 0
+    assert not [item for item in cloud.stored() if item.get("task") == "ledger.wake"]
+
+
+class TestAppend:
+    def test_it_takes_49_entries_a_transaction(self) -> None:
+        assert BATCH == 49
+        for n in range(BATCH + 2):
+            mutate(str(n))
+        with recorded() as calls:
+            append(LOG)
+        assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"] * 2 + ["dynamodb:Query"]
+        check_log(BATCH + 2)
+        assert [entry["tree_size"] for entry in entries()] == [BATCH] * BATCH + [BATCH + 2] * 2
+
+    def test_entries_come_in_the_order_of_their_ids(self, clock: Clock) -> None:
+        clock.freeze("2026-11-20T09:30:00.000Z")
+        for n, seconds in enumerate((0, 20, -10, 5)):
+            clock.shift(seconds=seconds)
+            mutate(str(n))
+        append(LOG)
+        check_log(4)
+        assert [entry["sk"] for entry in entries()] == sorted(entry["sk"] for entry in entries())
+
+    def test_an_entry_that_comes_late_comes_behind_those_that_have_their_place(self, clock: Clock) -> None:
+        clock.freeze("2026-11-20T09:30:30.000Z")
+        mutate("first")
+        append(LOG)
+        clock.shift(seconds=-30)
+        mutate("second")
+        append(LOG)
+        check_log(2)
+        assert [entry["created_at"] for entry in entries()] == ["2026-11-20T09:30:30.000Z", "2026-11-20T09:30:00.000Z"]
+
+    def test_with_nothing_to_append_it_reads_once(self) -> None:
+        with recorded() as calls:
+            assert append(LOG) == 0
+        assert calls.names == ["dynamodb:Query"]
+
+    def test_it_tells_how_long_the_oldest_had_waited(self, clock: Clock) -> None:
+        clock.freeze()
+        mutate("a")
+        clock.shift(seconds=3)
+        mutate("b")
+        clock.shift(seconds=1)
+        assert append(LOG) == 4000
+
+    def test_logs_do_not_meet(self) -> None:
+        other = LOG.replace("a", "b")
+        mutate("a")
+        mutate("b", log=other)
+        append(LOG)
+        assert (pending(LOG), pending(other)) == (0, 1)
+
+    def test_a_long_outbox_is_left_after_some_seconds_and_nothing_of_it_is_lost(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for n in range(3):
+            mutate(str(n))
+        with monkeypatch.context() as hasty:
+            hasty.setattr("chalicelib.kernel.ledger._AT_MOST_MS", 0)
+            append(LOG)
+        assert pending(LOG) == 3
+        append(LOG)
+        check_log(3)
+
+
+class TestSeveralWorkers:
+    def test_at_once_they_append_each_entry_once(self) -> None:
+        for n in range(60):
+            mutate(str(n))
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(append, LOG) for _ in range(4)]:
+                done.result()
+        check_log(60)
+
+    def test_while_others_commit_every_entry_gets_its_place(self) -> None:
+        def commit(worker: int) -> None:
+            for n in range(12):
+                mutate(f"{worker}-{n}")
+                append(LOG)
+
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(commit, worker) for worker in range(4)]:
+                done.result()
+        append(LOG)
+        check_log(48)
+
+    def test_one_that_always_loses_gives_the_message_back(self) -> None:
+        mutate("a")
+        with failing(Fault.CONFLICT, times=None), pytest.raises(Contended):
+            append(LOG)
+        append(LOG)
+        check_log(1)
+
+
+class TestFaults:
+    @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
+    @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.UNANSWERED, Fault.THROTTLED])
+    def test_a_worker_that_ends_anywhere_changes_nothing(self, fault: Fault, at: int) -> None:
+        for n in range(BATCH + 1):
+            mutate(str(n))
+        with failing(fault, at=at) as injected, pytest.raises((Died, Problem)):
+            append(LOG)
+        assert injected.hit
+        append(LOG)
+        check_log(BATCH + 1)
+
+    def test_a_transaction_done_twice_by_the_client_has_one_effect(self) -> None:
+        mutate("a")
+        with failing(Fault.RETRIED, name="dynamodb:TransactWriteItems") as injected:
+            append(LOG)
+        assert injected.hit
+        check_log(1)
+
+
+class TestBrokenOutbox:
+    def test_an_entry_removed_before_it_had_its_place_stops_the_log_and_is_told(self) -> None:
+        for n in range(3):
+            mutate(str(n))
+        cloud.remove(entries()[1])
+        with pytest.raises(BrokenOutbox, match=LOG):
+            append(LOG)
+        assert pending(LOG) == 3
+        assert table.get(head_key(LOG)) is None
+
+    def test_the_head_is_only_ever_updated(self) -> None:
+        mutate("a")
+        append(LOG)
+        head = table.get(head_key(LOG))
+        assert head is not None
+        cloud.put({**head, "extra": "kept"})
+        mutate("b")
+        append(LOG)
+        after = table.get(head_key(LOG))
+        assert after is not None
+        assert (after["size"], after["extra"]) == (2, "kept")

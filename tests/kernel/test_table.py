@@ -1,0 +1,191 @@
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
+
+from chalicelib.kernel import table
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import MOST_WRITES, Cancelled, Write
+from tests.harness.calls import Call, interfering, recorded
+from tests.harness.faults import Fault, failing
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def put(pk: str, sk: str = "#", **fields: object) -> None:
+    table.write([Write("Put", (pk, sk), item={"pk": pk, "sk": sk, **fields})])
+
+
+def sort_keys(found: table.Found) -> list[str]:
+    return [item["sk"] for item in found.items]
+
+
+class TestGet:
+    def test_one_item_or_none(self) -> None:
+        put("A", n=1)
+        assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
+        assert table.get(("B", "#")) is None
+
+    def test_values_come_back_as_they_were(self) -> None:
+        values: dict[str, Any] = {
+            "text": "Zoë", "empty": "", "number": -7, "fraction": 0.25, "yes": True, "no": False, "nothing": None,
+            "bytes": b"\x00\xff", "list": [1, "a", [None, {"x": b"y"}]], "object": {"a": {"b": []}}, "large": 2**53,
+        }  # fmt: skip
+        put("A", **values)
+        found = table.get(("A", "#"))
+        assert found == {"pk": "A", "sk": "#", **values}
+        assert found is not None
+        assert isinstance(found["fraction"], float)
+        assert found["yes"] is True
+
+    def test_many_keys_take_a_round_trip_for_each_hundred(self) -> None:
+        for n in range(0, 250, 25):
+            table.write([
+                Write("Put", (f"K{m}", "#"), item={"pk": f"K{m}", "sk": "#", "n": m}) for m in range(n, n + 25)
+            ])  # fmt: skip
+        with recorded() as calls:
+            found = table.get_all((f"K{n}", "#") for n in range(260))
+        assert calls.names == ["dynamodb:BatchGetItem"] * 3
+        assert {item["n"] for item in found.values()} == set(range(250))
+
+    def test_a_key_given_twice_is_asked_once(self) -> None:
+        put("A")
+        assert list(table.get_all([("A", "#"), ("A", "#")])) == [("A", "#")]
+
+    def test_no_keys_take_no_call(self) -> None:
+        with recorded() as calls:
+            assert table.get_all([]) == {}
+        assert calls.names == []
+
+
+class Sparing:
+    """DynamoDB as it is when busy: it answers a batch only in part, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def before(self, call: Call) -> Any:
+        if call.name != "dynamodb:BatchGetItem" or not self.times:
+            return None
+        self.times -= 1
+        keys = {name: {"Keys": asked["Keys"]} for name, asked in call.parameters["RequestItems"].items()}
+        parsed = {"Responses": {}, "UnprocessedKeys": keys, "ResponseMetadata": {"HTTPStatusCode": 200}}
+        return AWSResponse("", 200, {}, None), parsed
+
+    def sent(self, event_name: str, request: Any) -> None:
+        """Let it pass."""
+
+    def after(self, call: Call) -> None:
+        """Let it stand."""
+
+
+class TestUnprocessedKeys:
+    def test_they_are_asked_for_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(table, "pause", lambda _: None)
+        put("A")
+        with interfering(Sparing(2)):
+            assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
+
+    def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(table, "pause", lambda _: None)
+        with interfering(Sparing(99)), recorded() as calls, pytest.raises(Problem, match="unavailable") as refused:
+            table.get_all([("A", "#")])
+        assert refused.value.headers["Retry-After"]
+        assert len(calls.names) < 10
+
+
+class TestQuery:
+    @pytest.fixture(autouse=True)
+    def _items(self, _aws: None) -> None:
+        for sk in ("a#1", "a#2", "b#1", "b#2", "c"):
+            put("P", sk, index1pk="I", index1sk=sk[::-1], facet1pk="F")
+        put("Q", "z")
+
+    def test_a_partition_in_order_or_the_other_way_round(self) -> None:
+        assert sort_keys(table.query("P")) == ["a#1", "a#2", "b#1", "b#2", "c"]
+        assert sort_keys(table.query("P", newest_first=True)) == ["c", "b#2", "b#1", "a#2", "a#1"]
+        assert table.query("nothing") == table.Found([], None)
+
+    def test_what_begins_or_lies_between(self) -> None:
+        assert sort_keys(table.query("P", begins="b")) == ["b#1", "b#2"]
+        assert sort_keys(table.query("P", since="a#2", until="b#1")) == ["a#2", "b#1"]
+        assert sort_keys(table.query("P", since="b#2")) == ["b#2", "c"]
+        assert sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
+
+    def test_page_after_page(self) -> None:
+        seen, position = [], None
+        for _ in range(4):
+            found = table.query("P", limit=2, after=position)
+            seen += sort_keys(found)
+            position = found.last
+            if position is None:
+                break
+        assert seen == ["a#1", "a#2", "b#1", "b#2", "c"]
+        assert position is None
+
+    def test_an_index_and_a_facet(self) -> None:
+        assert sort_keys(table.query("I", index="index1")) == ["a#1", "b#1", "a#2", "b#2", "c"]
+        assert sort_keys(table.query("F", index="facet1", since="b")) == ["b#1", "b#2", "c"]
+
+    def test_counting(self) -> None:
+        assert table.count("P") == 5
+        assert table.count("P", above="a#2") == 3
+        assert table.count("P", most=2) == 2
+
+
+class TestWrite:
+    def test_a_failed_condition_undoes_all_and_shows_what_stood_in_the_way(self) -> None:
+        put("A", n=1)
+        writes = [
+            Write("Put", ("B", "#"), item={"pk": "B", "sk": "#"}),
+            Write("Update", ("A", "#"), update="REMOVE #n", condition="#n = :was", names=["n"], values={"was": 9}),
+            Write("Delete", ("C", "#"), condition="attribute_exists(#pk)", names=["pk"]),
+        ]  # fmt: skip
+        with pytest.raises(Cancelled) as cancelled:
+            table.write(writes)
+        assert cancelled.value.failed == {1: {"pk": "A", "sk": "#", "n": 1}, 2: None}
+        assert not cancelled.value.contended
+        assert table.get(("B", "#")) is None
+        assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
+
+    def test_another_transaction_at_the_same_item_is_told(self) -> None:
+        with failing(Fault.CONFLICT), pytest.raises(Cancelled) as cancelled:
+            put("A")
+        assert cancelled.value == Cancelled({}, contended=True)
+
+    def test_one_that_is_throttled_is_tried_again(self) -> None:
+        with failing(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:
+            put("A")
+        assert injected.hit
+        assert table.get(("A", "#"))
+
+    def test_not_for_ever(self) -> None:
+        with failing(Fault.CANCELLED_BY_THROTTLE, times=None), pytest.raises(Problem, match="unavailable") as refused:
+            put("A")
+        assert refused.value.status == 503
+
+    def test_a_fault_of_our_own_is_not_hidden(self) -> None:
+        wrong = Write("Update", ("A", "#"), update="SET nonsense")
+        with pytest.raises(ClientError, match="ValidationException"):
+            table.write([wrong])
+
+    def test_it_holds_as_much_as_it_says(self) -> None:
+        writes = [Write("Put", (f"K{n}", "#"), item={"pk": f"K{n}", "sk": "#"}) for n in range(MOST_WRITES)]
+        table.write(writes)
+        with pytest.raises(ClientError):
+            table.write([*writes, Write("Delete", ("more", "#"))])
+
+
+class TestThrottles:
+    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
+    def test_what_does_not_answer_is_unavailable(self, fault: Fault) -> None:
+        for act in (lambda: table.get(("A", "#")), lambda: table.query("A"), lambda: table.get_all([("A", "#")])):
+            with failing(fault, times=None), pytest.raises(Problem, match="unavailable"):
+                act()
+
+
+def test_what_the_table_should_have_removed_by_now_is_expired() -> None:
+    assert table.expired({"ttl": 1})
+    assert not table.expired({"ttl": 99_999_999_999})
+    assert not table.expired({})
