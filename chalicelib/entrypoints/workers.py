@@ -45,13 +45,14 @@ def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[
 
 
 def _append(record: Any) -> None:
-    message = json.loads(record["body"])
-    with line("message", "append_entries", tenant=message["log"]):
-        lag = ledger.append(message["log"])
+    with line("message", "append_entries") as facts:
+        log = facts["tenant"] = json.loads(record["body"])["log"]
+        lag = ledger.append(log)
     measure("append_entries", LedgerLag=lag)
 
 
 def _run(record: Any) -> None:
-    message = json.loads(record["body"])
-    with line("message", str(message.get("task"))):
+    with line("message", "run_task") as facts:
+        message = json.loads(record["body"])
+        facts["operation"] = message["task"]
         tasks.run(message)

@@ -36,19 +36,25 @@ def report(**facts: Any) -> None:
 
 @contextmanager
 def line(what: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
-    """Write one line about the block, with how long it took and what it asked of AWS; and measure it."""
+    """Write one line about the block, with how long it took and what it asked of AWS; and measure it.
+
+    A block that ends in an exception is an error, and its line holds the trace.
+    """
     known: dict[str, Any] = {"operation": operation, **facts}
     token, began = _facts.set(known), time.perf_counter()
     try:
         with aws.counted() as usage:
             yield known
+    except Exception as error:
+        known["error"] = type(error).__name__
+        raise
     finally:
         _facts.reset(token)
         duration = round((time.perf_counter() - began) * 1000, 1)
         known |= {"durationMs": duration, "awsCalls": usage.calls, "throttles": usage.throttles}
         failed = known.get("status", 200) >= _SERVER_ERROR or "error" in known
-        (logger().error if failed else logger().info)(what, extra=known)
-        measure(operation, Latency=duration, Errors=int(failed), Throttles=usage.throttles)
+        (logger().error if failed else logger().info)(what, extra=known, exc_info="error" in known)
+        measure(known["operation"], Latency=duration, Errors=int(failed), Throttles=usage.throttles)
 
 
 def measure(operation: str, **values: float) -> None:

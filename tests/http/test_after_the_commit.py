@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from chalicelib.kernel.settings import settings
@@ -16,14 +14,13 @@ def test_a_queue_that_is_not_there_takes_back_nothing(
     workers: Workers,
     clock: Clock,
     configure: Configure,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     queue = settings().events_queue_url
     configure(events_queue_url=queue.replace("events", "gone"))
     answer = api.post("/organizations", as_=ada, json={"name": "Engines"})
     assert answer.status == 201  # it is committed: any other answer would be a lie, and repeated
-    lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    assert [line["wake"] for line in lines if "wake" in line] == ["QueueDoesNotExist"]
+    assert [vars(record)["wake"] for record in caplog.records if "wake" in vars(record)] == ["QueueDoesNotExist"]
 
     configure(events_queue_url=queue)
     clock.shift(minutes=1)
