@@ -52,6 +52,14 @@ class TestListOrganizationMembers:
             shown = api.items(f"{organization.path}/members", as_=key)
             assert sum(m["email"] is not None for m in shown) == seen
 
+    def test_changing_a_role_shows_no_more_of_a_member_than_reading_does(
+        self, api: Api, organization: Founded, mary: Person
+    ) -> None:
+        path = f"{organization.path}/members/{mary.id}"
+        for scopes, seen in ((["members:write"], None), (["admin"], mary.email)):
+            key = make_key(api, organization, *scopes)
+            assert api.patch(path, as_=key, json={"role": "member"}).json["email"] == seen
+
     def test_strangers_and_operators_see_nothing(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
