@@ -136,6 +136,7 @@ class TestFormerSlugs:
         assert moved.status == 301
         assert moved.headers["Location"] == "/api/organizations/by-slug/second"
         assert api.get(moved.location, as_=ada).json["id"] == organization.id
+        assert api.get("/organizations/by-slug/f%69rst", as_=ada).location == moved.location
 
     def test_a_chain_of_former_slugs_leads_there_in_one_step(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="first")

@@ -41,10 +41,10 @@ def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationO
     "/organizations/by-slug/{slug}",
     needs=at_organization(Role.MEMBER, by_slug=True), scope="organizations:read", emits=None,
 )  # fmt: skip
-def get_organization_by_slug(ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Moved:
+def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Moved:
     """Get an organization by its slug; a former slug leads to the present one for 90 days."""
     if organization.slug != slug:
-        return Moved(ctx.request.path.removesuffix(slug) + organization.slug)
+        return Moved(f"/organizations/by-slug/{organization.slug}")
     return OrganizationOut.of(organization)
 
 
