@@ -134,11 +134,12 @@ class Context:
 
         To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out.
         """
+        position = self.position(query)
         if isinstance(self.principal, ApiKey):
             keys, last = [place.key_of(id=self.principal.credential.organization_id)], None
         else:
             pk = memberships.pk.format_map({"user_id": self.principal.id, **names})
-            found = table.query(pk, index=memberships.index, after=self.position(query), limit=query.limit)
+            found = table.query(pk, index=memberships.index, after=position, limit=query.limit)
             keys, last = [place.key_of(id=item[place.parameter]) for item in found.items], found.last
         items = table.get_all(keys)
         shown = [show(place.from_item(items[key])) for key in keys if key in items]

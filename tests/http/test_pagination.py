@@ -3,8 +3,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from tests.harness.api import STAGE, Api
-from tests.harness.callers import Person
-from tests.harness.organizations import Founded, created_key, found
+from tests.harness.callers import Caller, Person
+from tests.harness.organizations import Founded, created_key, found, make_key
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ class TestCursors:
     def cursor(self, api: Api, organization: Founded, ada: Person) -> str:
         return str(api.get(f"{organization.path}/members", as_=ada, query={"limit": 1}).json["nextCursor"])
 
-    def refused(self, api: Api, path: str, as_: Person, cursor: str, **query: str) -> None:
+    def refused(self, api: Api, path: str, as_: Caller, cursor: str, **query: str) -> None:
         answer = api.get(path, as_=as_, query={"cursor": cursor, **query})
         assert answer.code == "400 invalid_cursor"
         assert set(answer.faults) == {"query/cursor"}
@@ -125,6 +125,9 @@ class TestCursors:
                 found(api, person)
         cursor = str(api.get("/organizations", as_=ada, query={"limit": 1}).json["nextCursor"])
         self.refused(api, "/organizations", stranger, cursor)
+
+    def test_a_key_whose_list_has_one_item_is_told_too(self, api: Api, organization: Founded, cursor: str) -> None:
+        self.refused(api, "/organizations", make_key(api, organization), cursor)
 
     def test_one_good_for_one_member_is_good_for_another(
         self, api: Api, organization: Founded, ada: Person, mary: Person, cursor: str
