@@ -293,6 +293,20 @@ class TestRotateApiKey:
         assert api.post(f"{keys_of(organization)}/{plain.id}/rotate", as_=area).status == 200
         assert api.post(f"{keys_of(organization)}/{area.id}/rotate", as_=full).status == 200
 
+    def test_at_most_five_of_its_secrets_work_at_once(
+        self, api: Api, organization: Founded, ada: Person, clock: Clock
+    ) -> None:
+        first = key = make_key(api, organization)
+        for _ in range(4):
+            key = self.rotate(api, organization, key, graceHours=168)
+        refused = api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=ada, json={"graceHours": 168})
+        assert refused.code == "409 limit_exceeded"
+        assert api.get(organization.path, as_=first).status == 200
+        at_once = self.rotate(api, organization, key, graceHours=0)
+        assert [api.get(organization.path, as_=k).status for k in (first, key, at_once)] == [401, 401, 200]
+        clock.shift(seconds=1)
+        assert self.rotate(api, organization, at_once, graceHours=168).id == first.id
+
     def test_pointers_of_ended_secrets_are_cleared_away(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
         for _ in range(3):

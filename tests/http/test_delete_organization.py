@@ -144,6 +144,9 @@ class TestPurge:
     ) -> None:
         for n in range(12):
             make_key(api, organization, "read", name=f"Key {n}")
+        for key in api.items(f"{organization.path}/api-keys", as_=ada):
+            for _ in range(4):
+                api.post(f"{organization.path}/api-keys/{key['id']}/rotate", as_=ada)
         api.patch(organization.path, as_=ada, json={"slug": "renamed"})
         workers.settle()
         api.delete(organization.path, as_=ada)

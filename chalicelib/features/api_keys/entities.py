@@ -5,6 +5,8 @@ from chalicelib.kernel.auth import key_pointer
 from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit
 
 MOST_LIVE_KEYS = 100
+MOST_SECRETS = 5
+"""Secrets of one key that work at the same time: each is an action of the transaction that ends them."""
 
 
 class ApiKey(Credential):

@@ -1,6 +1,6 @@
 """API keys of an organization: list, create, revoke, rotate."""
 
-from chalicelib.features.api_keys.entities import ApiKey
+from chalicelib.features.api_keys.entities import MOST_SECRETS, ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel import api_keys
@@ -69,6 +69,9 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     _refuse_beyond(ctx, api_key.scopes)
     secret, until = api_keys.generate(), after(ctx.now, hours=body.grace_hours)
     lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if ends is None or ends > ctx.now}
+    if body.grace_hours and len(lasting) == MOST_SECRETS:
+        detail = f"{MOST_SECRETS} of its secrets work at the moment. Let one end, or rotate with graceHours 0."
+        raise Problem("limit_exceeded", detail)
     digests = lasting | {api_keys.digest(secret): None}
     rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret))
     return ApiKeyOut.of(rotated, key=secret)
