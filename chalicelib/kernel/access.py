@@ -28,14 +28,15 @@ class Access:
     also: Item | None = None
 
 
-def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous) -> None:
-    """Raise 401 or 403 if no caller of this kind may perform the operation."""
+def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: str) -> None:
+    """Raise 401 or 403 if no caller of this kind may perform the operation. A key that ended is told that first."""
     needs = operation.needs
     if needs is Caller.PUBLIC:
         return
     if isinstance(caller, Anonymous):
         raise unauthenticated("Send `Authorization: Bearer <token or API key>`.")
     if isinstance(caller, KeyHolder) and (needs in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
+        api_key(caller, table.get(caller.record), ip)
         raise Problem("forbidden", "API keys can't do this. Use a user's token.")
     if needs is Caller.OPERATOR and not (isinstance(caller, User) and caller.operator):
         raise Problem("forbidden", "Only operators of the service can do this.")

@@ -27,10 +27,13 @@ _NOT_MODIFIED: Final = 304
 
 
 def perform(operation: Operation, request: Request) -> Response:
-    """Perform an operation and return its answer. Raises Problem; nothing has changed then."""
+    """Perform an operation and return its answer.
+
+    Raises Problem; nothing has changed then, unless the table did not answer (`unavailable`): then nobody knows.
+    """
     _check_version(request)
     caller = credential(request)
-    refuse_kind(operation, caller)
+    refuse_kind(operation, caller, request.ip)
     report(principal=caller)
     once = IdempotentRequest.of(request, caller.record[1] if isinstance(caller, KeyHolder) else caller.id)
     began, attempt = time.monotonic(), 0

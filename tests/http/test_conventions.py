@@ -209,6 +209,8 @@ class TestPrecedence:
         foreign = "/organizations/01939d3c-0000-7000-8000-00000000000a/transfer-ownership"
         assert api.post(path, as_="broken", **wrong).code == "401 unauthenticated"
         assert api.post(foreign, as_=key, **wrong).code == "403 forbidden"
+        api.delete(f"{organization.path}/api-keys/{key.id}", as_=ada)
+        assert api.post(foreign, as_=key, **wrong).code == "401 api_key_revoked"
         assert api.post(path, as_=stranger, **wrong).code == "404 not_found"
         assert api.post(path, as_=mary, **wrong).code == "403 insufficient_role"
         assert api.post(path, as_=ada, **wrong).code == "422 validation_failed"
