@@ -38,9 +38,7 @@ class Changes:
 
     def create(self, record: R, *, refusal: Problem | None = None) -> R:
         """Put a new record. `refusal` answers if one with its key exists; without it the work is done again."""
-        if record.stored_at in self._records:
-            raise ValueError(f"{record.kind} {record.id} is changed already")
-        self._records[record.stored_at] = _Change(None, record, refusal)
+        self._begin(record, _Change(None, record, refusal))
         self._target = self._target or record.stored_at
         return record
 
@@ -63,12 +61,18 @@ class Changes:
 
     def settle(self, record: R, **changed: Any) -> None:
         """Change what only the service itself knows of a record: no version, no entry."""
-        self._records[record.stored_at] = _Change(record, record.but(**changed))
+        if any(getattr(record, name) != value for name, value in changed.items()):
+            self._begin(record, _Change(record, record.but(**changed)))
 
     def delete(self, record: Entity) -> None:
         """Remove a record, and what its uniqueness held."""
-        self._records[record.stored_at] = _Change(record, None)
+        self._begin(record, _Change(record, None))
         self._target = self._target or record.stored_at
+
+    def _begin(self, record: Entity, change: _Change) -> None:
+        if record.stored_at in self._records:
+            raise ValueError(f"{record.kind} {record.id} is changed already")
+        self._records[record.stored_at] = change
 
     def require(self, record: Entity) -> None:
         """Let the transaction fail if the record changes before it."""

@@ -43,8 +43,9 @@ class TestCreate:
     def test_one_record_twice_in_one_unit_is_a_mistake(self) -> None:
         changes = Changes(now())
         made = changes.create(parcel("a"))
-        with pytest.raises(ValueError, match="changed already"):
-            changes.create(made)
+        for again in (changes.create, changes.delete, lambda record: changes.settle(record, sent=False)):
+            with pytest.raises(ValueError, match="changed already"):
+                again(made)
 
 
 class TestUpdate:
@@ -117,6 +118,12 @@ class TestSettle:
         changes.settle(made, due_at=None)
         changes.commit()
         assert read(made) == made.but(due_at=None)
+
+    def test_what_changes_nothing_is_not_written(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.settle(made, label="a")
+        assert changes.empty
 
 
 class TestDelete:
