@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
-from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.entity import KINDS, Entity, Place
 from chalicelib.kernel.fields import Name, Slug, Uuid
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operation import At, Caller, Document, Moved, Page, RouteGroup
@@ -57,6 +57,9 @@ class Plant(Entity):
     parameter_pattern = "^[a-z]+$"
     pk, sk = "G#{garden_id}", "P#{name}"
     public = PlantOut
+
+
+del KINDS["garden"], KINDS["plant"]  # They are nobody else's.
 
 
 class PlantsQuery(ListQuery):
