@@ -97,12 +97,6 @@ def test_what_was_refused_is_not_in_the_log(crowd: Crowd) -> None:
     assert not told & {answer.headers["X-Request-Id"] for answer in refused}
 
 
-def test_few_are_turned_away_before_the_limit(crowd: Crowd) -> None:
-    codes = Counter(answer.json()["code"] for answer in crowd.answers if not answer.is_success)
-    assert codes["limit_exceeded"] >= len(crowd.keys) - MOST_KEYS - codes["conflict"]
-    assert codes["conflict"] <= len(crowd.answers) / 10
-
-
 def test_no_update_is_lost(crowd: Crowd) -> None:
     entries = [entry for entry in crowd.log if entry["type"] == "organization.updated"]
     entries.sort(key=lambda entry: entry["data"]["version"])
@@ -126,11 +120,11 @@ def test_each_role_is_the_last_that_was_given(crowd: Crowd) -> None:
     assert last == {member["id"]: member["role"] for member in members if member["userId"] != crowd.owner.id}
 
 
-def test_there_are_as_many_keys_as_were_given_out(crowd: Crowd) -> None:
+def test_there_are_as_many_keys_as_were_given_out_and_as_are_allowed(crowd: Crowd) -> None:
     given_out = {answer.json()["id"] for answer in [*crowd.keys, *crowd.repeated] if answer.is_success}
     listed = items_of(crowd.owner, f"{crowd.path}/api-keys")
     assert given_out == {key["id"] for key in listed if key["status"] == "active"}
-    assert len(given_out) <= MOST_KEYS
+    assert len(given_out) == MOST_KEYS < len(crowd.keys)
 
 
 def test_a_key_asked_for_ten_times_at_once_is_made_once(crowd: Crowd) -> None:

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -98,10 +100,12 @@ def test_chalice_serves_it_on_its_own_when_an_emulator_is_up(stage: Stage, tmp_p
     provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.endpoint]
     subprocess.run(provision, cwd=tmp_path, env=environment(alone.state), capture_output=True, check=True)
 
-    chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--port", str(alone.port)]
+    # Without --no-autoreload a second process would serve, and every file that changes below would start it again.
+    chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--no-autoreload"]
+    command, told = [*chalice, "--port", str(alone.port)], environment(alone.state)
     with (
         (tmp_path / "chalice.log").open("wb") as log,
-        subprocess.Popen(chalice, cwd=tmp_path, env=environment(alone.state), stdout=log, stderr=log) as process,
+        _running(command, tmp_path, told, log),
         Caller(alone, "ada") as ada,
     ):
         deadline = time.monotonic() + 30
@@ -110,4 +114,13 @@ def test_chalice_serves_it_on_its_own_when_an_emulator_is_up(stage: Stage, tmp_p
             time.sleep(0.05)
         organization = ada.makes_organization()
         assert ada.get("/organizations").json()["items"][0]["id"] == organization
-        process.terminate()
+
+
+@contextmanager
+def _running(command: Sequence[str], folder: Path, told: Mapping[str, str], log: IO[bytes]) -> Iterator[None]:
+    process = subprocess.Popen(command, cwd=folder, env=told, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
