@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import rfc8785
+from pydantic_core import from_json
 
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import Due, Entity, Facet, Item, due_mark
@@ -42,6 +43,16 @@ class EntryItem(Entity):
     sequence: int | None = None
     tree_size: int | None = None
     seal: bytes | None = None
+
+    @classmethod
+    def of(cls, log: str, body: bytes) -> "EntryItem":
+        """Return the entry of these canonical bytes, before the ledger has seen it."""
+        said = from_json(body)
+        return cls(
+            id=said["id"], created_at=said["occurredAt"], updated_at=said["occurredAt"], log_id=log, type=said["type"],
+            target=str(said["target"]["id"]), actor=str(said["actor"]["id"]), leaf=leaf_hash(body),
+            body=body if len(body) <= INLINE_BYTES else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,13 +86,8 @@ class Event:
     def items(self) -> list[Item]:
         """Return what the transaction puts: the entry, its bytes if they are many, its pointer."""
         body = self.canonical()
-        inline = len(body) <= INLINE_BYTES
-        entry = EntryItem(
-            id=self.id, created_at=self.occurred_at, updated_at=self.occurred_at, log_id=self.log, type=self.type,
-            target=str(self.target["id"]), actor=str(self.actor["id"]), leaf=leaf_hash(body),
-            body=body if inline else None,
-        )  # fmt: skip
-        long = [] if inline else [{"pk": f"B#{self.log}", "sk": self.id, "body": body}]
+        entry = EntryItem.of(self.log, body)
+        long = [] if entry.body else [{"pk": f"B#{self.log}", "sk": self.id, "body": body}]
         return [entry.item(), *long, self._pointer(entry.leaf)]
 
     def _pointer(self, leaf: bytes) -> Item:

@@ -9,6 +9,8 @@ nothing.
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
 from typing import Final
 
 from chalicelib.kernel import checkpoints, table
@@ -28,13 +30,19 @@ BATCH: Final = (table.MOST_WRITES - 1) // 2
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
 
-_SEAL_BYTES: Final = 16
+_KEY_ID_BYTES: Final = 4
+_NUMBER_BYTES: Final = 8
+_MAC_BYTES: Final = 16
 _TRIES: Final = 5
 _AT_MOST_MS: Final = 20_000
 
 
 class BrokenOutbox(Exception):
     """A pointer names an entry that is gone: someone removed it before it was in the tree."""
+
+
+class BrokenHead(Exception):
+    """A log's head is not as the ledger wrote it: someone altered it."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,16 @@ class Head:
 
     @classmethod
     def of(cls, item: Item | None) -> "Head":
-        """Return the head that an item holds; that of a log without one is empty."""
+        """Return the head that an item holds; that of a log without one is empty. Raises BrokenHead."""
         if item is None or "size" not in item:
             return cls(CompactRange(), "")
-        return cls(CompactRange(item["size"], split_hashes(item["peaks"])), item["note"])
+        size, peaks, note = item["size"], item.get("peaks"), item.get("note")
+        if not (isinstance(size, int) and isinstance(peaks, bytes) and isinstance(note, str)):
+            raise BrokenHead
+        try:
+            return cls(CompactRange(size, split_hashes(peaks)), note)
+        except ValueError as error:
+            raise BrokenHead from error
 
 
 def head_key(log: str) -> Key:
@@ -124,11 +138,7 @@ def _move_head(log: str, size: int, tree: CompactRange) -> Write:
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
-    pk, sk = sequence_key(log, sequence)
-    values = {
-        "sequence": sequence, "tree_size": tree_size, "seal": seal(log, sequence, pointer["leaf"]),
-        "index1pk": pk, "index1sk": sk,
-    }  # fmt: skip
+    values = place(log, sequence, tree_size, pointer["leaf"])
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
     return Write(
         "Update", (f"A#{log}", pointer["sk"]), update=update,
@@ -140,14 +150,54 @@ def _settle(log: str, pointer: Item) -> Write:
     return Write("Delete", (f"Q#{log}", pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
-def seal(log: str, sequence: int, leaf: bytes) -> bytes:
-    """Return what proves, to the holder of the signing key, that the ledger gave this leaf this sequence.
+def place(log: str, sequence: int, tree_size: int, leaf: bytes) -> Item:
+    """Return the attributes by which the ledger gives an entry its place: first held by the tree of `tree_size`."""
+    pk, sk = sequence_key(log, sequence)
+    seal = _sealing_key().seal(log, sequence, tree_size, leaf)
+    return {"sequence": sequence, "tree_size": tree_size, "seal": seal, "index1pk": pk, "index1sk": sk}
 
-    The root alone would say that something was altered; the seal says which entry.
+
+def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes) -> int | None:
+    """Return the sequence that the ledger gave to this leaf in a tree of this size, or None if it never did.
+
+    The root alone would say that something was altered; the seal says which entry. Of a key that was replaced since,
+    only its sequence can be read: the root has to tell then.
     """
-    key = hmac.digest(from_base64(settings().audit_signing_key), b"atrium entry seal", "sha256")
-    number = sequence.to_bytes(8, "big")
-    return number + hmac.digest(key, log.encode() + b"\n" + number + leaf, "sha256")[:_SEAL_BYTES]
+    number = seal[_KEY_ID_BYTES : _KEY_ID_BYTES + _NUMBER_BYTES]
+    sequence = int.from_bytes(number, "big")
+    former = seal[:_KEY_ID_BYTES] in _former_key_ids(settings().audit_former_public_keys)
+    return sequence if former or seal == _sealing_key().seal(log, sequence, tree_size, leaf) else None
+
+
+@dataclass(frozen=True)
+class _SealingKey:
+    id: bytes
+    secret: bytes
+
+    def seal(self, log: str, sequence: int, tree_size: int, leaf: bytes) -> bytes:
+        claim = f"{log}\n{sequence}\n{tree_size}\n".encode() + leaf
+        return (
+            self.id + sequence.to_bytes(_NUMBER_BYTES, "big") + hmac.digest(self.secret, claim, "sha256")[:_MAC_BYTES]
+        )
+
+
+def _sealing_key() -> _SealingKey:
+    return _sealing_key_of(settings().audit_signing_key)
+
+
+@lru_cache(maxsize=2)
+def _sealing_key_of(signing_key: str) -> _SealingKey:
+    key = from_base64(signing_key)
+    return _SealingKey(_key_id(checkpoints.public_key(key)), hmac.digest(key, b"atrium entry seal", "sha256"))
+
+
+@lru_cache(maxsize=2)
+def _former_key_ids(public_keys: str) -> frozenset[bytes]:
+    return frozenset(map(_key_id, _listed(public_keys)))
+
+
+def _key_id(public_key: bytes) -> bytes:
+    return sha256(public_key).digest()[:_KEY_ID_BYTES]
 
 
 def pending(log: str) -> int:
@@ -158,5 +208,10 @@ def pending(log: str) -> int:
 def public_keys() -> list[bytes]:
     """Return the keys whose checkpoints count: the present one's, then former ones."""
     known = settings()
-    former = [key.strip() for key in known.audit_former_public_keys.split(",") if key.strip()]
-    return [checkpoints.public_key(from_base64(known.audit_signing_key)), *map(from_base64, former)]
+    return [
+        checkpoints.public_key(from_base64(known.audit_signing_key)), *_listed(known.audit_former_public_keys)
+    ]  # fmt: skip
+
+
+def _listed(public_keys: str) -> list[bytes]:
+    return [from_base64(key.strip()) for key in public_keys.split(",") if key.strip()]

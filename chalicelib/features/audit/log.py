@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from chalicelib.features.audit.rules import Sealed
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item
@@ -75,12 +76,11 @@ def _position(entry: EntryItem, facet: Facet | None) -> Item:
 def with_bodies(log: str, entries: Iterable[EntryItem]) -> list[EntryItem]:
     """Return the entries with their canonical bytes; long ones are read from the items they have of their own."""
     entries = list(entries)
-    long = table.get_all((f"B#{log}", entry.id) for entry in entries if entry.body is None)
-    bodies = {sk: item["body"] for (_, sk), item in long.items()}
-    return [entry if entry.body is not None else entry.but(body=bodies.get(entry.id)) for entry in entries]
+    long = _long_bodies(log, (entry.id for entry in entries if entry.body is None))
+    return [entry if entry.body is not None else entry.but(body=long.get(entry.id)) for entry in entries]
 
 
-def sealed(log: str, after: int, until: int) -> Iterator[list[EntryItem]]:
+def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
     """Yield the sealed entries after a sequence and up to another, a list for each page of the index.
 
     At a gap the last list begins with what stands behind it, or is empty at the end of the log. A gap is looked at
@@ -90,18 +90,29 @@ def sealed(log: str, after: int, until: int) -> Iterator[list[EntryItem]]:
     _, last = sequence_key(log, until)
     while after < until:
         pk, first = sequence_key(log, after + 1)
-        entries = [EntryItem.from_item(item) for item in table.query(pk, index="index1", since=first, until=last).items]
-        dense = entries[: _dense(entries, after)]
+        items = table.query(pk, index="index1", since=first, until=last).items
+        dense = items[: _dense(log, items, after)]
         if dense:
-            yield with_bodies(log, dense)
+            yield _with_bodies(log, dense)
             after += len(dense)
         elif (wait := next(waits, None)) is not None:
             time.sleep(wait)
         else:
-            yield with_bodies(log, entries[:1])
+            yield _with_bodies(log, items[:1])
             return
 
 
-def _dense(entries: list[EntryItem], after: int) -> int:
+def _dense(log: str, items: list[Item], after: int) -> int:
     # Two entries at one place are no gap: whoever verifies has to see both.
-    return next((n for n, entry in enumerate(entries) if (entry.sequence or 0) > after + n + 1), len(entries))
+    gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log, after + n + 1)[1])
+    return next(gaps, len(items))
+
+
+def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
+    long = _long_bodies(log, (item["sk"] for item in items if "body" not in item))
+    return [Sealed(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
+
+
+def _long_bodies(log: str, ids: Iterable[str]) -> dict[str, bytes]:
+    found = table.get_all((f"B#{log}", entry_id) for entry_id in ids)
+    return {sk: item["body"] for (_, sk), item in found.items() if "body" in item}

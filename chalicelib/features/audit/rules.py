@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
 
 from chalicelib.features.audit.models import Failure
+from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import seal
+from chalicelib.kernel.ledger import place, sealed_as, sequence_key
 from chalicelib.kernel.merkle import CompactRange, leaf_hash
-
-_NUMBER_BYTES: Final = 8
 
 
 @dataclass(frozen=True)
@@ -21,43 +19,50 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Sealed:
+    """An entry as the table holds it, and its canonical bytes, which may stand elsewhere; None if they are gone."""
+
+    item: Item
+    body: object
+
+
+@dataclass(frozen=True)
 class Verified:
     """How far a log is verified: the tree of all entries so far."""
 
     tree: CompactRange = field(default_factory=CompactRange)
 
-    def extend(self, log: str, entries: Iterable[EntryItem]) -> "Verified | Fault":
+    def extend(self, log: str, entries: Iterable[Sealed]) -> "Verified | Fault":
         """Return the verified log with the entries that follow, or the first fault among them.
 
-        Entries come with their bytes in `body`. A gap is a fault, and so is a second entry at a place that is taken.
+        A gap is a fault, and so is a second entry at a place that is taken.
         """
         leaves: list[bytes] = []
         for sequence, entry in enumerate(entries, self.tree.size + 1):
-            if (entry.sequence or sequence) < sequence:
-                return Fault("modified", entry.sequence)
-            if entry.sequence != sequence or entry.body is None:
+            _, here = sequence_key(log, sequence)
+            if entry.item["index1sk"] < here:
+                return Fault("modified", sequence - 1)
+            if entry.item["index1sk"] > here or entry.body is None:
                 return Fault("missing", sequence)
-            leaf = leaf_hash(entry.body)
-            failure = _failure(log, sequence, leaf, entry)
+            failure = _failure(log, sequence, entry.item, entry.body)
             if failure:
                 return Fault(failure, sequence)
-            leaves.append(leaf)
+            leaves.append(entry.item["leaf"])
         return Verified(self.tree.extend(leaves))
 
 
-def _failure(log: str, sequence: int, leaf: bytes, entry: EntryItem) -> Failure | None:
-    """Return what is wrong with an entry at its sequence, if anything.
+def _failure(log: str, sequence: int, item: Item, body: object) -> Failure | None:
+    """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
 
     The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.
+    Whatever lists and filters go by has to be what the bytes say, or an entry could be hidden from them.
     """
-    given = entry.seal or b""
-    if leaf == entry.leaf and given == seal(log, sequence, leaf):
-        return None
-    sealed_as = int.from_bytes(given[:_NUMBER_BYTES], "big")
-    if sealed_as != sequence and leaf == entry.leaf and _is_seal(log, sealed_as, leaf, given):
-        return "reordered"
-    return "modified"
-
-
-def _is_seal(log: str, sequence: int, leaf: bytes, given: bytes) -> bool:
-    return given == seal(log, sequence, leaf)
+    seal, size = item.get("seal"), item.get("tree_size")
+    if not isinstance(body, bytes) or not isinstance(seal, bytes) or not isinstance(size, int):
+        return "modified"
+    leaf = leaf_hash(body)
+    given = sealed_as(seal, log, size, leaf) if leaf == item.get("leaf") else None
+    if given != sequence:
+        return "reordered" if given else "modified"
+    whole = EntryItem.of(log, body).item() | place(log, sequence, size, leaf) | {"seal": seal}
+    return None if whole.items() <= item.items() else "modified"

@@ -8,7 +8,16 @@ from chalicelib.features.audit.rules import Fault, Verified
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.ledger import Head, head_key, origin, pending, public_keys, sequence_key, split_hashes
+from chalicelib.kernel.ledger import (
+    BrokenHead,
+    Head,
+    head_key,
+    origin,
+    pending,
+    public_keys,
+    sequence_key,
+    split_hashes,
+)
 from chalicelib.kernel.merkle import EMPTY_ROOT, CompactRange
 from chalicelib.kernel.problems import FieldError, Invalid
 
@@ -56,7 +65,9 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     Raises Invalid if `kept_note` is no checkpoint of this log.
     """
     waiting = pending(log)  # Counted before the head is read: what is appended meanwhile is in the tree, not nowhere.
-    head = None if position else Head.of(table.get(head_key(log)))
+    head = None if position else _head(log)
+    if head is None and not position:
+        return Outcome(Progress("", 0, Verified()), Fault("bad_signature", None), waiting)
     progress = Progress(head.note, head.tree.size, Verified()) if head else Progress.at(position or {})
     kept = _kept_checkpoint(log, kept_note) if kept_note else None
     fault = kept if isinstance(kept, Fault) else _head_fault(log, progress, kept, waiting)
@@ -66,6 +77,14 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
         return Outcome(progress, fault, waiting)
     result = _advance(log, progress, kept)
     return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
+
+
+def _head(log: str) -> Head | None:
+    """Return a log's head, or None if it is not as the ledger wrote it."""
+    try:
+        return Head.of(table.get(head_key(log)))
+    except BrokenHead:
+        return None
 
 
 def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
@@ -116,8 +135,9 @@ def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None
         return Fault("forked", None)
     pk, following = sequence_key(log, progress.size + 1)
     beyond = table.query(pk, index="index1", since=following, limit=1).items
-    head_now = Head.of(table.get(head_key(log))) if beyond else None
-    return Fault("forked", progress.size + 1) if head_now and head_now.tree.size <= progress.size else None
+    head_now = _head(log) if beyond else None
+    grown = head_now is not None and head_now.tree.size > progress.size
+    return Fault("forked", progress.size + 1) if beyond and not grown else None
 
 
 def root(progress: Progress) -> bytes:
@@ -147,4 +167,4 @@ def _continues(log: str, fault: Fault, size: int) -> bool:
     """Return whether there is anything at or behind the fault: if not, the log was cut off there."""
     if fault.failure != "missing" or fault.sequence is None:
         return True
-    return any(entry.sequence is not None for page in logs.sealed(log, fault.sequence - 1, size) for entry in page)
+    return any(logs.sealed(log, fault.sequence - 1, size))
