@@ -12,7 +12,13 @@ TTL_ATTRIBUTE: Final = "ttl"
 """Seconds since 1970 after which DynamoDB may delete an item."""
 
 QUEUES: Final = {
-    "events.fifo": {"FifoQueue": "true", "ContentBasedDeduplication": "false", "VisibilityTimeout": "60"},
+    "events.fifo": {
+        "FifoQueue": "true",
+        "ContentBasedDeduplication": "false",
+        "DeduplicationScope": "messageGroup",  # with the next: 300 messages a second for each log, not for them all
+        "FifoThroughputLimit": "perMessageGroupId",
+        "VisibilityTimeout": "60",
+    },
     "deliveries": {"VisibilityTimeout": "180"},
     "deliveries-slow": {"VisibilityTimeout": "180"},
     "jobs": {"VisibilityTimeout": "960"},

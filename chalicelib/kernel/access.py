@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pydantic_core import from_json
+
 from chalicelib.kernel import table
-from chalicelib.kernel.auth import Anonymous, ApiKey, KeyHolder, Principal, api_key
+from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.fields import SLUG_PATTERN
@@ -48,17 +50,18 @@ def admit(operation: Operation, request: Request, caller: User | KeyHolder | Ano
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
     place_key = _place_key(operation, request)
-    record_keys = _record_keys(operation, request, place_key)
+    record_keys = _record_keys(operation, request)
     membership = _membership_key(caller, place_key)
     holder = caller.record if isinstance(caller, KeyHolder) else None
     items = table.get_all(_present([place_key, membership, holder, also, *record_keys.values()]))
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
 
     place = _place(operation, items.get(place_key) if place_key else None)
-    role = _role(operation, principal, place, items.get(membership) if membership else None)
-    records = {name: _record(operation.records[name], items.get(key)) for name, key in record_keys.items()}
-    _judge(operation, principal, role)
     own = items.get(membership) if membership else None
+    role = _role(operation, request, principal, place, own)
+    found = {name: items.get(key) if key else None for name, key in record_keys.items()}
+    records = {name: _record(operation.records[name], item) for name, item in found.items()}
+    _judge(operation, principal, role)
     return Access(principal, place, role, records, own, items.get(also) if also else None)
 
 
@@ -67,27 +70,22 @@ def _place_key(operation: Operation, request: Request) -> Key | None:
     if not isinstance(needs, At):
         return None
     name = request.parameters[needs.parameter]
+    # What can't be the name of anything names nothing; that is said once the caller is known.
+    if not re.fullmatch(SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern, name):
+        return None
     if not needs.by_slug:
-        return needs.place.key_of(id=_well_formed(needs.place.parameter_pattern, name))
-    guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": _well_formed(SLUG_PATTERN, name)}))
-    if guard is None or table.expired(guard):
-        raise not_found()
-    return needs.place.key_of(id=guard["ref"])
+        return needs.place.key_of(id=name)
+    guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": name}))
+    return None if guard is None or table.expired(guard) else needs.place.key_of(id=guard["ref"])
 
 
-def _record_keys(operation: Operation, request: Request, place_key: Key | None) -> dict[str, Key]:
-    keys = {}
+def _record_keys(operation: Operation, request: Request) -> dict[str, Key | None]:
+    keys: dict[str, Key | None] = {}
     for name, entity in operation.records.items():
-        value = _well_formed(entity.parameter_pattern, request.parameters[entity.parameter])
-        keys[name] = entity.key_of(**{**request.parameters, entity.named_by: value})
-    return keys if place_key or operation.needs in (Caller.PUBLIC, Caller.OPERATOR) else {}
-
-
-def _well_formed(pattern: str, value: str) -> str:
-    # What can't be the name of anything names nothing.
-    if not re.fullmatch(pattern, value):
-        raise not_found()
-    return value
+        value = request.parameters[entity.parameter]
+        well_formed = re.fullmatch(entity.parameter_pattern, value)
+        keys[name] = entity.key_of(**{**request.parameters, entity.named_by: value}) if well_formed else None
+    return keys
 
 
 def _membership_key(caller: User | KeyHolder | Anonymous, place: Key | None) -> Key | None:
@@ -106,16 +104,27 @@ def _place(operation: Operation, item: Item | None) -> Place | None:
     return operation.needs.place.from_item(item)
 
 
-def _role(operation: Operation, principal: Principal, place: Place | None, membership: Item | None) -> Role | None:
+def _role(
+    operation: Operation, request: Request, principal: Principal, place: Place | None, membership: Item | None
+) -> Role | None:
     if place is None or not isinstance(operation.needs, At):
-        return principal.role if isinstance(principal, ApiKey) else None
-    if isinstance(principal, ApiKey):
+        return principal.role if isinstance(principal, ApiKeyPrincipal) else None
+    if isinstance(principal, ApiKeyPrincipal):
         role = principal.role if place.log == principal.credential.organization_id else None
     else:
         role = Role(membership["role"]) if membership else None
-    if role is None or (place.closed and not (operation.needs.even_closed and role == Role.OWNER)):
+    if role is None or (place.closed and not (role == Role.OWNER and _reopens(operation.needs, request))):
         raise not_found()
     return role
+
+
+def _reopens(needs: At, request: Request) -> bool:
+    """Return whether the body asks for just what brings a closed place back."""
+    try:
+        body = from_json(request.body)
+    except ValueError:
+        return False
+    return bool(needs.reopened_by) and isinstance(body, dict) and needs.reopened_by.items() <= body.items()
 
 
 def _record(entity: type[Entity], item: Item | None) -> Entity:
@@ -126,7 +135,7 @@ def _record(entity: type[Entity], item: Item | None) -> Entity:
 
 def _judge(operation: Operation, principal: Principal, role: Role | None) -> None:
     needed = operation.needs.role if isinstance(operation.needs, At) else Role.MEMBER
-    if isinstance(principal, ApiKey):
+    if isinstance(principal, ApiKeyPrincipal):
         if operation.scope and not satisfies(principal.credential.scopes, operation.scope, needed):
             raise Problem(
                 "insufficient_scope", f"The API key needs the scope {operation.scope!r}, or a general one above it."

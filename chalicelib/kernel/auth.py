@@ -26,7 +26,7 @@ class KeyHolder:
 
 
 @dataclass(frozen=True)
-class ApiKey:
+class ApiKeyPrincipal:
     """An API key whose record, stored at `record`, has been read and holds."""
 
     credential: Credential
@@ -65,7 +65,7 @@ class Anonymous:
         return {"type": "anonymous", "id": None, "name": None}
 
 
-Principal = User | ApiKey | Anonymous
+Principal = User | ApiKeyPrincipal | Anonymous
 
 
 def credential(request: Request) -> User | KeyHolder | Anonymous:
@@ -113,7 +113,7 @@ def _key_holder(secret: str) -> KeyHolder:
     return KeyHolder(_known[digest], digest)
 
 
-def api_key(holder: KeyHolder, item: Item | None, ip: str) -> ApiKey:
+def api_key(holder: KeyHolder, item: Item | None, ip: str) -> ApiKeyPrincipal:
     """Return the API key if its record holds. Raises 401 if it ended, 403 if the address is not allowed."""
     record = Credential.from_item(item) if item else None
     if record is None or holder.digest not in record.digests:
@@ -128,4 +128,4 @@ def api_key(holder: KeyHolder, item: Item | None, ip: str) -> ApiKey:
 
         if not within(ip, record.allowed_ips):
             raise Problem("ip_not_allowed", f"This API key may not be used from {ip}.")
-    return ApiKey(record, holder.record)
+    return ApiKeyPrincipal(record, holder.record)

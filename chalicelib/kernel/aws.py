@@ -27,6 +27,9 @@ _FAULTS: Final = frozenset({
     "TransactionInProgressException", "InternalError",
 })  # fmt: skip
 
+_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1)}
+"""Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS."""
+
 
 @dataclass
 class Usage:
@@ -60,11 +63,12 @@ def client(service: str) -> Any:
 @cache
 def _client(service: str) -> Any:
     known = settings()
+    attempts, seconds = _PATIENCE.get(service, _PATIENCE[""])
     config = Config(
         # Retries are bounded and have jitter; what still fails is the caller's to try again, after `Retry-After`.
-        retries={"mode": "standard", "total_max_attempts": 4},
+        retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1,
-        read_timeout=5,
+        read_timeout=seconds,
         max_pool_connections=64,
         tcp_keepalive=True,
         parameter_validation=known.stage == "local",

@@ -78,10 +78,6 @@ class Changes:
         """Let the transaction fail if the record changes before it."""
         self._checks[record.stored_at] = record
 
-    def about(self, record: Entity) -> None:
-        """Make this record the entry's target, instead of the first that was changed."""
-        self._target = record.stored_at
-
     def also(self, write: Write, refusal: Problem | None = None) -> None:
         """Add a write that is no record of its own: a pointer, a mark. `refusal` answers if its condition fails."""
         self._kept.append((write, refusal))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
-from chalicelib.kernel.auth import ApiKey, Principal
+from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Collection, Entity, Item, Place
 from chalicelib.kernel.fields import slug_from
@@ -35,10 +35,6 @@ class Context:
     now: str
     attempt: int = 0
     changes: Changes = field(init=False)
-    location: str | None = None
-    """Where what was created is found, if that isn't below the request's path."""
-    status: int | None = None
-    """The status to answer with, if it isn't the operation's own."""
     derived: bool = False
 
     def __post_init__(self) -> None:
@@ -81,7 +77,7 @@ class Context:
     @property
     def scopes(self) -> list[str] | None:
         """The scopes of the API key asking, or None if it is a person."""
-        return self.principal.credential.scopes if isinstance(self.principal, ApiKey) else None
+        return self.principal.credential.scopes if isinstance(self.principal, ApiKeyPrincipal) else None
 
     def find(self, entity: type[E], **names: str) -> E | None:
         """Return a record of the place itself, or None; records of other places are out of reach."""
@@ -135,7 +131,7 @@ class Context:
         To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out.
         """
         position = self.position(query)
-        if isinstance(self.principal, ApiKey):
+        if isinstance(self.principal, ApiKeyPrincipal):
             keys, last = [place.key_of(id=self.principal.credential.organization_id)], None
         else:
             pk = memberships.pk.format_map({"user_id": self.principal.id, **names})

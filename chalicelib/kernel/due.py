@@ -46,9 +46,8 @@ def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Fo
 
 
 def _queue(item: Item, woken: set[str]) -> bool:
-    if item["task"] == WAKE and item["log"] in woken:
-        return False  # One message wakes a log for all its entries.
-    if not _claim(item):
+    # All are claimed, though one message wakes a log for all its entries: a log that is stuck moves out of the way.
+    if not _claim(item) or (item["task"] == WAKE and item["log"] in woken):
         return False
     if item["task"] == WAKE:
         woken.add(item["log"])

@@ -4,7 +4,7 @@ from threading import Thread
 from typing import Final
 
 from chalicelib.kernel import table
-from chalicelib.kernel.auth import ApiKey, Principal
+from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.problems import Problem
@@ -16,7 +16,7 @@ _noted: dict[str, str] = {}
 
 def note(principal: Principal) -> None:
     """Note that an API key is in use, once a minute and process; the caller doesn't wait for it."""
-    if not isinstance(principal, ApiKey):
+    if not isinstance(principal, ApiKeyPrincipal):
         return
     minute = now()[:_MINUTE] + ":00.000Z"
     if (principal.credential.last_used_at or "") < minute and _noted.get(principal.id) != minute:

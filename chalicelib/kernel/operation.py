@@ -32,14 +32,14 @@ class Caller(StrEnum):
 class At:
     """Who may call an operation that is done at a place: those with the role, or one above it, there.
 
-    `by_slug`: the path names the place by its slug. `even_closed`: the owner reaches it although it waits for its
-    purge; everyone else is told that it isn't there.
+    `by_slug`: the path names the place by its slug. `reopened_by`: what the owner's request has to say to reach the
+    place although it waits for its purge; to everything else it isn't there.
     """
 
     place: type[Place]
     role: Role
     by_slug: bool = False
-    even_closed: bool = False
+    reopened_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameter(self) -> str:

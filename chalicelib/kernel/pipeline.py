@@ -24,6 +24,7 @@ from chalicelib.kernel.version import API_VERSION
 
 _PATIENCE_SECONDS: Final = 3.0
 _NOT_MODIFIED: Final = 304
+_CONFLICT: Final = 409
 
 
 def perform(operation: Operation, request: Request) -> Response:
@@ -77,9 +78,20 @@ def _handle(ctx: Context, access: Access) -> Any:
     if operation.place_argument:
         arguments[operation.place_argument] = access.place
     arguments |= _parsed(ctx, subject)
-    if subject and operation.mutates and not operation.creates and conditions.check_match(ctx.request, subject):
+    try:
+        answer = operation.function(ctx, **arguments)
+    except Problem as problem:
+        if problem.status == _CONFLICT:  # 412 comes before 409, and after all else.
+            _check_condition(ctx, subject)
+        raise
+    _check_condition(ctx, subject)
+    return answer
+
+
+def _check_condition(ctx: Context, subject: Entity | None) -> None:
+    acts = ctx.operation.mutates and not ctx.operation.creates
+    if acts and subject and conditions.check_match(ctx.request, subject):
         ctx.changes.require(subject)
-    return operation.function(ctx, **arguments)
 
 
 def _subject(access: Access) -> Entity | None:
@@ -103,7 +115,7 @@ def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:
 
 def _respond(ctx: Context, answer: Any) -> Response:
     operation, request = ctx.operation, ctx.request
-    status = ctx.status or operation.success
+    status = operation.success
     if answer is None:
         return Response(status)
     if isinstance(answer, Moved):
@@ -114,13 +126,16 @@ def _respond(ctx: Context, answer: Any) -> Response:
         return _page(operation, request, answer)
     body = answer.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json"}
+    secret = any(getattr(answer, name) for name in answer.one_time)
+    if secret:
+        headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
     if operation.creates:
-        headers["Location"] = request.base + (ctx.location or f"{request.path}/{answer.id}")
+        headers["Location"] = request.base + f"{request.path}/{answer.id}"
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
         return Response(_NOT_MODIFIED, headers={"ETag": headers["ETag"]})
-    return Response(status, body, headers, secret=bool(answer.one_time))
+    return Response(status, body, headers, secret=secret)
 
 
 def _document(request: Request, answer: Document, status: int) -> Response:

@@ -18,13 +18,12 @@ def wake(log: str, deduplication: str) -> None:
         )
 
 
-def start(task: str, arguments: Mapping[str, object], delay: int = 0) -> None:
-    """Queue a task by its name; `delay` in seconds, at most 900."""
+def start(task: str, arguments: Mapping[str, object]) -> None:
+    """Queue a task by its name."""
     with aws.reaching("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().jobs_queue_url,
             MessageBody=json.dumps({"task": task, **arguments}),
-            DelaySeconds=delay,
         )
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request. `headers` in lower case; `path` and `parameters` decoded; `base`: the gateway's stage, or ''."""
+    """An HTTP request: `path` as sent, `parameters` decoded, `headers` in lower case; `base`: the gateway's stage."""
 
     method: str
     path: str

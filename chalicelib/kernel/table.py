@@ -135,12 +135,11 @@ def query(
     return Found([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
 
 
-def count(pk: str, *, above: str = "", most: int | None = None) -> int:
-    """Return how many items a partition holds above a sort key: all of the first 1 MB, or `most`."""
-    arguments: dict[str, Any] = {"Limit": most} if most else {}
+def count(pk: str, *, above: str = "") -> int:
+    """Return how many items a partition holds above a sort key, of its first 1 MB."""
     with aws.reaching("database"):
         answer = _dynamodb().query(
-            TableName=settings().table_name, Select="COUNT", ConsistentRead=True, **arguments,
+            TableName=settings().table_name, Select="COUNT", ConsistentRead=True,
             KeyConditionExpression="#pk = :pk AND #sk > :sk",
             ExpressionAttributeNames={"#pk": "pk", "#sk": "sk"},
             ExpressionAttributeValues={":pk": {"S": pk}, ":sk": {"S": above or " "}},

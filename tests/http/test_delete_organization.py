@@ -100,9 +100,23 @@ class TestRestoring:
     def test_nothing_but_restoring_finds_it(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
-        for body in ({}, {"name": "New"}, {"status": "pending_deletion"}):
+        for body in (
+            {},
+            {"name": "New"},
+            {"status": "pending_deletion"},
+            {"status": None},
+            {"status": "gone"},
+            {"x": 1},
+        ):
             assert api.patch(organization.path, as_=ada, json=body).code == "404 not_found"
-        assert api.patch(organization.path, as_=ada, json={"status": "gone"}).status in (404, 422)
+        for raw in (b"", b"{", b"[]", b'"active"'):
+            assert api.patch(organization.path, as_=ada, body=raw).code == "404 not_found"
+
+    def test_it_may_be_changed_as_it_is_restored(self, api: Api, ada: Person) -> None:
+        organization = found(api, ada)
+        api.delete(organization.path, as_=ada)
+        assert api.patch(organization.path, as_=ada, json=RESTORE | {"x": 1}).faults == {"/x": "unknown_field"}
+        assert api.patch(organization.path, as_=ada, json=RESTORE | {"name": "Back"}).json["name"] == "Back"
 
     def test_former_owners_and_later_admins_do_not(
         self, api: Api, organization: Founded, ada: Person, grace: Person

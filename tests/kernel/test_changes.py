@@ -280,14 +280,12 @@ class TestCommit:
         with pytest.raises(Problem, match="not_empty"):
             changes.commit()
 
-    def test_the_target_is_the_first_that_was_changed_unless_another_is_named(self) -> None:
+    def test_the_target_is_the_first_that_was_changed(self) -> None:
         changes = Changes(now())
         with pytest.raises(ValueError, match="nothing"):
             _ = changes.target
-        first, second = changes.create(parcel("a")), changes.create(parcel("b"))
+        first, _second = changes.create(parcel("a")), changes.create(parcel("b"))
         assert changes.target == (None, first)
-        changes.about(second)
-        assert changes.target == (None, second)
 
     def test_more_than_a_transaction_holds_is_refused_whole(self) -> None:
         changes = Changes(now())

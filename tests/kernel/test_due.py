@@ -101,7 +101,3 @@ class TestQueues:
         queues.wake(LOG, "1")
         queues.wake(LOG, "2")
         assert bodies("events.fifo") == [f'{{"log": "{LOG}"}}'] * 2
-
-    def test_a_task_may_be_put_off(self) -> None:
-        queues.start("parcels.send", {"pk": "x"}, delay=30)
-        assert bodies("jobs") == ['{"task": "parcels.send", "pk": "x"}']

@@ -131,7 +131,6 @@ class TestQuery:
     def test_counting(self) -> None:
         assert table.count("P") == 5
         assert table.count("P", above="a#2") == 3
-        assert table.count("P", most=2) == 2
 
 
 class TestWrite:

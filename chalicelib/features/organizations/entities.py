@@ -1,5 +1,6 @@
 """What is stored of an organization."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from chalicelib.features.organizations.models import OrganizationOut
@@ -48,6 +49,6 @@ class Organization(Place):
         return Due("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
 
-def at_organization(role: Role, *, by_slug: bool = False, even_closed: bool = False) -> At:
+def at_organization(role: Role, *, by_slug: bool = False, reopened_by: Mapping[str, str] | None = None) -> At:
     """Return the need for a role at the organization that the path names."""
-    return At(Organization, role, by_slug=by_slug, even_closed=even_closed)
+    return At(Organization, role, by_slug=by_slug, reopened_by=reopened_by or {})

@@ -59,14 +59,14 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 
 @routes.patch(
     "/organizations/{organization_id}",
-    needs=at_organization(Role.ADMIN, even_closed=True), scope="organizations:write",
+    needs=at_organization(Role.ADMIN, reopened_by={"status": "active"}), scope="organizations:write",
     emits=("organization.updated", "organization.restored"),
 )  # fmt: skip
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
     """Change an organization; `{"status": "active"}` restores one whose deletion waits."""
     fields = body.fields()
     if organization.closed:
-        _refuse_unrestorable(ctx, organization, body)
+        _refuse_too_late(ctx, organization)
         ctx.changes.event = "organization.restored"
         fields["deletion_due_at"] = None
         _shelve(ctx, "active")
@@ -85,9 +85,9 @@ def delete_organization(ctx: Context, organization: Organization) -> None:
     _shelve(ctx, "pending_deletion")
 
 
-def _refuse_unrestorable(ctx: Context, organization: Organization, body: OrganizationPatch) -> None:
-    # While it waits nothing but its restoration is there, and that no longer once the purge may have begun.
-    if body.status != "active" or (organization.deletion_due_at or "") <= ctx.now:
+def _refuse_too_late(ctx: Context, organization: Organization) -> None:
+    # The purge may have begun.
+    if (organization.deletion_due_at or "") <= ctx.now:
         raise not_found()
 
 
