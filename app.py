@@ -21,7 +21,7 @@ for blueprint in blueprints():
     app.register_blueprint(blueprint)
 
 
-@app.on_sqs_message(queue="atrium-events.fifo", batch_size=10)
+@app.on_sqs_message(queue="atrium-events.fifo", batch_size=10, maximum_concurrency=100)
 def events(event: SQSEvent) -> Any:
     """Append committed entries to their organizations' logs."""
     from chalicelib.entrypoints.workers import append_entries
@@ -29,7 +29,7 @@ def events(event: SQSEvent) -> Any:
     return append_entries(event.to_dict())
 
 
-@app.on_sqs_message(queue="atrium-jobs", batch_size=1)
+@app.on_sqs_message(queue="atrium-jobs", batch_size=1, maximum_concurrency=20)
 def jobs(event: SQSEvent) -> Any:
     """Do the long work."""
     from chalicelib.entrypoints.workers import run_tasks

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from aws_lambda_powertools.utilities.batch import (
     BasePartialBatchProcessor,
@@ -13,14 +14,20 @@ from aws_lambda_powertools.utilities.batch import (
 
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel import due, ledger, tasks
+from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.logs import line, measure
 
 Event = dict[str, Any]
+_BATCH_MS: Final = 30_000
 
 
 def append_entries(event: Event) -> Mapping[str, Any]:
-    """Append what waits in the logs that the messages name; a log's first failure returns the rest of its messages."""
-    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True), _append)
+    """Append what waits in the logs that the messages name; a log's first failure returns the rest of its messages.
+
+    The batch ends before its function's time does: what is left then is due, and the sweep wakes its log again.
+    """
+    append = partial(_append, until=now_ms() + _BATCH_MS)
+    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True), append)
 
 
 def run_tasks(event: Event) -> Mapping[str, Any]:
@@ -44,10 +51,10 @@ def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[
     return response
 
 
-def _append(record: Any) -> None:
+def _append(record: Any, until: int) -> None:
     with line("message", "append_entries") as facts:
         log = facts["tenant"] = json.loads(record["body"])["log"]
-        lag = ledger.append(log)
+        lag = ledger.append(log, until)
     measure("append_entries", LedgerLag=lag)
 
 

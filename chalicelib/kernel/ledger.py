@@ -86,14 +86,14 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     return tuple(joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
 
 
-def append(log: str) -> int:
+def append(log: str, until: int | None = None) -> int:
     """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
 
-    A long outbox is left after some seconds, with what its pointers say still due.
+    What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due.
     Raises BrokenOutbox, Problem `unavailable`, and Contended if other workers keep moving the head.
     """
-    lag, tries, began = 0, 0, now_ms()
-    while now_ms() - began < _AT_MOST_MS:
+    lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
+    while now_ms() < until:
         found = table.query(f"Q#{log}", limit=BATCH + 1)
         head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
         pointers = [item for item in found.items if item["sk"] != HEAD][:BATCH]
