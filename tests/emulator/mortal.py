@@ -29,8 +29,8 @@ from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import verify_token
+from local import pump
 from local.provisioning import provision
-from local.pump import consumers
 
 _HTTP = Client(app.app).http
 _CONTEXT = LambdaContext("mortal", 512, 60_000)
@@ -43,7 +43,7 @@ def main(prefix: str) -> None:
     os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
     settings.cache_clear()
     aws.forget_clients()
-    clients = [aws.client(service) for service in ("dynamodb", "sqs")]
+    clients = [aws.client("dynamodb"), aws.client("sqs"), pump.sqs()]
     catalogue.operations()
     catalogue.load_tasks()
     for line in sys.stdin:
@@ -133,7 +133,7 @@ def _sweep() -> Any:
 def _deliver() -> None:
     """Let the ledger's worker take messages until none is left."""
     queue = settings().events_queue_url
-    worker = next(replace(c, queue_url=queue) for c in consumers(app.app) if c.name == "events")
+    worker = next(replace(c, queue_url=queue) for c in pump.consumers(app.app) if c.name == "events")
     wanted = "ApproximateNumberOfMessages"
     while int(aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[wanted])["Attributes"][wanted]):
         worker.poll(0)
