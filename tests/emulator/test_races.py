@@ -226,6 +226,20 @@ def test_of_many_who_saw_one_version_one_may_change_it(calling: Calling) -> None
     assert len(entries_of(ada, organization, type="organization.updated")) == 1
 
 
+def test_a_key_revoked_by_many_at_once_makes_room_for_one(calling: Calling) -> None:
+    ada = calling("ada")
+    organization = ada.makes_organization()
+    path = f"/organizations/{organization}/api-keys"
+    create = partial(ada.post, path, json={"name": "Key"})
+    keys = at_once(*[create for _ in range(MOST_KEYS)])
+    assert {_code(answer) for answer in keys} == {"201"}
+    revoked = at_once(*[partial(ada.delete, f"{path}/{keys[0].json()['id']}") for _ in range(5)])
+    assert {_code(answer) for answer in revoked} == {"204"}
+    assert Counter(map(_code, at_once(*[create for _ in range(5)]))) == {"201": 1, "limit_exceeded": 4}
+    types = Counter(entry["type"] for entry in whole_log(ada, organization))
+    assert types["organization.api_key.revoked"] == 1
+
+
 def test_a_log_is_whole_at_every_moment_while_it_grows(calling: Calling) -> None:
     ada = calling("ada")
     for _ in range(20):
