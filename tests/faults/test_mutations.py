@@ -85,7 +85,8 @@ class TestAMutation:
             again = asked(operation, world)
             assert again
             self._judge_again(operation, world, answer, again, happened=happened)
-            finally_there = settled(world, clock)
+            world.workers.deliver()
+            finally_there = snapshots.stored()
             assert shape(finally_there) == done
             evidence.assert_proven(finally_there)
         assert at > 1, "the fault found no call"

@@ -33,6 +33,10 @@ class Variant:
 VARIANTS: Final = [*(Variant(fault, lasts=False) for fault in Fault), *(Variant(f, lasts=True) for f in LASTING)]
 by_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
+_ALIKE: Final = ("broken", "timed_out-lasting", "cancelled_by_throttle-lasting")
+by_lean_variant = pytest.mark.parametrize("variant", [v for v in VARIANTS if str(v) not in _ALIKE], ids=str)
+"""To whom nobody listens, those left out look like others."""
+
 
 def calls() -> Iterator[int]:
     """Count the calls to spoil, from the first on."""

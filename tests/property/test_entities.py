@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.entrypoints.catalogue import FEATURES
@@ -52,11 +52,13 @@ def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
 
 @pytest.mark.parametrize("kind", [KINDS[name] for name in sorted(KINDS)])
 class TestEveryEntity:
+    @settings(max_examples=40)
     @given(data=st.data())
     def test_comes_back_as_it_was_stored(self, kind: type[Entity], data: st.DataObject) -> None:
         record = data.draw(records(kind))
         assert kind.from_item(from_wire(to_wire(record.item()))) == record
 
+    @settings(max_examples=40)
     @given(data=st.data())
     def test_is_stored_where_it_says(self, kind: type[Entity], data: st.DataObject) -> None:
         record = data.draw(records(kind))
@@ -64,6 +66,7 @@ class TestEveryEntity:
         assert (item["pk"], item["sk"]) == record.stored_at == kind.key_of(**record.__dict__)
         assert item["kind"] == kind.kind
 
+    @settings(max_examples=40)
     @given(data=st.data())
     def test_has_whole_index_keys_of_the_declared_indexes_only(self, kind: type[Entity], data: st.DataObject) -> None:
         item = data.draw(records(kind)).item()

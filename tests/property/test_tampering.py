@@ -22,7 +22,7 @@ LENGTH: Final = 11
 INDEX_KEYS: Final = ("index1pk", "index1sk", "facet1pk", "facet2pk", "facet3pk")
 
 anything = st.text(max_size=40) | st.integers() | st.binary(max_size=40) | st.none() | st.lists(st.text(), max_size=1)
-by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
 def a_long_log(world: World) -> str:
