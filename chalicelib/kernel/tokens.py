@@ -2,10 +2,18 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
 from chalicelib.kernel.problems import unauthenticated
@@ -21,8 +29,31 @@ OPERATORS: Final = "operators"
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
-_Text = Annotated[str, Field(max_length=255)]
+_MAX_CHARACTERS: Final = 255
 _Moment = int | float
+
+
+def _or_nothing(value: object, validated: ValidatorFunctionWrapHandler) -> object:
+    """Return the valid value, or None: what a token need not say can't make it a wrong one."""
+    try:
+        return validated(value)
+    except ValidationError:
+        return None
+
+
+def _cut(value: object) -> object:
+    return value[:_MAX_CHARACTERS] if isinstance(value, str) else value
+
+
+def _is_true(value: object) -> bool:
+    # Amazon Cognito and others send it as text.
+    return value is True or value == "true"
+
+
+_Optional = WrapValidator(_or_nothing)
+# The length is looked at also because that finds what is no Unicode, such as half a surrogate pair.
+_Label = Annotated[str | None, Field(max_length=_MAX_CHARACTERS), BeforeValidator(_cut), _Optional]
+_Groups = Annotated[str | list[Any] | None, _Optional]
 
 
 @dataclass(frozen=True)
@@ -43,24 +74,30 @@ class User:
 
 
 class _Claims(BaseModel):
-    """The claims that are read, of the types RFC 7519 and OpenID Connect Core 1.0 give them; others may be there."""
+    """The claims that are read (RFC 7519, OpenID Connect Core 1.0). Those a token can do without never refuse it."""
 
     model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     iss: str
-    sub: _Text = Field(min_length=1)
+    sub: str = Field(min_length=1, max_length=_MAX_CHARACTERS)
     exp: _Moment
     nbf: _Moment | None = None
-    iat: _Moment | None = None
     aud: str | list[str] | None = None
-    client_id: str | None = None
-    email: _Text | None = None
-    email_verified: bool | None = None
-    name: _Text | None = None
-    preferred_username: _Text | None = None
-    cognito_username: _Text | None = Field(None, alias="cognito:username")
-    groups: list[str] | None = None
-    cognito_groups: list[str] | None = Field(None, alias="cognito:groups")
+    client_id: Annotated[str | None, _Optional] = None
+    email: Annotated[str | None, Field(max_length=254), _Optional] = None
+    email_verified: Annotated[bool, BeforeValidator(_is_true)] = False
+    name: _Label = None
+    preferred_username: _Label = None
+    cognito_username: _Label = Field(None, alias="cognito:username")
+    groups: _Groups = None
+    cognito_groups: _Groups = Field(None, alias="cognito:groups")
+
+    def is_in(self, group: str) -> bool:
+        """Tell whether the issuer counts the user to a group; a single one may be named by itself."""
+        return any(
+            group == named or (isinstance(named, list) and group in named)
+            for named in (self.groups, self.cognito_groups)
+        )
 
 
 def verify_token(token: str) -> User:
@@ -86,7 +123,9 @@ def _header(token: str) -> tuple[str | None, str]:
     """Return the token's key id and algorithm, which nobody has vouched for yet."""
     from jwt import PyJWTError, get_unverified_header
 
-    if len(token) > MAX_TOKEN_CHARACTERS or not _SHAPE.fullmatch(token):
+    if len(token) > MAX_TOKEN_CHARACTERS:
+        raise unauthenticated(f"The token is too long: {MAX_TOKEN_CHARACTERS} characters are the most.")
+    if not _SHAPE.fullmatch(token):
         raise unauthenticated("The credential is neither an API key nor a JSON Web Token.")
     try:
         header = get_unverified_header(token)
@@ -109,7 +148,7 @@ def _claims(token: str, key: "PyJWK") -> _Claims:
             algorithms=[key.algorithm_name],
             issuer=settings().auth_issuer,
             leeway=SKEW_SECONDS,
-            options={"verify_aud": False},
+            options={"verify_aud": False, "verify_iat": False, "verify_jti": False},
         )
         return _Claims.model_validate(claims)
     except jwt.ExpiredSignatureError:
@@ -149,8 +188,8 @@ def _user(claims: _Claims) -> User:
         username=claims.preferred_username or claims.cognito_username or None,
         name=claims.name or None,
         email=claims.email.lower() if claims.email else None,
-        email_verified=bool(claims.email and claims.email_verified),
-        operator=OPERATORS in [*(claims.groups or []), *(claims.cognito_groups or [])],
+        email_verified=bool(claims.email) and claims.email_verified,
+        operator=claims.is_in(OPERATORS),
     )
 
 
