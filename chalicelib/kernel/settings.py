@@ -6,6 +6,7 @@ A setting is read from the environment variable of its name in capitals. On the 
 
 import json
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -22,7 +23,8 @@ from pydantic import (
 
 from chalicelib.kernel.encoding import key_of_32_bytes
 
-_NEEDED_IN_THE_CLOUD: Final = ("events_queue_url", "jobs_queue_url", "auth_issuer", "auth_audience")
+_NEEDED_IN_THE_CLOUD: Final = ("events_queue_url", "jobs_queue_url", "auth_jwks", "auth_issuer", "auth_audience")
+_URL: Final = re.compile(r"https?://[^/?#]+")
 
 Key = Annotated[str, AfterValidator(key_of_32_bytes)]
 
@@ -65,13 +67,20 @@ class Settings(BaseModel):
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
 
-    @field_validator(*_NEEDED_IN_THE_CLOUD, "auth_jwks")
+    @field_validator(*_NEEDED_IN_THE_CLOUD)
     @classmethod
     def _is_there(cls, value: str, info: ValidationInfo) -> str:
         if not value and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage")
-        if info.field_name == "auth_jwks" and value.startswith("http:") and info.data.get("stage") != "local":
+        return value
+
+    @field_validator("auth_jwks")
+    @classmethod
+    def _is_a_key_sets_place(cls, value: str, info: ValidationInfo) -> str:
+        if value.startswith("http:") and info.data.get("stage") != "local":
             raise ValueError("must be an https URL or a file: who can change it can be anyone")
+        if value and not _URL.match(value) and not Path(value).is_file():
+            raise ValueError("must be an https URL or a file that is there")
         return value
 
 
@@ -90,4 +99,4 @@ def settings() -> Settings:
         wrong = "; ".join(
             f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
         )
-        raise SettingsError(f"Wrong settings. {wrong}. `chalicelib/kernel/settings.py` describes each.") from None
+        raise SettingsError(f"Wrong settings. {wrong}. README.md lists each.") from None

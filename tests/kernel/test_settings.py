@@ -66,6 +66,18 @@ def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: 
     assert read(monkeypatch, AUTH_JWKS="http://127.0.0.1:1/jwks", STAGE="local").auth_jwks == "http://127.0.0.1:1/jwks"
 
 
+@pytest.mark.parametrize("place", ["missing.json", ".", "ftp://issuer.example/jwks", "https://", "issuer.example/jwks"])
+@pytest.mark.parametrize("stage", ["local", "prod"])
+def test_an_issuers_keys_must_be_somewhere(
+    stage: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"AUTH_JWKS: must be an https URL or a file that is there.*README\.md"):
+        read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": place}))
+    (tmp_path / "jwks.json").touch()
+    assert read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": "jwks.json"})).auth_jwks == "jwks.json"
+
+
 def test_the_environment_speaks_louder_than_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
