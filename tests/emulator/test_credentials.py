@@ -21,10 +21,9 @@ from tests.emulator.stage import Stage, free_port
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-@pytest.mark.parametrize("claim", ["nbf", "iat"])
-def test_a_clock_may_be_half_a_minute_behind(claim: str, stage: Stage) -> None:
-    assert _listing(stage, **{claim: time.time() + 30}).status_code == 200
-    refused = _listing(stage, **{claim: time.time() + 90})
+def test_a_clock_may_be_half_a_minute_behind(stage: Stage) -> None:
+    assert _listing(stage, nbf=time.time() + 30, iat=time.time() + 30).status_code == 200
+    refused = _listing(stage, nbf=time.time() + 90, iat=time.time() + 90)
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
     assert refused.headers["WWW-Authenticate"] == "Bearer"
 
