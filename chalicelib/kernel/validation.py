@@ -13,14 +13,31 @@ from chalicelib.kernel.request import Request
 
 MAX_BODY_BYTES: Final = 1 << 20
 _JSON: Final = ("application/json", "application/merge-patch+json")
-_CODES: Final = {
-    "missing": "required", "extra_forbidden": "unknown_field", "string_too_long": "too_long",
-    "string_too_short": "too_short", "string_pattern_mismatch": "malformed", "value_error": "malformed",
-    "string_type": "wrong_type", "int_type": "wrong_type", "int_parsing": "wrong_type", "float_type": "wrong_type",
-    "bool_type": "wrong_type", "bool_parsing": "wrong_type", "list_type": "wrong_type", "dict_type": "wrong_type",
-    "model_type": "not_an_object", "greater_than_equal": "out_of_range", "less_than_equal": "out_of_range",
-    "enum": "not_one_of", "literal_error": "not_one_of", "too_long": "too_many", "too_short": "too_few",
-}  # fmt: skip
+_FAULTS: Final = {
+    "missing": ("required", "This field is required."),
+    "extra_forbidden": ("unknown_field", "There is no such field."),
+    "value_error": ("malformed", "{error}"),
+    "string_pattern_mismatch": ("malformed", "must match {pattern}"),
+    "string_type": ("wrong_type", "must be text"),
+    "int_type": ("wrong_type", "must be a whole number"),
+    "int_parsing": ("wrong_type", "must be a whole number"),
+    "float_type": ("wrong_type", "must be a number"),
+    "bool_type": ("wrong_type", "must be true or false"),
+    "bool_parsing": ("wrong_type", "must be true or false"),
+    "list_type": ("wrong_type", "must be a list"),
+    "dict_type": ("wrong_type", "must be an object"),
+    "model_type": ("not_an_object", "must be an object"),
+    "string_too_short": ("too_short", "must have {min_length} or more characters"),
+    "string_too_long": ("too_long", "must have {max_length} characters or fewer"),
+    "too_short": ("too_few", "must have {min_length} or more items"),
+    "too_long": ("too_many", "must have {max_length} items or fewer"),
+    "greater_than_equal": ("out_of_range", "must be {ge} or more"),
+    "less_than_equal": ("out_of_range", "must be {le} or less"),
+    "int_parsing_size": ("out_of_range", "must be a number of fewer digits"),
+    "enum": ("not_one_of", "must be one of {expected}"),
+    "literal_error": ("not_one_of", "must be one of {expected}"),
+}
+"""What Pydantic calls a fault, and its code and words here; in braces what its context says."""
 
 
 class _Nothing(Input):
@@ -96,7 +113,7 @@ def merge(target: Any, patch: Any) -> Any:
 def _object(raw: bytes) -> dict[str, Any]:
     patch = _parse(raw)
     if not isinstance(patch, dict):
-        raise Invalid([FieldError("", "not_an_object", "Send a JSON object.")])
+        raise Invalid([FieldError("", *_FAULTS["model_type"])])
     return patch
 
 
@@ -116,7 +133,7 @@ def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
     pointer = _pointer([name], "")
     if name in shown:
         return FieldError(pointer, "read_only", "The service sets this field; leave it out.")
-    return FieldError(pointer, "unknown_field", "There is no such field.")
+    return FieldError(pointer, *_FAULTS["extra_forbidden"])
 
 
 def _problem(error: ValidationError) -> Problem:
@@ -131,8 +148,10 @@ def _malformed(why: str) -> Problem:
 
 
 def _fault(error: Mapping[str, Any], source: str) -> FieldError:
-    message = error["msg"].removeprefix("Value error, ")
-    return FieldError(_pointer(error["loc"], source), _CODES.get(error["type"], error["type"]), message)
+    code, words = _FAULTS.get(error["type"], ("malformed", "is not valid"))
+    context = dict(error.get("ctx", {}))
+    context["expected"] = str(context.get("expected")).replace(" or ", ", ")
+    return FieldError(_pointer(error["loc"], source), code, words.format(**context))
 
 
 def _pointer(location: Sequence[int | str], source: str) -> str:

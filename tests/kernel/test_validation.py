@@ -1,0 +1,118 @@
+"""Every fault of a request is named by a code of ours and told in our words, whatever the library calls it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import AfterValidator, Field
+
+from chalicelib.kernel.models import Input, Patch, Query
+from chalicelib.kernel.problems import Invalid
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.validation import body, query
+
+
+class Inner(Input):
+    text: str
+
+
+class Everything(Input):
+    """A body with a field of each kind."""
+
+    text: str = Field("text", min_length=2, max_length=4)
+    number: int = Field(1, ge=1, le=5)
+    share: float = 0.5
+    flag: bool = False
+    tags: list[str] = Field(["a"], min_length=1, max_length=2)
+    labels: dict[str, str] = Field(default_factory=dict)
+    inner: Inner | None = None
+    word: Literal["red", "green", "blue"] = "red"
+    role: Role = Role.MEMBER
+
+
+class Needed(Patch):
+    text: str
+
+
+class Asked(Query):
+    number: int = Field(1, ge=1, le=5)
+    flag: bool = False
+    text: str = Field("", max_length=4)
+
+
+def request(text: str = "", asked: Mapping[str, str] | None = None) -> Request:
+    """Return a request with this body and these query parameters."""
+    given = {name: [value] for name, value in (asked or {}).items()}
+    return Request("POST", "/", {}, given, {}, text.encode(), "id", "127.0.0.1")
+
+
+def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
+    """Return pointer, code and words of each fault that is found."""
+    with pytest.raises(Invalid) as refused:
+        reading(*arguments)
+    return [(e.pointer, e.code, e.detail) for e in refused.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[]", ("", "not_an_object", "must be an object")),
+        ('{"colour": 1}', ("/colour", "unknown_field", "There is no such field.")),
+        ('{"inner": {}}', ("/inner/text", "required", "This field is required.")),
+        ('{"inner": 7}', ("/inner", "not_an_object", "must be an object")),
+        ('{"text": 7}', ("/text", "wrong_type", "must be text")),
+        ('{"text": null}', ("/text", "wrong_type", "must be text")),
+        ('{"text": "a"}', ("/text", "too_short", "must have 2 or more characters")),
+        ('{"text": "abcde"}', ("/text", "too_long", "must have 4 characters or fewer")),
+        ('{"number": "1"}', ("/number", "wrong_type", "must be a whole number")),
+        ('{"number": 1.5}', ("/number", "wrong_type", "must be a whole number")),
+        ('{"number": true}', ("/number", "wrong_type", "must be a whole number")),
+        ('{"number": 0}', ("/number", "out_of_range", "must be 1 or more")),
+        ('{"number": 6}', ("/number", "out_of_range", "must be 5 or less")),
+        ('{"share": "1"}', ("/share", "wrong_type", "must be a number")),
+        ('{"flag": 1}', ("/flag", "wrong_type", "must be true or false")),
+        ('{"tags": "a"}', ("/tags", "wrong_type", "must be a list")),
+        ('{"tags": [7]}', ("/tags/0", "wrong_type", "must be text")),
+        ('{"tags": []}', ("/tags", "too_few", "must have 1 or more items")),
+        ('{"tags": ["a", "b", "c"]}', ("/tags", "too_many", "must have 2 items or fewer")),
+        ('{"labels": []}', ("/labels", "wrong_type", "must be an object")),
+        ('{"word": "pink"}', ("/word", "not_one_of", "must be one of 'red', 'green', 'blue'")),
+        ('{"role": "king"}', ("/role", "not_one_of", "must be one of 'member', 'editor', 'admin', 'owner'")),
+    ],
+)
+def test_a_fault_of_a_body_is_told_in_our_words(text: str, fault: tuple[str, str, str]) -> None:
+    assert faults(body, Everything, request(text), None) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("number", "1.5", ("query/number", "wrong_type", "must be a whole number")),
+        ("number", "", ("query/number", "wrong_type", "must be a whole number")),
+        ("number", "6", ("query/number", "out_of_range", "must be 5 or less")),
+        ("number", "9" * 5000, ("query/number", "out_of_range", "must be a number of fewer digits")),
+        ("flag", "maybe", ("query/flag", "wrong_type", "must be true or false")),
+        ("text", "abcde", ("query/text", "too_long", "must have 4 characters or fewer")),
+    ],
+)
+def test_a_fault_of_a_query_is_told_in_our_words(name: str, value: str, fault: tuple[str, str, str]) -> None:
+    assert faults(query, Asked, request(asked={name: value})) == [fault]
+
+
+def test_a_merge_patch_is_told_the_same() -> None:
+    assert faults(body, Needed, request("[]"), {}) == [("", "not_an_object", "must be an object")]
+    assert faults(body, Needed, request('{"colour": 1, "text": null}'), {"text": "a"}) == [
+        ("/colour", "unknown_field", "There is no such field."),
+        ("/text", "required", "This field is required."),
+    ]
+
+
+def test_words_of_a_rule_stay_what_they_are() -> None:
+    def refuse(_: str) -> str:
+        raise ValueError("must not hold {braces}")
+
+    class Ruled(Input):
+        text: Annotated[str, AfterValidator(refuse)]
+
+    assert faults(body, Ruled, request('{"text": "a"}'), None) == [("/text", "malformed", "must not hold {braces}")]

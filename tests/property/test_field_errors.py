@@ -1,0 +1,67 @@
+"""Whatever is sent to an operation, its faults are told in words of ours, each by a code of ours."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.models import Input, Query
+from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.problems import Invalid
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.validation import body, query
+
+CODES = {
+    "malformed", "not_an_object", "not_one_of", "out_of_range", "required", "too_few", "too_long", "too_many",
+    "too_short", "unknown_field", "wrong_type",
+}  # fmt: skip
+PYDANTICS = re.compile(r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field required")
+OPERATIONS = catalogue.operations()
+
+words = st.sampled_from(["", "a", "active", "read", "x" * 300, "2026-11-20T09:30:00Z", "a@example.com", "999"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def sent(method: str, content: object, asked: dict[str, str]) -> Request:
+    given = {name: [value] for name, value in asked.items()}
+    return Request(method, "/", {}, given, {}, json.dumps(content).encode(), "id", "127.0.0.1")
+
+
+def names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
+    return st.sampled_from([field.alias or name for name, field in model.model_fields.items()])
+
+
+@pytest.mark.parametrize("operation", [o for o in OPERATIONS if o.body], ids=lambda o: o.id)
+@given(data=st.data())
+def test_of_a_body(operation: Operation, data: st.DataObject) -> None:
+    assert operation.body
+    content = data.draw(st.dictionaries(names(operation.body) | st.text(), values, max_size=6) | values)
+    try:
+        body(operation.body, sent(operation.method, content, {}), {})
+    except Invalid as refused:
+        are_ours(refused)
+
+
+@pytest.mark.parametrize("operation", [o for o in OPERATIONS if o.query], ids=lambda o: o.id)
+@given(data=st.data())
+def test_of_a_query(operation: Operation, data: st.DataObject) -> None:
+    assert operation.query
+    asked = data.draw(st.dictionaries(names(operation.query), words | st.text(), max_size=4))
+    try:
+        query(operation.query, sent(operation.method, {}, asked))
+    except Invalid as refused:
+        are_ours(refused)
+
+
+def are_ours(refused: Invalid) -> None:
+    assert refused.errors
+    for fault in refused.errors:
+        assert fault.code in CODES, fault
+        assert not PYDANTICS.search(fault.detail), fault
