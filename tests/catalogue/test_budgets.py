@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.features.audit import verification
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, example_of, perform
@@ -26,8 +27,8 @@ with_a_scope = pytest.mark.parametrize(
 READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 MOST_READS: Final = 2
 ALLOWANCES: Final = {
-    # Recomputes the tree: the head, the entries (a Query for each megabyte), what waits. Bounded by its window of
-    # entries, after which it hands out a cursor, and not by the log.
+    # Recomputes the tree: what waits, the head, the entries (a Query for each megabyte, a BatchGetItem for each hundred
+    # long ones), what is behind the end. Bounded by its window of entries, not by the log: it hands out a cursor then.
     "verify_audit_integrity": 5,
     # Looks at the table and, in its four shards, at what is due, for everyone at once: kept for five seconds.
     "get_status": 5,
@@ -87,6 +88,22 @@ class TestEveryOperation:
         refused = perform(operation, world, example_of(operation, world), "nonsense")
         assert refused.status == 401
         assert refused.calls.names == []
+
+
+class TestVerification:
+    def test_asks_for_a_window_whatever_the_length_of_the_log(
+        self, world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(verification, "WINDOW", 4)
+        windows = {}
+        for number in (10, 300):
+            begin(crowd, number)
+            path, owner = f"{world.organization.path}/audit-log/verify-integrity", world.people.owner
+            first = world.api.get(path, as_=owner)
+            second = world.api.get(path, as_=owner, query={"cursor": first.json["nextCursor"]})
+            assert (first.json["checkedEntries"], second.json["checkedEntries"]) == (4, 8)
+            windows[number] = [[shape(call) for call in answer.calls.made] for answer in (first, second)]
+        assert windows[10] == windows[300]
 
 
 @with_a_scope

@@ -99,6 +99,7 @@ def interfering(interference: Interference) -> Iterator[None]:
 
 
 def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
+    assert model.name not in ("Scan", "ExecuteStatement"), "nothing may scan the table"
     service = model.service_model.service_name
     body = params["body"]
     given = json.loads(body) if service in ("dynamodb", "sqs") and body else {}

@@ -1,0 +1,35 @@
+"""A fault at any AWS call of any read: the contract's problem, and no half of an answer."""
+
+from typing import Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.conftest import Begin
+from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.world import World
+from tests.faults.variants import Variant
+from tests.harness.faults import Fault
+
+READS: Final = [operation for operation in operations() if operation.method == "GET"]
+FAULTS: Final = [Variant(f, lasts) for f in (Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT) for lasts in (False, True)]
+
+
+@pytest.mark.parametrize("variant", FAULTS, ids=str)
+@pytest.mark.parametrize("operation", READS, ids=lambda operation: operation.id)
+def test_a_read_answers_whole_or_unavailable(
+    operation: Operation, variant: Variant, world: World, begin: Begin
+) -> None:
+    example, caller = example_of(operation, world), world.caller(operation)
+    asks = perform(operation, world, example, caller).calls.names
+    for at, name in enumerate(asks, 1):
+        begin()
+        with variant.strikes(at) as injected:
+            answer = perform(operation, world, example, caller)
+        assert injected.hit == name
+        if operation.id == "get_status":  # says how the service is, whatever that is
+            assert (answer.status, answer.json["status"]) == (200, "degraded")
+        else:
+            assert answer.code == "503 unavailable"
+            assert answer.headers["Cache-Control"] == "no-store"
