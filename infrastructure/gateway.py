@@ -58,19 +58,9 @@ def responses() -> dict[str, Any]:
     return {kind: _response(problem) for kind, problem in PROBLEMS.items()}
 
 
-def _response(problem: Problem) -> dict[str, Any]:
-    document = problem.document(instance="$context.path", request_id="$context.requestId")
+def headers_of(problem: Problem) -> dict[str, str]:
+    """Return the headers that a problem of the gateway carries, but for `X-Request-Id`."""
     return {
-        "StatusCode": problem.status,
-        "ResponseParameters": {"Headers": _headers(problem)},
-        # The template is chosen by this type, whatever the answer's own type is.
-        "ResponseTemplates": {"application/json": json.dumps(document)},
-    }
-
-
-def _headers(problem: Problem) -> dict[str, str]:
-    """Return the headers as API Gateway takes them: its own variables bare, all else in single quotes."""
-    fixed = {
         "Content-Type": "application/problem+json",
         "Cache-Control": "no-store",
         "API-Version": API_VERSION,
@@ -78,4 +68,15 @@ def _headers(problem: Problem) -> dict[str, str]:
         "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, API-Version",
         **problem.headers,
     }
-    return {name: f"'{text}'" for name, text in fixed.items()} | {"X-Request-Id": "context.requestId"}
+
+
+def _response(problem: Problem) -> dict[str, Any]:
+    document = problem.document(instance="$context.path", request_id="$context.requestId")
+    # API Gateway takes its own variables bare, all else in single quotes.
+    headers = {name: f"'{text}'" for name, text in headers_of(problem).items()}
+    return {
+        "StatusCode": problem.status,
+        "ResponseParameters": {"Headers": headers | {"X-Request-Id": "context.requestId"}},
+        # The template is chosen by this type, whatever the answer's own type is.
+        "ResponseTemplates": {"application/json": json.dumps(document)},
+    }
