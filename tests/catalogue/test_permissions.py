@@ -117,7 +117,7 @@ class TestWhatIsForeign:
         assert isinstance(operation.needs, At)
         example, owner = example_of(operation, world), world.people.owner
         name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), owner)
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), owner)
         missing = perform(operation, world, example.of_nothing(name), owner)
         malformed = perform(operation, world, example.but(**{name: "NO PLACE/AT:ALL"}), owner)
         assert foreign.code == "404 not_found"
@@ -129,7 +129,7 @@ class TestWhatIsForeign:
             return
         example, key = example_of(operation, world), world.key("admin")
         name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), key)
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), key)
         missing = perform(operation, world, example.of_nothing(name), key)
         assert foreign.code == "404 not_found"
         assert told_apart(foreign) == told_apart(missing)
@@ -141,7 +141,7 @@ class TestARecordOfOthers:
         example, owner = example_of(operation, world), world.people.owner
         for record in operation.records.values():
             name = record.parameter
-            foreign = perform(operation, world, example.but(**{name: world.rivals_own[name]}), owner)
+            foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), owner)
             missing = perform(operation, world, example.of_nothing(name), owner)
             malformed = perform(operation, world, example.but(**{name: "#"}), owner)
             assert foreign.code == "404 not_found"

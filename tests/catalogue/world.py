@@ -12,7 +12,7 @@ from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from tests.harness import callers
-from tests.harness.api import Api, Json
+from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
@@ -70,15 +70,16 @@ class World:
         """The organization's slug."""
         return str(self.organization.record["slug"])
 
-    @property
-    def rivals_own(self) -> dict[str, str]:
-        """What belongs to the rivals, by the path parameter that names such things."""
-        return {
+    def rivals_own(self, parameter: str) -> str:
+        """Return what a path parameter holds that names something of the rivals."""
+        theirs = {
             "organization_id": self.rivals.id,
             "slug": str(self.rivals.record["slug"]),
             "user_id": self.people.outsider.id,
             "api_key_id": self.rival_key.id,
         }
+        assert parameter in theirs, f"give the rivals something that {parameter} names, in tests/catalogue/world.py"
+        return theirs[parameter]
 
     def caller(self, operation: Operation) -> Person | None:
         """Return who has just the right to an operation, and no more; None needs no credential."""
@@ -90,11 +91,6 @@ class World:
     def key(self, *scopes: str, **fields: Any) -> callers.Caller:
         """Return a new API key of the organization."""
         return make_key(self.api, self.organization, *scopes, **fields)
-
-    def entries(self, log: str | None = None) -> list[Json]:
-        """Return the log's entries, the oldest first, as its owner reads them."""
-        place = self.rivals if log == self.rivals.id else self.organization
-        return self.api.items(f"{place.path}/audit-log", as_=place.owner, query={"limit": 100})[::-1]
 
 
 def new(number: int) -> list[dict[str, Any]]:
