@@ -80,8 +80,8 @@ def _provision(chosen: argparse.Namespace) -> int:
     from local.folders import STATE
     from local.provisioning import provision
 
-    forget_the_cloud()
     try:
+        forget_the_cloud()
         file = configure(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
         complete(file, provision(PREFIX))
     except (SettingsError, EndpointConnectionError) as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.settings import SettingsError, settings
 from infrastructure.resources import QUEUES, exports_bucket, queue_setting
 from local.folders import STATE, write_private
 from local.issuer import Issuer
@@ -18,7 +18,6 @@ PREFIX: Final = "atrium"
 _KEYS: Final = ("audit_signing_key", "data_key", "token_key")
 
 _DECIDED_HERE: Final = (
-    "STAGE",
     "TABLE_NAME",
     "EXPORTS_BUCKET",
     *(queue_setting(queue).upper() for queue in QUEUES),
@@ -29,7 +28,12 @@ _DECIDED_HERE: Final = (
 
 
 def forget_the_cloud() -> None:
-    """Drop from the environment what would lead the service past the emulator; every other variable passes through."""
+    """Drop from the environment what would lead the service past the emulator; every other variable passes through.
+
+    Raises SettingsError if it means another stage: who asks for that one must not get this.
+    """
+    if os.environ.get("STAGE", "local") != "local":
+        raise SettingsError("STAGE: must be local, or not set; this machine runs no other stage.")
     for name in _DECIDED_HERE:
         os.environ.pop(name, None)
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from chalicelib.kernel.settings import settings
 from local.configuration import PREFIX, complete, configure, forget_the_cloud
 from local.emulator import COMMAND, PYTHON, answers, environment
 from local.folders import STATE
+from local.issuer import Issuer
 from local.processes import Child, Fallen, start, stop
 from local.provisioning import provision
 
@@ -54,7 +56,7 @@ def run(port: int, *, fresh: bool) -> None:
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))
         _until(lambda: answers(port, "/status"), children)
-        print(_ready(port, folder, time.monotonic() - began), flush=True)
+        print(ready(port, folder, time.monotonic() - began), flush=True)
         _watch(children)
     except Stopped:
         print("Stopping; the emulator saves its state.", flush=True)
@@ -133,7 +135,8 @@ def _end(children: Sequence[Child]) -> None:
     stop(children[:1], _SAVE_SECONDS)
 
 
-def _ready(port: int, folder: Path, seconds: float) -> str:
+def ready(port: int, folder: Path, seconds: float) -> str:
+    """Return what is printed when all is up: where, and a first try by hand."""
     url = _address(port)
     create = f"curl -s {url}/organizations -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
     return f"""
@@ -143,10 +146,17 @@ Atrium is ready after {seconds:.1f} s.
   docs   {url}/docs
   logs   {os.path.relpath(folder)}/*.log
 
-  TOKEN=$(.venv/bin/python -m local token --name demo)
+  TOKEN={_token()}
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')
   curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
   curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
 
 Ctrl-C stops everything and saves the emulator's state; `make run FRESH=1` starts from nothing.
 """
+
+
+def _token() -> str:
+    """Return where a token comes from: the development issuer's are worth nothing when another one is trusted."""
+    known, own = settings(), Issuer().settings()
+    trusted = {name: getattr(known, name) for name in own} == own
+    return "$(.venv/bin/python -m local token --name demo)" if trusted else f"<a token of {known.auth_issuer}>"

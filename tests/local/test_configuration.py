@@ -72,7 +72,15 @@ def test_the_file_is_private_and_also_where_chalice_local_looks(state: Path) -> 
 
 @pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize(
-    ("name", "value"), [("TOKEN_KEY", "short"), ("LOG_LEVEL", "LOUD"), ("WEBHOOK_ALLOW_PRIVATE", "maybe")]
+    ("name", "value"),
+    [
+        ("TOKEN_KEY", "short"),
+        ("LOG_LEVEL", "LOUD"),
+        ("WEBHOOK_ALLOW_PRIVATE", "maybe"),
+        ("STAGE", "prod"),
+        ("STAGE", "dev"),
+        ("AUTH_JWKS", "gone.json"),
+    ],
 )
 @pytest.mark.parametrize("command", [["run", "--port", "8999"], ["provision"]])
 def test_a_wrong_setting_ends_it_by_name_before_anything_starts(

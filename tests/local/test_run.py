@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.kernel.settings import settings
 from local import run as run_module
 from local.__main__ import main
-from local.run import Stopped
+from local.configuration import configure
+from local.issuer import ISSUER
+from local.run import Stopped, ready
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -89,3 +92,14 @@ def test_a_stop_while_it_starts_leaves_nothing_behind(
     monkeypatch.setattr(run_module, "start", stopped)
     assert main(["run", "--port", "8999"]) == 0
     assert "Stopping" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
+def test_it_names_the_issuer_whose_tokens_count(setting: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
+    assert "TOKEN=$(.venv/bin/python -m local token --name demo)\n" in ready(8000, state, 1)
+    monkeypatch.setenv(setting, "https://issuer.example")
+    settings.cache_clear()
+    issuer = "https://issuer.example" if setting == "AUTH_ISSUER" else ISSUER
+    assert f"TOKEN=<a token of {issuer}>\n" in ready(8000, state, 1)
+    assert "local token" not in ready(8000, state, 1)
