@@ -104,6 +104,29 @@ def test_an_operation_documents_its_answers(operation: Operation) -> None:
 
 
 @by_id
+def test_a_summary_is_plain_text(operation: Operation) -> None:
+    summary = described(operation)["summary"]
+    assert summary
+    assert "`" not in summary
+
+
+@pytest.mark.parametrize(
+    "noun", ["invitations", "exports", "webhooks", "channels", "platforms", "spaces", "sites", "taxonomy", "research"]
+)
+def test_the_introduction_speaks_of_what_is_there(noun: str) -> None:
+    texts = [
+        DOCUMENT["info"]["description"],
+        *(tag["description"] for tag in DOCUMENT["tags"] if tag["name"] != "events"),
+    ]
+    assert any(noun in path for path in DOCUMENT["paths"]) or not any(noun in text.lower() for text in texts)
+
+
+def test_the_example_of_a_creation_can_be_sent_twice() -> None:
+    body = DOCUMENT["paths"]["/organizations"]["post"]["requestBody"]["content"]["application/json"]
+    assert body["example"]["slug"] is None
+
+
+@by_id
 def test_the_example_of_a_body_is_accepted(operation: Operation) -> None:
     content = described(operation).get("requestBody", {}).get("content", {})
     assert bool(content) == (operation.body is not None)

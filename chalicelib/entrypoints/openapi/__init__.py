@@ -12,7 +12,7 @@ from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.version import API_VERSION
 
 _DESCRIPTION: Final = """\
-A multi-tenant back end: organizations, the platforms and spaces they run, and the sites they publish.
+A multi-tenant back end: organizations, their members, the API keys of their programs, and a log of all that changed.
 
 **Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
 organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you
@@ -30,7 +30,7 @@ every fault of the request at once.
 
 _GROUPS: Final = {
     "leads": "People who left their address, and what became of it.",
-    "organizations": "The tenants: their members, invitations, API keys, audit log, webhooks and channels.",
+    "organizations": "The tenants: their members, their API keys and their audit log.",
     "platforms": "What an organization runs: pages, modules, domain, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
     "research": "Works of researchers, fetched from public sources and reconciled.",

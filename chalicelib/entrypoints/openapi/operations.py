@@ -33,7 +33,7 @@ def described(operation: Operation, components: Components) -> dict[str, Any]:
     return {
         "operationId": operation.id,
         "tags": [operation.group],
-        "summary": operation.summary.removesuffix("."),
+        "summary": operation.summary.removesuffix(".").replace("`", ""),
         "description": _description(operation),
         "security": _security(operation),
         "parameters": _parameters(operation),

@@ -85,7 +85,7 @@ def conditional(operation: Operation) -> bool:
 
 def example(code: str) -> dict[str, object]:
     """Return an example of a problem."""
-    errors = [FieldError("/slug", "value_error", "must not hold two hyphens in a row")]
+    errors = [FieldError("/slug", "malformed", "must not hold two hyphens in a row")]
     problem = Problem(code, f"{CODES[code][1]}.", errors if code == "validation_failed" else ())
     return problem.document(instance="/organizations", request_id="1f0c8f5e-6a07-4b1e-9d5a-52cbe1a4d1f6")
 

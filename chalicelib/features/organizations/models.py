@@ -17,7 +17,7 @@ class OrganizationCreate(Input):
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug | None = Field(
-        None, description="Left out, it is derived from the name.", examples=["analytical-engines"]
+        None, description="Left out, it is derived from the name.", examples=[None]
     )
     company_name: Name | None = Field(None, examples=["Analytical Engines"])
     company_legal_name: Name | None = Field(None, examples=["Analytical Engines Ltd."])
