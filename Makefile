@@ -84,6 +84,6 @@ define install
 $(if $(PYTHON),,$(error Python 3.11 or later with its venv module is needed; name one with make PYTHON=...))
 @echo "Installing $(1) from $(2)"
 @$(PYTHON) -m venv --clear $(1)
-@$(1)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --requirement $(2)
+@$(1)/bin/python -m pip --disable-pip-version-check install --quiet --quiet --require-hashes --requirement $(2)
 @touch $@
 endef
