@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.encoding import from_base64url
 from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, shape
@@ -13,23 +13,29 @@ _EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
 def _note(text: str) -> str:
-    return from_base64url(text).decode()
+    try:
+        return from_base64url(text).decode()
+    except ValueError:
+        raise ValueError("must be a checkpoint in base64url") from None
 
 
 EventFilter = Annotated[
-    str, *shape(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*")
+    str, StringConstraints(max_length=100),
+    *shape(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*"),
 ]  # fmt: skip
+Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case)]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_note)]
 
 
 class AuditQuery(ListQuery):
     """Which entries. All filters given have to match."""
 
     type: EventFilter | None = Field(
-        None, max_length=100, description="One type, or with `.*` at its end all below.",
+        None, description="One type, or with `.*` at its end all below.",
         examples=["organization.member.*"],
     )  # fmt: skip
-    actor_id: Annotated[str, BeforeValidator(lower_case)] | None = Field(None, max_length=128)
-    target_id: Annotated[str, BeforeValidator(lower_case)] | None = Field(None, max_length=128)
+    actor_id: Id | None = None
+    target_id: Id | None = None
     since: Moment | None = Field(None, alias="from", description="The earliest, RFC 3339 with an offset.")
     until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.")
 
@@ -37,11 +43,8 @@ class AuditQuery(ListQuery):
 class IntegrityQuery(Continued):
     """How far the log was verified before, and the checkpoint to hold it against."""
 
-    checkpoint: Annotated[str, AfterValidator(_note)] | None = Field(
-        None,
-        min_length=1,
-        max_length=8192,
-        description="A checkpoint you kept, in base64url: the log must still begin with it.",
+    checkpoint: Note | None = Field(
+        None, description="A checkpoint you kept, in base64url: the log must still begin with it."
     )
 
 
