@@ -16,9 +16,7 @@ class OrganizationCreate(Input):
     """A new organization."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug | None = Field(
-        None, description="Left out, it is derived from the name.", examples=[None]
-    )
+    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
     company_name: Name | None = Field(None, examples=["Analytical Engines"])
     company_legal_name: Name | None = Field(None, examples=["Analytical Engines Ltd."])
     company_id: Name | None = Field(None, description="The number in the company register.", examples=["01234567"])
