@@ -1,112 +1,31 @@
 """A user is who the trusted issuer says, and no token can be bent into saying more."""
 
-import hashlib
-import hmac
-import json
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import to_base64, to_base64url
-from chalicelib.kernel.issuer_keys import issuer_keys
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import User, verify_token
+from tests.kernel.issued import (
+    AUDIENCE,
+    GOOD_HEADER,
+    ISSUER,
+    PRIVATE,
+    STRANGERS,
+    SUBJECT,
+    claims,
+    is_accepted,
+    is_unauthenticated,
+    public_jwk,
+    refusal,
+    signed,
+    token,
+)
 
-ISSUER, AUDIENCE = "https://issuer.example", "atrium-clients"
-SUBJECT = "4C1A2B5E-0000-4000-8000-00000000000A"
-
-PRIVATE: dict[str, Any] = {
-    "RS256": rsa.generate_private_key(65537, 2048),
-    "ES256": ec.generate_private_key(ec.SECP256R1()),
-    "EdDSA": ed25519.Ed25519PrivateKey.generate(),
-}
-GOOD_HEADER = {"alg": "ES256", "kid": "ES256"}
-STRANGERS = ec.generate_private_key(ec.SECP256R1())
-
-
-def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
-    """Return the public half of a key as an issuer publishes it."""
-    jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key(), as_dict=True)
-    return {**jwk, "kid": kid, "use": "sig", "alg": algorithm}
-
-
-KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key in PRIVATE.items()]}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    key_set = tmp_path_factory.mktemp("issuer") / "jwks.json"
-    key_set.write_text(json.dumps(KEY_SET))
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-            environment.setenv(name, to_base64(bytes(32)))
-        environment.setenv("AUTH_JWKS", str(key_set))
-        environment.setenv("AUTH_ISSUER", ISSUER)
-        environment.setenv("AUTH_AUDIENCE", AUDIENCE)
-        settings.cache_clear()
-        yield
-    settings.cache_clear()
-    issuer_keys.cache_clear()
-
-
-def claims(**changes: Any) -> dict[str, Any]:
-    """Return the claims of a good token with some changed; those changed to `...` are left out."""
-    now = int(time.time())
-    whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": SUBJECT, "iat": now, "exp": now + 300} | changes
-    return {name: value for name, value in whole.items() if value is not ...}
-
-
-def assembled(header: Any, payload: Any, signature: bytes) -> str:
-    """Return a token put together by hand, as libraries refuse to; bytes stand for themselves, all else for JSON."""
-    parts = (part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, payload, signature))
-    return ".".join(map(to_base64url, parts))
-
-
-def signed(header: dict[str, Any], payload: Any, key: Any = PRIVATE["ES256"], algorithm: str = "ES256") -> str:
-    """Return a token whose signature by the key and algorithm is right, whatever header and payload say."""
-    signing_input = assembled(header, payload, b"").removesuffix(".")
-    signature = jwt.get_algorithm_by_name(algorithm).sign(signing_input.encode(), key)
-    return f"{signing_input}.{to_base64url(signature)}"
-
-
-def token(**changes: Any) -> str:
-    """Return a good token of the trusted issuer with some of its claims changed."""
-    return signed(GOOD_HEADER, claims(**changes))
-
-
-def is_accepted(text: str) -> bool:
-    """Tell whether a token is the user's it is meant for."""
-    return verify_token(text).id == SUBJECT.lower()
-
-
-def refusal(text: str) -> Problem:
-    """Return the problem with a token, having seen that it repeats nothing of it."""
-    with pytest.raises(Problem) as raised:
-        verify_token(text)
-    problem = raised.value
-    assert (problem.status, problem.headers) == (401, {"WWW-Authenticate": "Bearer"})
-    assert not any(part in problem.detail for part in text.split(".") if len(part) > 8)
-    return problem
-
-
-def is_unauthenticated(text: str) -> bool:
-    """Tell whether a token is refused for another reason than its age."""
-    return refusal(text).code == "unauthenticated"
-
-
-# Who the user is
+pytestmark = pytest.mark.usefixtures("token_issuer")
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
@@ -328,114 +247,3 @@ def test_its_claims_must_be_an_object(payload: bytes) -> None:
 
 
 # How it must be signed
-
-
-def test_an_unsigned_token_is_refused() -> None:
-    for algorithm in ("none", "None", "NONE", ""):
-        assert is_unauthenticated(assembled(GOOD_HEADER | {"alg": algorithm}, claims(), b"signature"))
-        assert is_unauthenticated(assembled({"alg": algorithm}, claims(), b""))
-
-
-@pytest.mark.parametrize("encoding", [Encoding.PEM, Encoding.DER])
-def test_a_public_key_is_no_shared_secret(encoding: Encoding) -> None:
-    for kid, key in PRIVATE.items():
-        secret = key.public_key().public_bytes(encoding, PublicFormat.SubjectPublicKeyInfo)
-        signing_input = assembled({"alg": "HS256", "kid": kid}, claims(), b"").removesuffix(".")
-        signature = hmac.new(secret, signing_input.encode(), hashlib.sha256).digest()
-        assert is_unauthenticated(f"{signing_input}.{to_base64url(signature)}")
-
-
-@pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256"])
-def test_other_algorithms_of_the_same_key_are_refused(algorithm: str) -> None:
-    assert is_unauthenticated(signed({"alg": algorithm, "kid": "RS256"}, claims(), PRIVATE["RS256"], algorithm))
-
-
-@pytest.mark.parametrize("algorithm", [None, 7, ["ES256"], {"ES256": 1}, "es256", "ES256 ", "ES384", "RS256", "EdDSA"])
-def test_the_algorithm_must_be_the_keys_own(algorithm: object) -> None:
-    assert is_unauthenticated(signed({"alg": algorithm, "kid": "ES256"}, claims()))
-    assert is_unauthenticated(signed({"alg": algorithm}, claims()))
-
-
-def test_a_stranger_can_not_sign() -> None:
-    assert "signature is wrong" in refusal(signed(GOOD_HEADER, claims(), STRANGERS)).detail
-    assert is_unauthenticated(signed({"alg": "ES256"}, claims(), STRANGERS))
-
-
-def test_a_stranger_can_not_bring_a_key_along() -> None:
-    own = public_jwk(STRANGERS, "ES256", "own")
-    for header in ({"jwk": own}, {"jku": "http://127.0.0.1:9/"}, {"x5u": "http://127.0.0.1:9/"}, {"x5c": ["MII"]}):
-        assert is_unauthenticated(signed({"alg": "ES256", "kid": "own"} | header, claims(), STRANGERS))
-        assert is_unauthenticated(signed(GOOD_HEADER | header, claims(), STRANGERS))
-
-
-@pytest.mark.parametrize(
-    "kid",
-    ["../../../../dev/null", "/dev/null", "' OR 1=1", "", "\x00", "x" * 5000, 7, None, ["ES256"], {"ES256": 1}, True],
-)
-def test_a_key_id_is_a_name_and_nothing_more(kid: object) -> None:
-    assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
-
-
-@pytest.mark.parametrize("crit", [["exp"], ["b64"], [], "b64", None])
-def test_no_extension_can_be_demanded(crit: object) -> None:
-    for extensions in ({}, {"b64": True, "exp": 1}, {"b64": False}):
-        assert is_unauthenticated(signed(GOOD_HEADER | {"crit": crit} | extensions, claims()))
-
-
-@given(st.data())
-def test_no_character_of_a_token_can_be_changed(data: st.DataObject) -> None:
-    good = token()
-    position = data.draw(st.integers(0, len(good) - 1))
-    other = data.draw(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.="))
-    changed = good[:position] + other + good[position + 1 :]
-    if changed != good:
-        assert is_unauthenticated(changed)
-
-
-@given(st.text())
-def test_any_other_text_is_no_token(text: str) -> None:
-    assert is_unauthenticated(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", ".", "..", "...", "a.b", "a.b.c.d", "é.b.c", "a.b.c\n", "a b.c.d", "\ud800.b.c", "eyJ.eyJ.", "x" * 20_000,
-     ".".join(["eyJh"] * 5), "=.=.=", "a.b.c", "eyJhbGciOiJFUzI1NiJ9.e30.AA"],
-)  # fmt: skip
-def test_what_has_not_the_shape_of_a_token_is_refused(text: str) -> None:
-    assert is_unauthenticated(text)
-
-
-def test_a_token_of_20_kb_is_refused_however_good() -> None:
-    assert is_unauthenticated(token(filler="x" * 15_000))
-    assert "too long" in refusal(token(filler="x" * 15_000)).detail
-
-
-@pytest.mark.parametrize(
-    "header", [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"[" * 6000, b'{"a":' * 1500, b"9" * 6000]
-)
-def test_a_header_that_is_no_object_is_refused(header: bytes) -> None:
-    assert is_unauthenticated(assembled(header, claims(), b"signature"))
-
-
-# What it needs
-
-
-@pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
-def test_without_an_issuer_nobody_is_a_user(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(setting, "")
-    settings.cache_clear()
-    problem = refusal(token(iss="", aud=""))
-    monkeypatch.undo()
-    settings.cache_clear()
-    assert setting in problem.detail
-
-
-def test_nothing_heavy_is_imported_before_a_token_comes() -> None:
-    program = (
-        "import sys; from chalicelib.kernel import api_keys, checkpoints, cidr, merkle, sealing, signing, tokens;"
-        "print(sorted({'cryptography', 'jwt'} & set(sys.modules)))"
-    )
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

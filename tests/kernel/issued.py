@@ -1,0 +1,81 @@
+"""Tokens as an issuer makes them, and as others would like to."""
+
+import json
+import time
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.tokens import verify_token
+
+ISSUER, AUDIENCE = "https://issuer.example", "atrium-clients"
+SUBJECT = "4C1A2B5E-0000-4000-8000-00000000000A"
+
+PRIVATE: dict[str, Any] = {
+    "RS256": rsa.generate_private_key(65537, 2048),
+    "ES256": ec.generate_private_key(ec.SECP256R1()),
+    "EdDSA": ed25519.Ed25519PrivateKey.generate(),
+}
+GOOD_HEADER = {"alg": "ES256", "kid": "ES256"}
+STRANGERS = ec.generate_private_key(ec.SECP256R1())
+
+
+def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
+    """Return the public half of a key as an issuer publishes it."""
+    jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key(), as_dict=True)
+    return {**jwk, "kid": kid, "use": "sig", "alg": algorithm}
+
+
+KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key in PRIVATE.items()]}
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    """Return the claims of a good token with some changed; those changed to `...` are left out."""
+    now = int(time.time())
+    whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": SUBJECT, "iat": now, "exp": now + 300} | changes
+    return {name: value for name, value in whole.items() if value is not ...}
+
+
+def assembled(header: Any, payload: Any, signature: bytes) -> str:
+    """Return a token put together by hand, as libraries refuse to; bytes stand for themselves, all else for JSON."""
+    parts = (part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, payload, signature))
+    return ".".join(map(to_base64url, parts))
+
+
+def signed(header: dict[str, Any], payload: Any, key: Any = PRIVATE["ES256"], algorithm: str = "ES256") -> str:
+    """Return a token whose signature by the key and algorithm is right, whatever header and payload say."""
+    signing_input = assembled(header, payload, b"").removesuffix(".")
+    signature = jwt.get_algorithm_by_name(algorithm).sign(signing_input.encode(), key)
+    return f"{signing_input}.{to_base64url(signature)}"
+
+
+def token(**changes: Any) -> str:
+    """Return a good token of the trusted issuer with some of its claims changed."""
+    return signed(GOOD_HEADER, claims(**changes))
+
+
+def is_accepted(text: str) -> bool:
+    """Tell whether a token is the user's it is meant for."""
+    return verify_token(text).id == SUBJECT.lower()
+
+
+def refusal(text: str) -> Problem:
+    """Return the problem with a token, having seen that it repeats nothing of it."""
+    with pytest.raises(Problem) as raised:
+        verify_token(text)
+    problem = raised.value
+    assert (problem.status, problem.headers) == (401, {"WWW-Authenticate": "Bearer"})
+    assert not any(part in problem.detail for part in text.split(".") if len(part) > 8)
+    return problem
+
+
+def is_unauthenticated(text: str) -> bool:
+    """Tell whether a token is refused for another reason than its age."""
+    return refusal(text).code == "unauthenticated"
+
+
+# Who the user is

@@ -1,0 +1,140 @@
+"""What is no token of the issuer's, however it is made up."""
+
+import hashlib
+import hmac
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.settings import settings
+from tests.kernel.issued import (
+    GOOD_HEADER,
+    PRIVATE,
+    STRANGERS,
+    assembled,
+    claims,
+    is_unauthenticated,
+    public_jwk,
+    refusal,
+    signed,
+    token,
+)
+
+pytestmark = pytest.mark.usefixtures("token_issuer")
+
+
+def test_an_unsigned_token_is_refused() -> None:
+    for algorithm in ("none", "None", "NONE", ""):
+        assert is_unauthenticated(assembled(GOOD_HEADER | {"alg": algorithm}, claims(), b"signature"))
+        assert is_unauthenticated(assembled({"alg": algorithm}, claims(), b""))
+
+
+@pytest.mark.parametrize("encoding", [Encoding.PEM, Encoding.DER])
+def test_a_public_key_is_no_shared_secret(encoding: Encoding) -> None:
+    for kid, key in PRIVATE.items():
+        secret = key.public_key().public_bytes(encoding, PublicFormat.SubjectPublicKeyInfo)
+        signing_input = assembled({"alg": "HS256", "kid": kid}, claims(), b"").removesuffix(".")
+        signature = hmac.new(secret, signing_input.encode(), hashlib.sha256).digest()
+        assert is_unauthenticated(f"{signing_input}.{to_base64url(signature)}")
+
+
+@pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256"])
+def test_other_algorithms_of_the_same_key_are_refused(algorithm: str) -> None:
+    assert is_unauthenticated(signed({"alg": algorithm, "kid": "RS256"}, claims(), PRIVATE["RS256"], algorithm))
+
+
+@pytest.mark.parametrize("algorithm", [None, 7, ["ES256"], {"ES256": 1}, "es256", "ES256 ", "ES384", "RS256", "EdDSA"])
+def test_the_algorithm_must_be_the_keys_own(algorithm: object) -> None:
+    assert is_unauthenticated(signed({"alg": algorithm, "kid": "ES256"}, claims()))
+    assert is_unauthenticated(signed({"alg": algorithm}, claims()))
+
+
+def test_a_stranger_can_not_sign() -> None:
+    assert "signature is wrong" in refusal(signed(GOOD_HEADER, claims(), STRANGERS)).detail
+    assert is_unauthenticated(signed({"alg": "ES256"}, claims(), STRANGERS))
+
+
+def test_a_stranger_can_not_bring_a_key_along() -> None:
+    own = public_jwk(STRANGERS, "ES256", "own")
+    for header in ({"jwk": own}, {"jku": "http://127.0.0.1:9/"}, {"x5u": "http://127.0.0.1:9/"}, {"x5c": ["MII"]}):
+        assert is_unauthenticated(signed({"alg": "ES256", "kid": "own"} | header, claims(), STRANGERS))
+        assert is_unauthenticated(signed(GOOD_HEADER | header, claims(), STRANGERS))
+
+
+@pytest.mark.parametrize(
+    "kid",
+    ["../../../../dev/null", "/dev/null", "' OR 1=1", "", "\x00", "x" * 5000, 7, None, ["ES256"], {"ES256": 1}, True],
+)
+def test_a_key_id_is_a_name_and_nothing_more(kid: object) -> None:
+    assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
+
+
+@pytest.mark.parametrize("crit", [["exp"], ["b64"], [], "b64", None])
+def test_no_extension_can_be_demanded(crit: object) -> None:
+    for extensions in ({}, {"b64": True, "exp": 1}, {"b64": False}):
+        assert is_unauthenticated(signed(GOOD_HEADER | {"crit": crit} | extensions, claims()))
+
+
+@given(st.data())
+def test_no_character_of_a_token_can_be_changed(data: st.DataObject) -> None:
+    good = token()
+    position = data.draw(st.integers(0, len(good) - 1))
+    other = data.draw(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.="))
+    changed = good[:position] + other + good[position + 1 :]
+    if changed != good:
+        assert is_unauthenticated(changed)
+
+
+@given(st.text())
+def test_any_other_text_is_no_token(text: str) -> None:
+    assert is_unauthenticated(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "..", "...", "a.b", "a.b.c.d", "é.b.c", "a.b.c\n", "a b.c.d", "\ud800.b.c", "eyJ.eyJ.", "x" * 20_000,
+     ".".join(["eyJh"] * 5), "=.=.=", "a.b.c", "eyJhbGciOiJFUzI1NiJ9.e30.AA"],
+)  # fmt: skip
+def test_what_has_not_the_shape_of_a_token_is_refused(text: str) -> None:
+    assert is_unauthenticated(text)
+
+
+def test_a_token_of_20_kb_is_refused_however_good() -> None:
+    assert is_unauthenticated(token(filler="x" * 15_000))
+    assert "too long" in refusal(token(filler="x" * 15_000)).detail
+
+
+@pytest.mark.parametrize(
+    "header", [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"[" * 6000, b'{"a":' * 1500, b"9" * 6000]
+)
+def test_a_header_that_is_no_object_is_refused(header: bytes) -> None:
+    assert is_unauthenticated(assembled(header, claims(), b"signature"))
+
+
+# What it needs
+
+
+@pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
+def test_without_an_issuer_nobody_is_a_user(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(setting, "")
+    settings.cache_clear()
+    problem = refusal(token(iss="", aud=""))
+    monkeypatch.undo()
+    settings.cache_clear()
+    assert setting in problem.detail
+
+
+def test_nothing_heavy_is_imported_before_a_token_comes() -> None:
+    program = (
+        "import sys; from chalicelib.kernel import api_keys, checkpoints, cidr, merkle, sealing, signing, tokens;"
+        "print(sorted({'cryptography', 'jwt'} & set(sys.modules)))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
