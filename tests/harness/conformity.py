@@ -95,7 +95,17 @@ def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
 @cache
 def _body_validator(method: str, route: str, status: int) -> Draft202012Validator:
     response = _resolved(_operation(method, route)["responses"][str(status)])
-    return _validator_of(response["content"]["application/json"]["schema"])
+    return _validator_of(_closed(response["content"]["application/json"]["schema"]))
+
+
+def _closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema without room for a field that is not documented, in a record or in the items of a list."""
+    described = _resolved(schema)
+    if "items" not in described.get("properties", {}):
+        return {**schema, "unevaluatedProperties": False}
+    items = described["properties"]["items"]
+    closed = {**items, "items": {**items["items"], "unevaluatedProperties": False}}
+    return {**described, "properties": {**described["properties"], "items": closed}, "unevaluatedProperties": False}
 
 
 @cache
