@@ -6,7 +6,7 @@ import pytest
 import rfc8785
 
 from chalicelib.kernel import clock as clocks
-from tests.harness import cloud, rfc6962
+from tests.harness import cloud, logs, rfc6962
 from tests.harness.api import ADDRESS, USER_AGENT, Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -164,6 +164,18 @@ class TestListAuditLog:
             if cursor is None:
                 break
         assert seen == whole
+
+    @pytest.mark.parametrize("attribute", ["type", "actor", "target", "leaf", "created_at", "log_id", "body"])
+    def test_what_was_altered_beyond_showing_is_left_out_and_found_by_verification(
+        self, api: Api, ada: Person, workers: Workers, attribute: str
+    ) -> None:
+        organization = found(api, ada)
+        api.patch(organization.path, as_=ada, json={"name": "Second"})
+        workers.deliver()
+        entry = logs.entry(organization, 1)
+        cloud.put({name: value for name, value in entry.items() if name != attribute})
+        assert [e["sequence"] for e in api.items(f"{organization.path}/audit-log", as_=ada)] == [2]
+        assert logs.finding(api, organization)[1] == 1
 
 
 class TestFilters:

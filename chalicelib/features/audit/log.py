@@ -36,7 +36,10 @@ class Filter:
 
 
 def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
-    """Return the newest entries that pass, and where to go on. One Query, of the index that narrows best."""
+    """Return the newest entries that pass, and where to go on. One Query, of the index that narrows best.
+
+    What someone altered so far that it can't be shown is left out; verification says where that is.
+    """
     facet = _facet(wanted)
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
     pk = (
@@ -47,12 +50,17 @@ def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
-    entries = [EntryItem.from_item(item) for item in found.items]
+    entries = [EntryItem.from_item(item) for item in found.items if _is_entry(item)]
     passing = [entry for entry in entries if wanted.holds(entry)]
     if len(passing) <= limit:
         return passing, found.last
     passing = passing[:limit]
     return passing, _position(passing[-1], facet)
+
+
+def _is_entry(item: Item) -> bool:
+    texts = (item.get(name) for name in ("id", "created_at", "updated_at", "log_id", "type", "target", "actor"))
+    return isinstance(item.get("leaf"), bytes) and all(isinstance(text, str) for text in texts)
 
 
 def _facet(wanted: Filter) -> Facet | None:
