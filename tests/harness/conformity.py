@@ -101,6 +101,8 @@ def _body_validator(method: str, route: str, status: int) -> Draft202012Validato
 def _closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema without room for a field that is not documented, in a record or in the items of a list."""
     described = _resolved(schema)
+    if described is schema:
+        return schema  # No record of ours, but a document of another specification.
     if "items" not in described.get("properties", {}):
         return {**schema, "unevaluatedProperties": False}
     items = described["properties"]["items"]
