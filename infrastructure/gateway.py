@@ -7,20 +7,18 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.problems import Problem, not_found, unavailable
+from chalicelib.kernel.problems import Problem, internal_error, not_found, unauthenticated, unavailable
 from chalicelib.kernel.version import API_VERSION
 
 _REFUSED: Final = "The gateway refused the request before the service saw it."
 _NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its headers and its parameters.")
 _FORBIDDEN: Final = Problem("forbidden", _REFUSED)
-_UNAUTHENTICATED: Final = Problem(
-    "unauthenticated", "Send `Authorization: Bearer <token or API key>`.", headers={"WWW-Authenticate": "Bearer"}
-)
+_UNAUTHENTICATED: Final = unauthenticated()
 _TOO_MANY: Final = Problem(
     "rate_limited", "Too many requests at once. Try again in a moment.",
     headers={"Retry-After": "1", "RateLimit": '"gateway";r=0;t=1', "RateLimit-Policy": '"gateway";q=10000;w=1'},
 )  # fmt: skip
-_OURS: Final = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+_OURS: Final = internal_error()
 _LATE: Final = unavailable("The service did not answer in time.")
 
 PROBLEMS: Final[Mapping[str, Problem]] = {

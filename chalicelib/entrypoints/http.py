@@ -13,15 +13,15 @@ from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
 from chalicelib.kernel.auth import ApiKeyPrincipal, KeyHolder
+from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.logs import line, logger
 from chalicelib.kernel.pipeline import perform
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.problems import Problem, internal_error
 from chalicelib.kernel.request import Request, Response
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import User
 from chalicelib.kernel.version import API_VERSION
 
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _EXPOSED: Final = "ETag, Link, Location, X-Request-Id, Retry-After, API-Version, Idempotency-Replayed"
 _ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
 _NO_CONTENT: Final = 204
@@ -72,9 +72,7 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
             facts["problem"] = problem.code
         except Exception:  # noqa: BLE001 - the edge of the process: the caller gets a problem, the log the trace
             logger().exception("unhandled", extra={"requestId": request.id})
-            response = _problem(
-                request, Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
-            )
+            response = _problem(request, internal_error())
         _tell(facts, response)
     return _sent(request, response)
 
@@ -90,7 +88,7 @@ def _request(request: ChaliceRequest) -> Request:
     # `chalice local` decodes no path parameter and knows other routes' names: take the path's own, decoded once.
     given = request.uri_params or {}
     parameters = {name: unquote(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
-    parameters = {name: v.lower() if _UUID.fullmatch(v) else v for name, v in parameters.items()}
+    parameters = {name: v.lower() if re.fullmatch(UUID_PATTERN, v.lower()) else v for name, v in parameters.items()}
     path = re.sub(r"{(\w+)}", lambda match: given[match[1]], request.path)
     full = request.context.get("path") or path
     return Request(
@@ -144,5 +142,5 @@ def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceRespons
         )
         problem = Problem("method_not_allowed", f"Allowed here: {allow}.", headers={"Allow": allow})
     else:
-        problem = Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+        problem = internal_error()
     return _sent(request, _problem(request, problem))

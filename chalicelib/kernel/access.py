@@ -36,7 +36,7 @@ def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: 
     if needs is Caller.PUBLIC:
         return
     if isinstance(caller, Anonymous):
-        raise unauthenticated("Send `Authorization: Bearer <token or API key>`.")
+        raise unauthenticated()
     if isinstance(caller, KeyHolder) and (needs in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
         api_key(caller, table.get(caller.record), ip)
         raise Problem("forbidden", "API keys can't do this. Use a user's token.")

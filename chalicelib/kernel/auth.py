@@ -80,7 +80,7 @@ def credential(request: Request) -> User | KeyHolder | Anonymous:
     scheme, _, secret = header.strip().partition(" ")
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
-        raise unauthenticated("Send `Authorization: Bearer <token or API key>`.")
+        raise unauthenticated()
     if secret.startswith(api_keys.PREFIX):
         return _key_holder(secret)
     return verify_token(secret)

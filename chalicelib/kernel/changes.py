@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from chalicelib.kernel import table
 from chalicelib.kernel.clock import after
@@ -132,7 +132,9 @@ class Changes:
             _count(change, counts)
             writes += [(write, None) for write in _companions(change)]
         writes += [_counter(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
-        writes += [(_check(r), None) for key, r in self._checks.items() if self._unwritten(key)]
+        writes += [
+            (_if_unchanged("ConditionCheck", r), None) for key, r in self._checks.items() if self._unwritten(key)
+        ]
         return writes
 
     def _unwritten(self, key: Key) -> bool:
@@ -160,9 +162,7 @@ def _write(change: _Change) -> Write:
     if before is None and now is not None:
         return _put_new(now.item())
     if before is not None and now is None:
-        return Write(
-            "Delete", before.stored_at, condition="#version = :was", names=["version"], values={"was": before.version}
-        )
+        return _if_unchanged("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither
     return _update(before, now)
 
@@ -178,14 +178,9 @@ def _update(before: Entity, now: Entity) -> Write:
                  values={**changed, "was": before.version})  # fmt: skip
 
 
-def _check(record: Entity) -> Write:
-    return Write(
-        "ConditionCheck",
-        record.stored_at,
-        condition="#version = :was",
-        names=["version"],
-        values={"was": record.version},
-    )
+def _if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
+    was = {"was": record.version}
+    return Write(kind, record.stored_at, condition="#version = :was", names=["version"], values=was)
 
 
 def _companions(change: _Change) -> list[Write]:

@@ -111,6 +111,13 @@ def unavailable(detail: str, retry_after: int = 1) -> Problem:
     return Problem("unavailable", f"{detail} Try again in a moment.", headers={"Retry-After": str(retry_after)})
 
 
-def unauthenticated(detail: str, code: str = "unauthenticated") -> Problem:
+def internal_error() -> Problem:
+    """Return 500; what went wrong is told to the log only."""
+    return Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+
+
+def unauthenticated(
+    detail: str = "Send `Authorization: Bearer <token or API key>`.", code: str = "unauthenticated"
+) -> Problem:
     """Return a 401; it names the scheme to use."""
     return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})

@@ -15,6 +15,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
 from chalicelib.kernel.problems import unauthenticated
 from chalicelib.kernel.settings import settings
@@ -27,7 +28,6 @@ SKEW_SECONDS: Final = 60
 OPERATORS: Final = "operators"
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 _MAX_CHARACTERS: Final = 255
 _Moment = int | float
@@ -184,7 +184,7 @@ def _reason(error: Exception) -> str:
 
 def _user(claims: _Claims) -> User:
     return User(
-        id=claims.sub.lower() if _UUID.fullmatch(claims.sub) else _id_at_issuer(claims),
+        id=claims.sub.lower() if re.fullmatch(UUID_PATTERN, claims.sub.lower()) else _id_at_issuer(claims),
         username=claims.preferred_username or claims.cognito_username or None,
         name=claims.name or None,
         email=claims.email.lower() if claims.email else None,
