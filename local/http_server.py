@@ -12,7 +12,13 @@ from typing import Any, Final
 
 from chalice.app import Chalice
 from chalice.config import Config
-from chalice.local import ChaliceRequestHandler, LocalDevServer, LocalGatewayException, ThreadedHTTPServer
+from chalice.local import (
+    ChaliceRequestHandler,
+    LocalChalice,
+    LocalDevServer,
+    LocalGatewayException,
+    ThreadedHTTPServer,
+)
 from uuid_utils import uuid7
 
 from chalicelib.kernel.problems import Problem
@@ -125,9 +131,16 @@ class Handler(ChaliceRequestHandler):
             self.wfile.write(content)
 
 
+def server_of(app: Chalice, config: Config, port: int) -> LocalDevServer:
+    """Return the server of an app at a port of this machine's own address; port 0 takes one that is free."""
+    # On Lambda a process has one request at a time, and Chalice keeps it in the app; here each thread has its own.
+    app.__class__ = LocalChalice
+    return LocalDevServer(app, config, "127.0.0.1", port, handler_cls=Handler, server_cls=Server)
+
+
 def serve(app: Chalice, config: Config, port: int) -> None:
     """Serve an app on this machine's own address until SIGTERM; requests under way are answered before it ends."""
-    server = LocalDevServer(app, config, "127.0.0.1", port, handler_cls=Handler, server_cls=Server)
+    server = server_of(app, config, port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server.serve_forever()

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from threading import Barrier
 from typing import Final
 
 from chalice.app import Chalice, Response
@@ -12,6 +13,7 @@ from chalicelib.kernel.version import API_VERSION
 from local.http_server import serve
 
 SLOW_SECONDS: Final = 1.0
+_PAIR: Final = Barrier(2, timeout=10)
 
 echo = Chalice(app_name="echo", configure_logs=False)
 echo.api.binary_types = []
@@ -22,11 +24,21 @@ def _said(text: str, status: int = 200) -> Response:
     return Response(text, status_code=status, headers={"API-Version": API_VERSION, "Content-Type": "text/plain"})
 
 
-@echo.route("/echo", methods=["GET", "POST"], content_types=["*/*"])
-def _echo() -> Response:
+def _repeated() -> Response:
     assert echo.current_request
     sent = echo.current_request.raw_body
     return _said(f"<{sent if isinstance(sent, str) else sent.decode()}>")
+
+
+@echo.route("/echo", methods=["GET", "POST"], content_types=["*/*"])
+def _echo() -> Response:
+    return _repeated()
+
+
+@echo.route("/together", methods=["POST"], content_types=["*/*"])
+def _together() -> Response:
+    _PAIR.wait()
+    return _repeated()
 
 
 @echo.route("/nothing", methods=["GET"])

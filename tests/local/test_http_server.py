@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
 from socket import create_connection
@@ -13,14 +14,13 @@ from threading import Thread
 
 import pytest
 from chalice.config import Config
-from chalice.local import LocalDevServer
 
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import settings
 from infrastructure.gateway import PROBLEMS, headers_of
 from local.folders import ROOT
 from local.http_body import MAX_BODY_BYTES
-from local.http_server import Handler, Server
+from local.http_server import server_of
 from tests.emulator.stage import free_port
 from tests.harness.echo import echo
 
@@ -37,7 +37,7 @@ def port() -> Iterator[int]:
             told.setenv(name, to_base64(bytes(32)))
         settings.cache_clear()
         config = Config.create(chalice_app=echo)
-        server = LocalDevServer(echo, config, "127.0.0.1", 0, handler_cls=Handler, server_cls=Server)
+        server = server_of(echo, config, 0)
         thread = Thread(target=server.serve_forever)
         thread.start()
         yield server.server.server_port
@@ -72,6 +72,16 @@ def problem(answered: str) -> tuple[int, str]:
     assert headers["X-Request-Id"] == document["requestId"]
     assert head.startswith(f"HTTP/1.1 {document['status']} ")
     return document["status"], document["code"]
+
+
+def test_requests_at_once_are_answered_each_with_its_own(port: int) -> None:
+    def sent(body: str) -> str:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            connection.request("POST", "/together", body=body)
+            return connection.getresponse().read().decode()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(sent, ["one", "another"])) == ["<one>", "<another>"]
 
 
 def test_head_is_answered_by_headers_alone_and_the_connection_goes_on(connection: HTTPConnection) -> None:
