@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from chalicelib.kernel import table
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import Entity, Item, Key, Limit, Unique
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Cancelled, Write
 
 R = TypeVar("R", bound=Entity)
@@ -230,7 +230,7 @@ def _release(key: Key, record: Entity, alias_days: int, now: str) -> Write:
 def _taken(unique: Unique, record: Entity) -> Problem:
     value = unique.value.format_map(record.__dict__)
     detail = f"Another {record.kind} has the {unique.field} {value!r}. Choose another."
-    return Problem(unique.taken, detail, [FieldError(f"/{unique.field}", unique.taken, detail)])
+    return Problem.at(f"/{unique.field}", unique.taken, detail)
 
 
 def _count(change: _Change, counts: dict[tuple[Limit, str], int]) -> None:

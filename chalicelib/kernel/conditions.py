@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request
 
 _TAG: Final = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
@@ -45,8 +45,7 @@ def check_match(request: Request, record: Entity) -> bool:
             detail = (
                 f"It has changed: this {record.kind} is at version {record.version} now. Read it again, then decide."
             )
-            fault = FieldError("header/If-Match", "precondition_failed", detail)
-            raise Problem("precondition_failed", detail, [fault])
+            raise Problem.at("header/If-Match", "precondition_failed", detail)
     return True
 
 
@@ -58,5 +57,5 @@ def _tags(name: str, header: str) -> list[str]:
     tags = [tag.strip() for tag in header.split(",")]
     if not all(_TAG.fullmatch(tag) for tag in tags):
         detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
-        raise Problem("invalid_header", detail, [FieldError(f"header/{name}", "invalid_header", detail)])
+        raise Problem.at(f"header/{name}", "invalid_header", detail)
     return tags

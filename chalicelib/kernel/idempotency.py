@@ -12,12 +12,13 @@ from typing import Final
 
 from chalicelib.kernel import sealing, table
 from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
 from chalicelib.kernel.table import Write
 
 _KEPT_SECONDS: Final = 24 * 3600
 _LONGEST: Final = 255
+_HEADER: Final = "header/Idempotency-Key"
 _QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 
 
@@ -42,8 +43,7 @@ class IdempotentRequest:
             return None
         if stored["fingerprint"] != self.fingerprint:
             detail = "This Idempotency-Key came with another request before. Use a new key for a new request."
-            fault = FieldError("header/Idempotency-Key", "idempotency_key_reused", detail)
-            raise Problem("idempotency_key_reused", detail, [fault])
+            raise Problem.at(_HEADER, "idempotency_key_reused", detail)
         body = sealing.unseal(stored["body"], self._context) if stored["sealed"] else stored["body"]
         return Response(stored["status"], body, {**stored["headers"], "Idempotency-Replayed": "true"})
 
@@ -71,7 +71,7 @@ def _key(header: str) -> str:
     key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else header.strip()
     if not 1 <= len(key) <= _LONGEST or not key.isprintable():
         detail = f"An Idempotency-Key has 1 to {_LONGEST} printable characters."
-        raise Problem("invalid_header", detail, [FieldError("header/Idempotency-Key", "invalid_header", detail)])
+        raise Problem.at(_HEADER, "invalid_header", detail)
     return key
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.kernel import signing
 from chalicelib.kernel.encoding import from_base64url, to_base64url
 from chalicelib.kernel.entity import Item
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 
 _TAG: Final = signing.TAG_BYTES
 
@@ -25,6 +25,6 @@ def position(text: str, binding: str) -> Item:
         data = b""
     if not signing.check(data[_TAG:], data[:_TAG], f"cursor:{binding}"):
         detail = "The cursor was not made for this list with these filters. Start without one."
-        raise Problem("invalid_cursor", detail, [FieldError("query/cursor", "invalid_cursor", detail)])
+        raise Problem.at("query/cursor", "invalid_cursor", detail)
     found: Item = json.loads(data[_TAG:])
     return found

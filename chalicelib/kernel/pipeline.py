@@ -18,7 +18,7 @@ from chalicelib.kernel.idempotency import IdempotentRequest
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.models import Patch, RecordOutput
 from chalicelib.kernel.operation import Document, Moved, Operation, Page
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
 from chalicelib.kernel.version import API_VERSION
 
@@ -68,7 +68,7 @@ def _check_version(request: Request) -> None:
     wanted = request.headers.get("api-version")
     if wanted not in (None, API_VERSION):
         detail = f"This service speaks version {API_VERSION}; send that, or no API-Version at all."
-        raise Problem("unknown_api_version", detail, [FieldError("header/API-Version", "unknown_api_version", detail)])
+        raise Problem.at("header/API-Version", "unknown_api_version", detail)
 
 
 def _handle(ctx: Context, access: Access) -> Any:

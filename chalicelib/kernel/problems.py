@@ -70,6 +70,11 @@ class Problem(Exception):
     errors: Sequence[FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def at(cls, pointer: str, code: str, detail: str) -> "Problem":
+        """Return a problem that one place of the request is to blame for; its only fault says the same."""
+        return Problem(code, detail, [FieldError(pointer, code, detail)])
+
     @property
     def status(self) -> int:
         """The HTTP status of the code."""

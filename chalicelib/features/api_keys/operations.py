@@ -8,7 +8,7 @@ from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role, beyond
 
 routes = RouteGroup("organizations")
@@ -81,4 +81,4 @@ def _refuse_beyond(ctx: Context, scopes: list[str]) -> None:
     excess = beyond(scopes, ctx.scopes) if ctx.scopes is not None else []
     if excess:
         detail = f"An API key can't give what it doesn't hold: {', '.join(excess)}."
-        raise Problem("insufficient_scope", detail, [FieldError("/scopes", "insufficient_scope", detail)])
+        raise Problem.at("/scopes", "insufficient_scope", detail)

@@ -1,6 +1,6 @@
 """Who may become what: pure decisions about roles."""
 
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 
 
@@ -13,8 +13,7 @@ def refuse_owner(role: str) -> None:
 def refuse_grant(granted: Role, grantable: Role) -> None:
     """Raise Problem if a role is above the highest that the caller may give, or that of the owner."""
     if not grantable.covers(granted):
-        detail = f"You can grant roles up to {grantable.value!r}."
-        raise Problem("insufficient_role", detail, [FieldError("/role", "insufficient_role", detail)])
+        raise Problem.at("/role", "insufficient_role", f"You can grant roles up to {grantable.value!r}.")
     if granted == Role.OWNER:
         raise Problem(
             "owner_must_transfer", "There is one owner. Use transfer-ownership to make another member the owner."
