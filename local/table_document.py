@@ -7,6 +7,7 @@ from typing import Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel import auth, changes, ledger
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit
+from chalicelib.kernel.events import pointer_key, text_key
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -155,9 +156,9 @@ def _others() -> list[tuple[str, Key, str]]:
         ("guard of a unique value", ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
-        ("long entry", (f"B#{_LOG}", "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
+        ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
         ("ledger head", ledger.head_key(_LOG), "size, peaks and signed checkpoint of a log's Merkle tree"),
-        ("outbox pointer", (f"Q#{_LOG}", "{id}"), "an entry that waits for its sequence"),
+        ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
     ]
 

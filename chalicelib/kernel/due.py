@@ -9,10 +9,10 @@ from typing import Final
 from chalicelib.kernel import queues, table
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, due_mark
+from chalicelib.kernel.events import WAKE
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.table import Cancelled, Write
 
-WAKE: Final = "ledger.wake"
 _LEASE_SECONDS: Final = 60
 _PAGES: Final = 20
 

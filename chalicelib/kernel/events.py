@@ -14,8 +14,11 @@ import rfc8785
 from pydantic_core import from_json
 
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Due, Entity, Facet, Item, due_mark
+from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark
 from chalicelib.kernel.merkle import leaf_hash
+
+WAKE: Final = "ledger.wake"
+"""What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""
 
 INLINE_BYTES: Final = 4096
 """Canonical bytes above this stand in an item of their own."""
@@ -23,6 +26,16 @@ INLINE_BYTES: Final = 4096
 _VALUE_BYTES: Final = 4096
 _PATIENCE_SECONDS: Final = 10
 _SAFE_INTEGER: Final = 2**53 - 1
+
+
+def pointer_key(log: str, entry_id: str) -> Key:
+    """Return where the pointer to an entry that waits for its sequence stands."""
+    return f"Q#{log}", entry_id
+
+
+def text_key(log: str, entry_id: str) -> Key:
+    """Return where an entry's canonical bytes stand if they are many."""
+    return f"B#{log}", entry_id
 
 
 class EntryItem(Entity):
@@ -87,12 +100,13 @@ class Event:
         """Return what the transaction puts: the entry, its bytes if they are many, its pointer."""
         body = self.canonical()
         entry = EntryItem.of(self.log, body)
-        long = [] if entry.body else [{"pk": f"B#{self.log}", "sk": self.id, "body": body}]
+        pk, sk = text_key(self.log, self.id)
+        long = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
         return [entry.item(), *long, self._pointer(entry.leaf)]
 
     def _pointer(self, leaf: bytes) -> Item:
-        key = (f"Q#{self.log}", self.id)
-        due = Due("ledger.wake", after(self.occurred_at, seconds=_PATIENCE_SECONDS))
+        key = pointer_key(self.log, self.id)
+        due = Due(WAKE, after(self.occurred_at, seconds=_PATIENCE_SECONDS))
         return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **due_mark(due, key)}
 
 

@@ -19,6 +19,7 @@ from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.events import EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
@@ -68,7 +69,7 @@ class Head:
 
 def head_key(log: str) -> Key:
     """Return where a log's head stands."""
-    return f"Q#{log}", HEAD
+    return pointer_key(log, HEAD)
 
 
 def origin(log: str) -> str:
@@ -93,8 +94,9 @@ def append(log: str, until: int | None = None) -> int:
     Raises BrokenOutbox, Problem `unavailable`, and Contended if other workers keep moving the head.
     """
     lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
+    outbox, _ = head_key(log)
     while now_ms() < until:
-        found = table.query(f"Q#{log}", limit=BATCH + 1)
+        found = table.query(outbox, limit=BATCH + 1)
         head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
         pointers = [item for item in found.items if item["sk"] != HEAD][:BATCH]
         if not pointers:
@@ -115,9 +117,13 @@ def append(log: str, until: int | None = None) -> int:
 
 def _gone(log: str, pointers: Sequence[Item]) -> bool:
     # Another worker may have appended and removed them all: only a pointer that still waits accuses.
-    waiting = table.get_all((f"Q#{log}", p["sk"]) for p in pointers)
-    there = table.get_all((f"A#{log}", p["sk"]) for p in pointers)
-    return any((f"A#{log}", sk) not in there for _, sk in waiting)
+    waiting = table.get_all(pointer_key(log, pointer["sk"]) for pointer in pointers)
+    there = table.get_all(_entry_key(log, pointer) for pointer in pointers)
+    return any(_entry_key(log, pointer) not in there for pointer in waiting.values())
+
+
+def _entry_key(log: str, pointer: Item) -> Key:
+    return EntryItem.key_of(log_id=log, id=pointer["sk"])
 
 
 def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
@@ -141,13 +147,13 @@ def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
     values = place(log, sequence, tree_size, pointer["leaf"])
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
     return Write(
-        "Update", (f"A#{log}", pointer["sk"]), update=update,
+        "Update", _entry_key(log, pointer), update=update,
         condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", *values], values=values,
     )  # fmt: skip
 
 
 def _settle(log: str, pointer: Item) -> Write:
-    return Write("Delete", (f"Q#{log}", pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
+    return Write("Delete", pointer_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
 def place(log: str, sequence: int, tree_size: int, leaf: bytes) -> Item:
@@ -202,7 +208,8 @@ def _key_id(public_key: bytes) -> bytes:
 
 def pending(log: str) -> int:
     """Return how many entries wait in a log's outbox (of very many: at least so many)."""
-    return table.count(f"Q#{log}", above=HEAD)
+    outbox, head = head_key(log)
+    return table.count(outbox, above=head)
 
 
 def public_keys() -> list[bytes]:

@@ -9,7 +9,7 @@ from chalicelib.features.audit.rules import Sealed
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item
-from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.events import EntryItem, text_key
 from chalicelib.kernel.ledger import sequence_key
 
 _SIFTED: Final = 100
@@ -42,9 +42,8 @@ def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list
     """
     facet = _facet(wanted)
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
-    pk = (
-        facet.pk.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target) if facet else f"A#{log}"
-    )
+    template = facet.pk if facet else EntryItem.pk
+    pk = template.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target)
     found = table.query(
         pk, index=facet.index if facet else None, after=after, limit=limit if narrowed else _SIFTED, newest_first=True,
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
@@ -122,5 +121,5 @@ def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
 
 
 def _long_bodies(log: str, ids: Iterable[str]) -> dict[str, bytes]:
-    found = table.get_all((f"B#{log}", entry_id) for entry_id in ids)
+    found = table.get_all(text_key(log, entry_id) for entry_id in ids)
     return {sk: item["body"] for (_, sk), item in found.items() if "body" in item}
