@@ -42,7 +42,7 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     return IntegrityReport(
         valid=fault is None,
         tree_size=progress.size,
-        root_hash=verification.root(progress).hex(),
+        root_hash=progress.root.hex(),
         checkpoint=progress.note or None,
         pending_entries=outcome.waiting,
         checked_entries=progress.verified.tree.size,

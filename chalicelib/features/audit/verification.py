@@ -38,6 +38,14 @@ class Progress:
         tree = self.verified.tree
         return {"note": self.note, "size": self.size, "at": tree.size, "peaks": to_base64(b"".join(tree.peaks))}
 
+    @property
+    def root(self) -> bytes:
+        """The root that the signed head claims; that of an empty tree without a head."""
+        try:
+            return checkpoints.parse(self.note).checkpoint.root
+        except NoteError:
+            return EMPTY_ROOT
+
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Progress":
         """Return what a cursor kept."""
@@ -66,16 +74,19 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     """
     waiting = pending(log)  # Counted before the head is read: what is appended meanwhile is in the tree, not nowhere.
     head = None if position else _head(log)
-    if head is None and not position:
+    if position:
+        progress = Progress.at(position)
+    elif head:
+        progress = Progress(head.note, head.tree.size, Verified())
+    else:
         return Outcome(Progress("", 0, Verified()), Fault("bad_signature", None), waiting)
-    progress = Progress(head.note, head.tree.size, Verified()) if head else Progress.at(position or {})
     kept = _kept_checkpoint(log, kept_note) if kept_note else None
-    fault = kept if isinstance(kept, Fault) else _head_fault(log, progress, kept, waiting)
-    if head and not fault and head.tree.root() != root(progress):
+    if isinstance(kept, Fault):
+        return Outcome(progress, kept, waiting)
+    fault = _head_fault(log, progress, kept, waiting)
+    if head and not fault and head.tree.root() != progress.root:
         fault = Fault("forked", None)
-    if fault or isinstance(kept, Fault):
-        return Outcome(progress, fault, waiting)
-    result = _advance(log, progress, kept)
+    result = fault or _advance(log, progress, kept)
     return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
 
 
@@ -131,25 +142,13 @@ def _advance(log: str, progress: Progress, kept: Checkpoint | None) -> Progress 
 
 def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None:
     """Return what is wrong once all is verified: another root than the signed one, or entries behind the head."""
-    if verified.tree.root() != root(progress):
+    if verified.tree.root() != progress.root:
         return Fault("forked", None)
     pk, following = sequence_key(log, progress.size + 1)
     beyond = table.query(pk, index="index1", since=following, limit=1).items
     head_now = _head(log) if beyond else None
     grown = head_now is not None and head_now.tree.size > progress.size
     return Fault("forked", progress.size + 1) if beyond and not grown else None
-
-
-def root(progress: Progress) -> bytes:
-    """Return the root that the signed head claims; that of an empty tree without a head."""
-    try:
-        return _signed(progress.note).root
-    except NoteError:
-        return EMPTY_ROOT
-
-
-def _signed(note: str) -> Checkpoint:
-    return checkpoints.parse(note).checkpoint
 
 
 def _verify_up_to(log: str, verified: Verified, end: int) -> Verified | Fault:
