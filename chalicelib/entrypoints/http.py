@@ -12,7 +12,7 @@ from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
-from chalicelib.kernel.auth import ApiKeyPrincipal, KeyHolder
+from chalicelib.kernel.auth import KeyHolder
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.logs import line, logger
 from chalicelib.kernel.pipeline import perform
@@ -79,7 +79,7 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
 
 def _tell(facts: dict[str, Any], response: Response) -> None:
     principal, place = facts.pop("principal", None), facts.pop("place", None)
-    kinds = {User: "user", KeyHolder: "api_key", ApiKeyPrincipal: "api_key"}
+    kinds = {User: "user", KeyHolder: "api_key"}
     facts |= {"status": response.status, "principal": kinds.get(type(principal), "anonymous")}
     facts["tenant"] = place.log if place else None
 

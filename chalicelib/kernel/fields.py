@@ -18,7 +18,6 @@ RESERVED_SLUGS: Final = frozenset({
 })  # fmt: skip
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 

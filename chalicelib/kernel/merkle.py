@@ -43,10 +43,6 @@ class CompactRange:
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
 
-    def append(self, leaf: bytes) -> "CompactRange":
-        """Return the tree with one more leaf, given by its `leaf_hash`. Raises ValueError if it is not 32 bytes."""
-        return self.extend((leaf,))
-
     def extend(self, leaves: Iterable[bytes]) -> "CompactRange":
         """Return the tree with the leaves after its own, each given by its `leaf_hash`.
 

@@ -60,7 +60,7 @@ def test_going_on_later_is_the_same_as_going_through(before: list[bytes], after:
 def test_one_leaf_at_a_time_is_the_same_as_all_at_once(hashes: list[bytes]) -> None:
     tree = CompactRange()
     for leaf in hashes:
-        tree = tree.append(leaf)
+        tree = tree.extend([leaf])
     assert tree == CompactRange().extend(hashes)
 
 
@@ -73,8 +73,8 @@ def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObj
 
 
 def test_the_tree_it_grew_from_stays_as_it_was() -> None:
-    one = CompactRange().append(leaf_hash(b"first"))
-    one.append(leaf_hash(b"second"))
+    one = CompactRange().extend([leaf_hash(b"first")])
+    one.extend([leaf_hash(b"second")])
     assert one == CompactRange(1, (leaf_hash(b"first"),))
 
 
@@ -97,4 +97,4 @@ def test_peaks_that_do_not_fit_the_size_are_refused(size: int, peaks: tuple[byte
 @pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
 def test_what_is_no_hash_is_refused_as_a_leaf(leaf: bytes) -> None:
     with pytest.raises(ValueError, match="leaf"):
-        CompactRange().append(leaf)
+        CompactRange().extend([leaf])
