@@ -1,7 +1,12 @@
 """Time as the service writes it: RFC 3339 in UTC with milliseconds, so that text sorts as time does."""
 
+import random
 import time
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from typing import Final
+
+_DOUBLINGS: Final = 10
+"""More would only be cut to the most, and end in numbers too large."""
 
 
 def now_ms() -> int:
@@ -34,3 +39,8 @@ def milliseconds(moment: str) -> int:
 def after(moment: str, *, days: float = 0, hours: float = 0, seconds: float = 0) -> str:
     """Return the timestamp that lies so much later."""
     return timestamp(milliseconds(moment) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))
+
+
+def pause(attempt: int, *, first: float = 0.05, most: float = 0.4) -> None:
+    """Wait a random time that may double with each attempt from `first`, up to `most` seconds (full jitter)."""
+    time.sleep(random.uniform(0, min(most, first * 2 ** min(attempt, _DOUBLINGS))))  # noqa: S311 - jitter is no secret

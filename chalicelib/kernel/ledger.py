@@ -16,7 +16,7 @@ from typing import Final
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
-from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.clock import now_ms, pause
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.events import EntryItem, pointer_key
@@ -111,7 +111,7 @@ def append(log: str, until: int | None = None) -> int:
             tries += 1
             if tries == _TRIES:
                 raise Contended from cancelled
-            table.pause(tries)
+            pause(tries)
     return lag
 
 

@@ -114,6 +114,11 @@ class Operation:
         return self.success in (_CREATED, _ACCEPTED)
 
     @property
+    def conditional(self) -> bool:
+        """Whether it honours `If-Match`: every change of a record, or of a place, that is there already."""
+        return self.mutates and not self.creates and bool(self.records or isinstance(self.needs, At))
+
+    @property
     def access(self) -> str:
         """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
         return self.needs.value if isinstance(self.needs, Caller) else f"{self.needs.place.kind}:{self.needs.role}"

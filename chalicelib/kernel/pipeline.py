@@ -1,7 +1,7 @@
 """The pipeline: what surrounds every operation, from the request to the answer, in the order it happens."""
 
-import random
 import time
+from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -11,18 +11,20 @@ from chalicelib.kernel import conditions, last_used, outbox, validation
 from chalicelib.kernel.access import Access, admit, refuse_kind
 from chalicelib.kernel.auth import KeyHolder, credential
 from chalicelib.kernel.changes import Contended, Taken
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.clock import now, pause
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.idempotency import IdempotentRequest
 from chalicelib.kernel.logs import report
-from chalicelib.kernel.models import Patch, RecordOutput
+from chalicelib.kernel.models import Output, Patch, RecordOutput
 from chalicelib.kernel.operation import Document, Moved, Operation, Page
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
 from chalicelib.kernel.version import API_VERSION
 
 _PATIENCE_SECONDS: Final = 3.0
+_PAUSE_SECONDS: Final = 0.02
+_LONGEST_PAUSE_SECONDS: Final = 1.28
 _NOT_MODIFIED: Final = 304
 _CONFLICT: Final = 409
 
@@ -89,8 +91,7 @@ def _handle(ctx: Context, access: Access) -> Any:
 
 
 def _check_condition(ctx: Context, subject: Entity | None) -> None:
-    acts = ctx.operation.mutates and not ctx.operation.creates
-    if acts and subject and conditions.check_match(ctx.request, subject):
+    if ctx.operation.conditional and subject and conditions.check_match(ctx.request, subject):
         ctx.changes.require(subject)
 
 
@@ -148,7 +149,7 @@ def _document(request: Request, answer: Document, status: int) -> Response:
 
 def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
     ready = [item for item in page.items if isinstance(item, bytes)]
-    listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation).dump_json(page.items, by_alias=True)
+    listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation.answer).dump_json(page.items, by_alias=True)
     body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
     headers = {"Content-Type": "application/json"}
     if page.next_cursor:
@@ -156,14 +157,9 @@ def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
     return Response(operation.success, body, headers)
 
 
-def _items(operation: Operation) -> TypeAdapter[Any]:
-    adapter = _adapters.get(operation.id)
-    if adapter is None:
-        adapter = _adapters[operation.id] = TypeAdapter(list[operation.answer])  # type: ignore[name-defined]
-    return adapter
-
-
-_adapters: dict[str, TypeAdapter[Any]] = {}
+@cache
+def _items(item: type[Output] | None) -> TypeAdapter[Any]:
+    return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
 def _commit(ctx: Context, response: Response, once: IdempotentRequest | None) -> None:
@@ -179,4 +175,4 @@ def _wait(began: float, attempt: int) -> None:
     left = began + _PATIENCE_SECONDS - time.monotonic()
     if left <= 0:
         raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
-    time.sleep(random.uniform(0, min(left, 0.02 * 2 ** min(attempt, 6))))  # noqa: S311 - jitter is no secret
+    pause(attempt, first=_PAUSE_SECONDS, most=min(left, _LONGEST_PAUSE_SECONDS))

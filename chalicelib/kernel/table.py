@@ -1,6 +1,5 @@
 """The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
 
-import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, Final, Literal
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel import aws
+from chalicelib.kernel.clock import pause
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
@@ -184,11 +184,6 @@ def _cancelled(reasons: list[dict[str, Any]], error: Exception) -> Exception:
 def expired(item: Item) -> bool:
     """Return whether the table would have removed the item by now; it does so late."""
     return "ttl" in item and int(item["ttl"]) <= time.time()
-
-
-def pause(attempt: int, most: float = 0.4) -> None:
-    """Wait a random time that may double with each attempt (full jitter). `most`: seconds."""
-    time.sleep(random.uniform(0, min(most, 0.05 * 2**attempt)))  # noqa: S311 - jitter is no secret
 
 
 def _dynamodb() -> Any:

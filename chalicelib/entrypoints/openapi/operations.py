@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
-from chalicelib.entrypoints.openapi.problems import conditional, problems_of
+from chalicelib.entrypoints.openapi.problems import problems_of
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
 from chalicelib.kernel.models import Output, Patch, RecordOutput
@@ -109,7 +109,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
-    names = ["IfMatch"] if conditional(operation) else []
+    names = ["IfMatch"] if operation.conditional else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     return [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]

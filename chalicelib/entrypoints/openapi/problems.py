@@ -71,16 +71,10 @@ def _implied(operation: Operation) -> set[int]:
     return {
         *([404] if found_by_path else []),
         *([409] if operation.mutates or operation.method == "POST" else []),
-        *([412] if conditional(operation) else []),
+        *([412] if operation.conditional else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query else []),
     }
-
-
-def conditional(operation: Operation) -> bool:
-    """Return whether it honours `If-Match`: every change of a record that is there already."""
-    has_subject = isinstance(operation.needs, At) or operation.records
-    return operation.mutates and not operation.creates and bool(has_subject)
 
 
 def example(code: str) -> dict[str, object]:
