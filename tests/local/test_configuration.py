@@ -11,6 +11,7 @@ from chalicelib.kernel.settings import Settings, SettingsError, settings
 from local import run as run_module
 from local.__main__ import main
 from local.configuration import complete, configure, forget_the_cloud
+from local.folders import ROOT
 from tests.local.conftest import KEYS
 
 ENDPOINT = "http://127.0.0.1:4566"
@@ -51,6 +52,7 @@ def test_the_environment_wins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert known.webhook_allow_private is False
 
 
+@pytest.mark.usefixtures("state")  # which gives back what is dropped here
 def test_nothing_leads_past_the_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "TABLE_NAME", "DELIVERIES_SLOW_QUEUE_URL"):
         monkeypatch.setenv(name, "elsewhere")
@@ -66,11 +68,11 @@ def test_the_file_is_private_and_also_where_chalice_local_looks(state: Path) -> 
     assert json.loads(file.read_text()) == json.loads((state / "settings.json").read_text())
     assert json.loads(file.read_text())["jobs_queue_url"].endswith("/atrium-jobs")
     assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((state / "settings.json").stat().st_mode) == 0o600
-    config = json.loads((Path(__file__).parents[2] / ".chalice" / "config.json").read_text())
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     assert config["stages"]["local"]["environment_variables"] == {"SETTINGS_FILE": ".local/settings.json"}
 
 
-@pytest.mark.usefixtures("signals")
+@pytest.mark.usefixtures("signals", "state")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -84,7 +86,6 @@ def test_the_file_is_private_and_also_where_chalice_local_looks(state: Path) -> 
 )
 @pytest.mark.parametrize("command", [["run", "--port", "8999"], ["provision"]])
 def test_a_wrong_setting_ends_it_by_name_before_anything_starts(
-    state: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: Sequence[str],
@@ -94,7 +95,6 @@ def test_a_wrong_setting_ends_it_by_name_before_anything_starts(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("started something")
 
-    monkeypatch.setattr(run_module, "STATE", state)
     monkeypatch.setattr(run_module, "start", refuse)
     monkeypatch.setattr("local.provisioning.provision", refuse)
     monkeypatch.setenv(name, value)

@@ -14,18 +14,13 @@ from local.configuration import configure
 from local.issuer import ISSUER
 from local.run import Stopped, ready
 
-pytestmark = pytest.mark.usefixtures("signals")
+pytestmark = pytest.mark.usefixtures("signals", "state")
 
 
 @pytest.fixture
 def taken() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-@pytest.fixture(autouse=True)
-def own_state(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "STATE", state)
 
 
 def test_a_port_in_use_is_refused_and_nothing_is_lost(
