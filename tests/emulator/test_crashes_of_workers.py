@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.emulator.outside import root
 from tests.emulator.people import at_once
 from tests.emulator.process import Death, Processes, Step, step
 from tests.emulator.stage import Stage
 from tests.emulator.world import AFTERWARDS, World
+from tests.harness.rfc6962 import root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
