@@ -48,7 +48,7 @@ def run(port: int, *, fresh: bool) -> None:
         folder, lock = STATE / str(port), _lock(port)
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
-        emulator_port = _free_port()
+        emulator_port = free_port()
         settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
         children.append(_start_emulator(emulator_port, folder, lock))
         _until(lambda: answers(emulator_port, _HEALTH), children)
@@ -86,7 +86,8 @@ def _lock(port: int) -> int:
     return lock
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

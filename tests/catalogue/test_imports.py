@@ -1,17 +1,13 @@
 """Cold start: importing `app` brings in what most requests need, and no more; a request brings in its own feature."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
+from tests.harness.fresh import fresh
 
-ROOT: Final = Path(__file__).parents[2]
 LATER: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
     *("aws_xray_sdk", "moto", "pytest", "openapi_spec_validator", "jsonschema"),
@@ -19,13 +15,6 @@ LATER: Final = (
     *("aws_lambda_powertools.utilities.batch", "chalicelib.kernel.checkpoints", "chalicelib.kernel.ledger"),
 )
 """What few requests need: imported where it is used."""
-
-
-def fresh(program: str) -> Any:
-    """Run a program in a fresh interpreter and return the JSON that it prints last."""
-    command = [sys.executable, "-W", "error", "-c", program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")

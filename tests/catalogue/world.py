@@ -7,13 +7,13 @@ from typing import Any, Final
 from chalicelib.kernel import table
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity, Item
-from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from tests.harness import callers
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
 
@@ -96,7 +96,7 @@ class World:
 def new(number: int) -> list[dict[str, Any]]:
     """Return what so many new records begin with."""
     moment = now()
-    return [{"id": new_id(moment), "created_at": moment, "updated_at": moment} for _ in range(number)]
+    return [beginning(moment) for _ in range(number)]
 
 
 def put(records: Iterable[Entity]) -> None:

@@ -3,25 +3,13 @@
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from tests.catalogue.world import People, World
+from tests.catalogue.world import World
 from tests.docs.access_patterns import FILE, document
 from tests.docs.keys import item_name, partition
-from tests.harness.api import Api
-from tests.harness.callers import Issuer, Person
-from tests.harness.workers import Workers
 
 
-@pytest.fixture
-def people(
-    ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
-) -> People:
-    """Who is in the world of the examples."""
-    return People(ada, grace, edith, mary, stranger, operator, issuer)
-
-
-def test_what_is_measured_is_committed(api: Api, workers: Workers, people: People) -> None:
-    measured = document(World.made(api, workers, people))
-    assert measured == FILE.read_text(), "run `make generate`, and look at what changed"
+def test_what_is_measured_is_committed(world: World) -> None:
+    assert document(world) == FILE.read_text(), "run `make generate`, and look at what changed"
 
 
 def test_every_operation_has_a_row() -> None:

@@ -1,16 +1,14 @@
 """CONTRIBUTING's steps to add an operation, followed in a copy of the project."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from local.folders import ROOT
+from tests.harness import copies
 
 pytestmark = pytest.mark.xdist_group("contributing")  # One copy of the project is enough.
 
@@ -31,7 +29,6 @@ COPIED = (
     "README.md",
     "docs",
 )
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "emulator")
 OPERATION = "update_api_key"
 
 
@@ -55,24 +52,13 @@ def put_in(file: Path, block: str, imports: str) -> None:
 
 def run(project: Path, *words: str) -> str:
     """Return what a program of the environment printed; it has to succeed."""
-    # The copy's coverage is not the project's.
-    told = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-    command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=project, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return copies.run([sys.executable, "-m", *words], project)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which the steps were followed."""
-    copy = tmp_path_factory.mktemp("project")
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, copy / name, symlinks=True, ignore=LEFT_OUT)
-        else:
-            shutil.copy(source, copy / name)
+    copy = copies.copied(COPIED, tmp_path_factory.mktemp("project"), "emulator")
     for name, block in steps():
         put_in(copy / name, block, IMPORTS.get(name, ""))
     (copy / "openapi.json").write_text(run(copy, "chalicelib.entrypoints.openapi"))

@@ -20,17 +20,13 @@ from chalice.test import Client
 
 import app
 from chalicelib.entrypoints import catalogue
-from chalicelib.features.members.entities import Member
-from chalicelib.kernel import aws, clock, ledger, outbox, table
-from chalicelib.kernel.changes import Changes
+from chalicelib.kernel import aws, clock, ledger, table
 from chalicelib.kernel.entity import Item
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import verify_token
 from local import pump
 from local.provisioning import provision
+from tests.harness.joining import join
 
 _HTTP = Client(app.app).http
 _CONTEXT = LambdaContext("mortal", 512, 60_000)
@@ -103,11 +99,7 @@ def _request(method: str, path: str, token: str, body: object = None, key: str |
 
 def _join(organization: str, token: str, role: str) -> str:
     """Make a user a member, as accepting an invitation does; return their id."""
-    user, changes = verify_token(token), Changes(clock.now())
-    new = {"id": new_id(changes.now), "created_at": changes.now, "updated_at": changes.now}
-    changes.create(Member.joining(new, organization, user, Role(role)))
-    outbox.commit(changes, "organization.invitation.accepted", Origin(user.actor, "accept_invitation"))
-    return user.id
+    return join(organization, verify_token(token), role).user_id
 
 
 def _append(log: str, at_once: int) -> Any:

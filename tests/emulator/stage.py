@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from local.folders import ROOT
+from local.run import free_port
 
 READY_SECONDS: Final = 60
 STOP_SECONDS: Final = 60
@@ -27,14 +27,6 @@ MAKE: Final = (
     "--old-file=.venv-emulator/installed",
     "run",
 )
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def environment(state: Path, **more: str) -> dict[str, str]:

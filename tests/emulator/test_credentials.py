@@ -1,9 +1,8 @@
 """Users' tokens at the running service: clocks that differ, and an issuer that can't be reached."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,11 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
-from local.issuer import Issuer, Person
+from local.issuer import Person
+from local.run import free_port
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import whole_log
 from tests.emulator.people import Caller, signed
-from tests.emulator.stage import Stage, free_port
+from tests.emulator.stage import Stage
+from tests.harness.patience import until
+from tests.harness.serving import serving
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -45,16 +47,8 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
-def _serving(folder: Path, port: int) -> Iterator[None]:
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
+def _serving(folder: Path, port: int) -> AbstractContextManager[None]:
+    return serving(ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(folder))))
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +69,17 @@ def trusting(tmp_path_factory: pytest.TempPathFactory, keys_port: int) -> Iterat
 def test_without_the_issuers_keys_nobody_is_known_until_they_are_there_and_then_they_stay(
     trusting: Stage, keys_port: int
 ) -> None:
-    with ExitStack() as serving, Caller(trusting, "ada") as ada:
+    with ExitStack() as served, Caller(trusting, "ada") as ada:
         refused = ada.get("/organizations")
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0
         assert httpx.get(f"{trusting.url}/status", trust_env=False).json()["status"] == "ok"
 
-        serving.enter_context(_serving(Issuer(trusting.state / "issuer").folder, keys_port))
-        _until(lambda: ada.get("/organizations").is_success)
+        served.enter_context(_serving(trusting.state / "issuer", keys_port))
+        until(lambda: ada.get("/organizations").is_success)
         organization = ada.makes_organization()
 
-        serving.close()
+        served.close()
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{keys_port}/jwks.json", trust_env=False)
         assert ada.patch(f"/organizations/{organization}", json={"name": "Still here"}).is_success
@@ -95,18 +89,11 @@ def test_without_the_issuers_keys_nobody_is_known_until_they_are_there_and_then_
         assert len(whole_log(ada, organization)) == 2
 
 
-def _until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_two_services_side_by_side_know_nothing_of_each_other(
     trusting: Stage, keys_port: int, calling: Calling
 ) -> None:
     with _serving(trusting.state / "issuer", keys_port), Caller(trusting, "ada") as there:
-        _until(lambda: there.get("/organizations").is_success)
+        until(lambda: there.get("/organizations").is_success)
         here = calling("ada")
         path = f"/organizations/{here.makes_organization()}"
         assert here.get(path).status_code == 200

@@ -1,7 +1,6 @@
 """`make run`: how it starts, what it keeps, and that it ends whole."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +14,11 @@ import pytest
 
 from local.emulator import answers
 from local.folders import ROOT
+from local.run import free_port
 from tests.emulator.outside import whole_log
 from tests.emulator.people import Caller
-from tests.emulator.stage import MAKE, Stage, environment, free_port
+from tests.emulator.stage import MAKE, Stage, environment
+from tests.harness.copies import copied
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -93,9 +94,7 @@ def test_a_wrong_setting_stops_it_by_name_before_anything_starts(setting: str, v
 
 
 def test_chalice_serves_it_on_its_own_when_an_emulator_is_up(stage: Stage, tmp_path: Path) -> None:
-    for folder in (".chalice", "chalicelib", "infrastructure", "local"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "deploy*"))
-    shutil.copy(ROOT / "app.py", tmp_path)
+    copied((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
     alone = Stage(tmp_path / ".local")
     provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.endpoint]
     subprocess.run(provision, cwd=tmp_path, env=environment(alone.state), capture_output=True, check=True)

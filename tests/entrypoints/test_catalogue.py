@@ -1,25 +1,13 @@
 """What a worker's process knows when it begins: all that it may meet, although no request has imported a feature."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any, Final
-
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.entity import KINDS
-
-ROOT: Final = Path(__file__).parents[2]
-
-
-def in_a_fresh_process(program: str) -> Any:
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+from tests.harness.fresh import fresh
 
 
 def test_a_worker_knows_every_kind_of_record_that_requests_make() -> None:
     # The purge of an organization meets its members' records, and no task imports the members.
-    known = in_a_fresh_process("""
+    known = fresh("""
 import json
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel.entity import KINDS
@@ -32,7 +20,7 @@ print(json.dumps(sorted(KINDS)))
 
 
 def test_a_worker_knows_every_task() -> None:
-    known = in_a_fresh_process("""
+    known = fresh("""
 import json
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel import tasks

@@ -1,6 +1,5 @@
 """The documentation page, over HTTP and in a browser, below the path of a gateway's stage."""
 
-import base64
 import functools
 import json
 import re
@@ -8,33 +7,24 @@ import runpy
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 from chalice.config import Config
-from chalice.local import ChaliceRequestHandler, LocalDevServer, create_local_server
-from moto import mock_aws
+from chalice.local import LocalDevServer
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.aws import forget_clients
-from chalicelib.kernel.settings import settings
-from local.provisioning import provision
+from local.folders import ROOT
+from local.http_server import Handler, server_of
+from tests.harness import cloud
+from tests.harness.serving import serving
 
-ROOT = Path(__file__).parents[2]
 STAGE = "/api"
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "SETTINGS_FILE": "",
-    **dict.fromkeys(("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY"), base64.b64encode(bytes(32)).decode()),
-}
 
 
 @dataclass
@@ -45,8 +35,8 @@ class Served:
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
 
-class Gateway(ChaliceRequestHandler):
-    """Chalice's local server as API Gateway would put it: everything below the path of a stage."""
+class Gateway(Handler):
+    """The local server as API Gateway would put it: everything below the path of a stage."""
 
     path: str
 
@@ -66,37 +56,21 @@ class Gateway(ChaliceRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
+def served(_aws_in_memory: None) -> Iterator[Served]:
     """The app on a port of this machine, with an AWS in memory."""
-    with pytest.MonkeyPatch.context() as environment, mock_aws():
-        for name, value in ENVIRONMENT.items():
-            environment.setenv(name, value)
-        _forget()
-        for name, value in provision("atrium").items():
-            environment.setenv(name.upper(), value)
-        _forget()
-        server, found = _server()
-        thread = Thread(target=server.server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
+    cloud.clear()
+    server, found = _server()
+    with serving(server.server):
         yield found
-        server.shutdown()
-        thread.join()
-        server.server.server_close()
-    _forget()
 
 
 def _server() -> tuple[LocalDevServer, Served]:
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
-    server = create_local_server(app, Config(), "127.0.0.1", 0)
+    server = server_of(app, Config(), 0)
     found = Served(f"http://127.0.0.1:{server.server.server_port}{STAGE}")
     handler = functools.partial(Gateway, served=found, app_object=app, config=Config())
     server.server.RequestHandlerClass = handler
     return server, found
-
-
-def _forget() -> None:
-    settings.cache_clear()
-    forget_clients()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """What goes wrong: each fault once, at one call; and those that last, at that call and every one after it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -20,11 +20,9 @@ class Variant:
     fault: Fault
     lasts: bool
 
-    @contextmanager
-    def strikes(self, at: int) -> Iterator[Injected]:
+    def strikes(self, at: int) -> AbstractContextManager[Injected]:
         """Spoil the calls of the block from the `at`th on."""
-        with failing(self.fault, at=at, times=None if self.lasts else 1) as injected:
-            yield injected
+        return failing(self.fault, at=at, times=None if self.lasts else 1)
 
     def __str__(self) -> str:
         return self.fault.name.lower() + ("-lasting" if self.lasts else "")

@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel import outbox
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.roles import Role
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
+from tests.harness.joining import join
 
 
 @dataclass(frozen=True)
@@ -41,12 +37,7 @@ def found(api: Api, owner: Person, **fields: Any) -> Founded:
 
 def joins(organization: Founded, person: Person, role: Role | str) -> Member:
     """Let a person join an organization as an accepted invitation does: membership and entry in one transaction."""
-    moment = now()
-    new = {"id": new_id(moment), "created_at": moment, "updated_at": moment}
-    changes = Changes(moment)
-    member = changes.create(Member.joining(new, organization.id, person.user(), Role(role)))
-    outbox.commit(changes, "organization.invitation.accepted", Origin(person.user().actor, "accept_invitation"))
-    return member
+    return join(organization.id, person.user(), role)
 
 
 def make_key(api: Api, organization: Founded, *scopes: str, as_: Caller | None = None, **fields: Any) -> Caller:

@@ -6,9 +6,9 @@ from typing import ClassVar
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit, Unique
-from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.outbox import Origin, commit
+from tests.harness.joining import beginning
 
 MOST = 3
 
@@ -55,9 +55,7 @@ LOG = "01939d3c-0000-7000-8000-00000000000a"
 
 def parcel(label: str = "a", **fields: object) -> Parcel:
     """Return a parcel that is not stored yet."""
-    moment = now()
-    first = {"id": new_id(moment), "created_at": moment, "updated_at": moment}
-    return Parcel(**first, **{"organization_id": LOG, "name": f"Parcel {label}", "label": label, **fields})  # type: ignore[arg-type]
+    return Parcel(**beginning(now()), **{"organization_id": LOG, "name": f"Parcel {label}", "label": label, **fields})  # type: ignore[arg-type]
 
 
 def stored(label: str = "a", **fields: object) -> Parcel:

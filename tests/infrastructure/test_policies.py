@@ -16,7 +16,6 @@ from tests.catalogue import snapshots
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import People, World
 from tests.harness.api import Api
-from tests.harness.callers import Issuer, Person
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
 from tests.harness.organizations import make_key
@@ -69,14 +68,6 @@ def refused(function: str, calls: list[Call]) -> set[Need]:
     """Return what a function needed for these calls, and is not allowed."""
     assert calls, f"{function} asked nothing of AWS"
     return {need for call in calls for need in needs(call) if not allowed(function, need)}
-
-
-@pytest.fixture
-def people(
-    ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
-) -> People:
-    """Who is in the world of the examples."""
-    return People(ada, grace, edith, mary, stranger, operator, issuer)
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """What `chalice package` makes of the app, its configuration and the template it merges."""
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,31 +17,19 @@ from chalicelib.kernel.version import API_VERSION
 from infrastructure.gateway import PROBLEMS
 from infrastructure.resources import QUEUES, queue_name
 from local.configuration import PREFIX
-from local.folders import ROOT
-from local.generate import template
+from tests.harness import copies
 
 PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "deployed", "deployments", "venv")
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `chalice package` wrote for the stage `dev`."""
-    project = tmp_path_factory.mktemp("project")
-    for name in PROJECT:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, project / name, symlinks=True, ignore=LEFT_OUT)
-        else:
-            shutil.copy(source, project / name)
+    project = copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv")
     (project / "requirements.txt").touch()  # The libraries change the archive only, and come over the network.
     chalice = str(Path(sys.executable).with_name("chalice"))
     command = [chalice, "package", "--stage", "dev", "--merge-template", "infrastructure/template.json", "out"]
-    # The copy's coverage is not the project's.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-    environment["AWS_DEFAULT_REGION"] = "eu-central-1"
-    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    copies.run(command, project, AWS_DEFAULT_REGION="eu-central-1")
     return project / "out"
 
 
@@ -57,10 +42,6 @@ def resources(package: Path) -> Mapping[str, Any]:
 
 def of_type(resources: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return {name: r["Properties"] for name, r in resources.items() if r["Type"] == f"AWS::{kind}"}
-
-
-def test_the_committed_template_is_the_generated_one() -> None:
-    assert (ROOT / "infrastructure/template.json").read_text() == template(), "run `make generate`"
 
 
 def test_every_kind_of_answer_of_api_gateway_has_its_problem() -> None:

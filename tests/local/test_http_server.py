@@ -10,19 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
 from socket import create_connection
-from threading import Thread
 
 import pytest
 from chalice.config import Config
 
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import settings
 from infrastructure.gateway import PROBLEMS, headers_of
 from local.folders import ROOT
 from local.http_body import MAX_BODY_BYTES
 from local.http_server import server_of
-from tests.emulator.stage import free_port
+from local.run import free_port
 from tests.harness.echo import echo
+from tests.harness.serving import serving
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
 GET = "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -32,19 +30,9 @@ CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """The port of an app that says what it was sent."""
-    with pytest.MonkeyPatch.context() as told:
-        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-            told.setenv(name, to_base64(bytes(32)))
-        settings.cache_clear()
-        config = Config.create(chalice_app=echo)
-        server = server_of(echo, config, 0)
-        thread = Thread(target=server.serve_forever)
-        thread.start()
+    server = server_of(echo, Config.create(chalice_app=echo), 0)
+    with serving(server.server):
         yield server.server.server_port
-        server.shutdown()
-        server.server.server_close()
-        thread.join()
-    settings.cache_clear()
 
 
 @pytest.fixture

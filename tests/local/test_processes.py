@@ -2,13 +2,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from local.processes import Child, Fallen, start, stop
+from tests.harness.patience import until
 
 PATIENT = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {PATIENT}"
@@ -24,13 +23,6 @@ time.sleep(60)
 
 def python(code: str, folder: Path) -> Child:
     return start("child", [sys.executable, "-c", code], folder / "child.log", os.environ)
-
-
-def until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def is_up(folder: Path) -> bool:

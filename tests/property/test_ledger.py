@@ -7,7 +7,7 @@ that is drawn: other commits, other workers, at any depth, and the end of the pr
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from unittest.mock import patch
 
 import pytest
@@ -26,21 +26,14 @@ from chalicelib.kernel.table import Write
 from chalicelib.kernel.tokens import User
 from tests.catalogue import evidence, snapshots
 from tests.harness import cloud, rfc6962
+from tests.harness.faults import Died
+from tests.harness.joining import beginning
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2
 """So small that two workers can have different entries in hand: a process whose clock is late gets in between."""
 
 MOMENT: Final = "2026-11-20T09:30:00.000Z"
-
-
-def beginning(moment: str) -> dict[str, Any]:
-    """What a new record begins with."""
-    return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
-
-
-class Died(BaseException):
-    """The worker's process ended."""
 
 
 @dataclass(frozen=True)

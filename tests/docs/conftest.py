@@ -1,0 +1,5 @@
+"""What is measured is measured in the world that the catalogue's suites begin with."""
+
+from tests.catalogue.conftest import people, world
+
+__all__ = ["people", "world"]

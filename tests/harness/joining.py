@@ -1,0 +1,25 @@
+"""Records as the service begins them, made below HTTP."""
+
+from typing import Any
+
+from chalicelib.features.members.entities import Member
+from chalicelib.kernel import outbox
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
+
+
+def beginning(moment: str) -> dict[str, Any]:
+    """Return what a record begins with that is new at a moment."""
+    return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
+
+
+def join(organization_id: str, user: User, role: Role | str) -> Member:
+    """Let a user join an organization as an accepted invitation does: membership and entry in one transaction."""
+    changes = Changes(now())
+    member = changes.create(Member.joining(beginning(changes.now), organization_id, user, Role(role)))
+    outbox.commit(changes, "organization.invitation.accepted", Origin(user.actor, "accept_invitation"))
+    return member

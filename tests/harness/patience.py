@@ -1,0 +1,12 @@
+"""Waiting for what another process or thread does."""
+
+import time
+from collections.abc import Callable
+
+
+def until(reached: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait until something is so, and no longer than these seconds."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -1,0 +1,19 @@
+"""Servers in threads of their own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socketserver import BaseServer
+from threading import Thread
+
+
+@contextmanager
+def serving(server: BaseServer) -> Iterator[None]:
+    """Let a server answer within the block."""
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
