@@ -39,9 +39,9 @@ def table(name: str) -> dict[str, Any]:
         "KeySchema": _schema("pk", "sk"),
         "AttributeDefinitions": [{"AttributeName": k, "AttributeType": "S"} for k in ("pk", "sk", *keys)],
         "GlobalSecondaryIndexes": [
-            *(_index(i, f"{i}pk", f"{i}sk", "ALL") for i in INDEXES),
-            *(_index(f, f"{f}pk", "sk", "ALL") for f in FACETS),
-            _index("due", "duepk", "duesk", "ALL"),
+            *(_index(i, f"{i}pk", f"{i}sk") for i in INDEXES),
+            *(_index(f, f"{f}pk", "sk") for f in FACETS),
+            _index("due", "duepk", "duesk"),
         ],
     }
 
@@ -67,8 +67,8 @@ def exports_bucket(prefix: str) -> str:
     return f"{prefix}-exports"
 
 
-def _index(name: str, pk: str, sk: str, projection: str) -> dict[str, Any]:
-    return {"IndexName": name, "KeySchema": _schema(pk, sk), "Projection": {"ProjectionType": projection}}
+def _index(name: str, pk: str, sk: str) -> dict[str, Any]:
+    return {"IndexName": name, "KeySchema": _schema(pk, sk), "Projection": {"ProjectionType": "ALL"}}
 
 
 def _schema(pk: str, sk: str) -> list[dict[str, str]]:

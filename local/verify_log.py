@@ -20,7 +20,6 @@ Entry = dict[str, Any]
 
 _KEY_ID_BYTES: Final = 4
 _ADDED_LATER: Final = ("sequence", "integrity")
-_NAME, _SIZE, _ROOT = range(3)
 
 
 class Broken(Exception):
@@ -31,7 +30,8 @@ def verify(lines: Iterable[str], checkpoint: str, public_key: bytes) -> str:
     """Return what was verified, in one sentence. Raises Broken."""
     text, _, signatures = checkpoint.partition("\n\n")
     _verify_signature(f"{text}\n", signatures.splitlines(), public_key)
-    name, size, signed = text.split("\n")[_NAME], int(text.split("\n")[_SIZE]), text.split("\n")[_ROOT]
+    name, claimed, signed, *_ = text.split("\n")
+    size = int(claimed)
     entries = {entry["sequence"]: entry for entry in _entries(lines) if entry["sequence"]}
     missing = next((sequence for sequence in range(1, size + 1) if sequence not in entries), None)
     if missing:
