@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operation import Operation
 from local.markdown import code, table
-from tests.catalogue import snapshots
 from tests.catalogue.alone import standing_alone
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
-from tests.harness.callers import Caller
+from tests.harness import snapshots
 
 
 def rows(world: World) -> Iterator[tuple[str, ...]]:
@@ -26,14 +26,14 @@ def rows(world: World) -> Iterator[tuple[str, ...]]:
     snapshot = snapshots.taken()
     for operation in operations():
         snapshots.put_back(snapshot)
-        calls = _calls(operation, world, world.caller(operation))
+        calls = _calls(operation, world)
         snapshots.put_back(snapshot)
-        by_key = str(len(_calls(operation, world, key))) if operation.scope else ""
+        by_key = str(len(_calls(operation, world, as_=key))) if operation.scope else ""
         yield code(operation.id), *_counted(calls), str(len(calls)), by_key
 
 
-def _calls(operation: Operation, world: World, caller: Caller | None) -> list[str]:
-    answer = perform(operation, world, example_of(operation, world), caller)
+def _calls(operation: Operation, world: World, **words: Any) -> list[str]:
+    answer = perform(operation, world, **words)
     if answer.status != operation.success:
         raise SystemExit(f"{operation.id}: {answer.text}")
     return answer.calls.names

@@ -7,8 +7,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.catalogue import snapshots
-from tests.harness import rfc6962
+from tests.harness import rfc6962, snapshots
 from tests.harness.api import Json
 
 PUBLIC_KEY: Final = base64.b64encode(

@@ -5,24 +5,19 @@ A transaction that finds its way blocked is done again, and so are calls that ar
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit import verification
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import crowd, example_of, perform
+from tests.catalogue.examples.registry import crowd, perform
 from tests.catalogue.world import World
 from tests.harness import callers
 from tests.harness.api import Answer
+from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
-
-by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
-with_a_scope = pytest.mark.parametrize(
-    "operation", [o for o in operations() if o.scope], ids=lambda operation: operation.id
-)
 
 READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 MOST_READS: Final = 2
@@ -36,10 +31,9 @@ ALLOWANCES: Final = {
 """Operations that have a bound of their own, and why."""
 
 
-def called(operation: Operation, world: World, as_: callers.Caller | None = None) -> Answer:
+def called(operation: Operation, world: World, **words: Any) -> Answer:
     # Lists are looked at by pages of three, so that a page is full whatever stands beside it.
-    query = {"limit": 3} if operation.lists else None
-    answer = perform(operation, world, example_of(operation, world), as_ or world.caller(operation), query=query)
+    answer = perform(operation, world, query={"limit": 3} if operation.lists else None, **words)
     assert answer.status == operation.success
     return answer
 
@@ -57,7 +51,7 @@ def shape(call: Call) -> Mapping[str, object]:
     }
 
 
-@by_id
+@by_operation()
 class TestEveryOperation:
     def test_keeps_to_its_budget(self, operation: Operation, world: World) -> None:
         calls = Counter(called(operation, world).calls.names)
@@ -67,11 +61,6 @@ class TestEveryOperation:
             assert calls == {"dynamodb:TransactWriteItems": 1, "sqs:SendMessage": 1}
         else:
             assert set(calls) <= ({"sqs:GetQueueAttributes"} if operation.id == "get_status" else set())
-
-    def test_wakes_the_ledger_only_after_it_committed(self, operation: Operation, world: World) -> None:
-        names = called(operation, world).calls.names
-        if operation.mutates:
-            assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
     def test_asks_for_the_same_in_a_crowd_of_10_and_of_300(
         self, operation: Operation, world: World, begin: Begin
@@ -85,9 +74,15 @@ class TestEveryOperation:
     def test_asks_nothing_of_aws_for_a_caller_without_a_valid_credential(
         self, operation: Operation, world: World
     ) -> None:
-        refused = perform(operation, world, example_of(operation, world), "nonsense")
+        refused = perform(operation, world, as_="nonsense")
         assert refused.status == 401
         assert refused.calls.names == []
+
+
+@by_operation(lambda o: o.mutates)
+def test_a_mutation_wakes_the_ledger_only_after_it_committed(operation: Operation, world: World) -> None:
+    names = called(operation, world).calls.names
+    assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
 
 class TestVerification:
@@ -106,17 +101,17 @@ class TestVerification:
         assert windows[10] == windows[300]
 
 
-@with_a_scope
+@by_operation(lambda o: o.scope)
 class TestByAnApiKey:
     def test_the_key_itself_takes_one_read_once(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(admin_key)
         by_user = called(operation, world).calls.of("dynamodb")
         key = begin(admin_key)
-        first = called(operation, world, key).calls.of("dynamodb")
+        first = called(operation, world, as_=key).calls.of("dynamodb")
         assert first[0] == "dynamodb:GetItem"
         assert len(first) <= 1 + len(by_user)
         if not operation.mutates:
-            assert called(operation, world, key).calls.of("dynamodb") == first[1:]
+            assert called(operation, world, as_=key).calls.of("dynamodb") == first[1:]
 
 
 def admin_key(world: World) -> callers.Caller:

@@ -12,46 +12,43 @@ from chalicelib.kernel.version import API_VERSION
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, example_of, perform
 from tests.catalogue.world import World
-from tests.harness.api import Answer, Api
+from tests.harness.api import Api
+from tests.harness.by_operation import by_operation
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in operations():
     AT_PATH[each.path].append(each)
 
-by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
 by_path = pytest.mark.parametrize("path", AT_PATH)
 LISTS: Final = [operation for operation in operations() if operation.lists]
-lists = pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.id)
 
 
-def called(operation: Operation, world: World, **words: object) -> Answer:
-    return perform(operation, world, example_of(operation, world), world.caller(operation), **words)
-
-
-@by_id
+@by_operation()
 class TestEveryOperation:
     def test_ignores_what_it_does_not_know_of_a_query(self, operation: Operation, world: World) -> None:
-        assert called(operation, world, query={"utm_source": "post", "page": "7"}).status == operation.success
+        assert perform(operation, world, query={"utm_source": "post", "page": "7"}).status == operation.success
 
     def test_answers_a_known_version_and_refuses_others(self, operation: Operation, world: World) -> None:
-        assert called(operation, world, headers={"API-Version": "1999-12-31"}).code == "400 unknown_api_version"
-        assert called(operation, world, headers={"API-Version": API_VERSION}).status == operation.success
+        assert perform(operation, world, headers={"API-Version": "1999-12-31"}).code == "400 unknown_api_version"
+        assert perform(operation, world, headers={"API-Version": API_VERSION}).status == operation.success
 
     def test_lets_a_browser_read_its_answer(self, operation: Operation, world: World) -> None:
-        answer = called(operation, world, headers={"Origin": "https://app.example"})
+        answer = perform(operation, world, headers={"Origin": "https://app.example"})
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
         exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
         assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
 
-    def test_ignores_a_body_where_none_belongs(self, operation: Operation, world: World) -> None:
-        if operation.method in ("GET", "DELETE"):
-            assert called(operation, world, body=b"\xff{nonsense").status == operation.success
 
-    def test_takes_no_body_for_an_empty_one(self, operation: Operation, world: World) -> None:
-        if operation.method in ("POST", "PUT", "PATCH") and operation.body is None:
-            assert called(operation, world, json=None).status == operation.success
+@by_operation(lambda o: o.method in ("GET", "DELETE"))
+def test_a_body_where_none_belongs_is_ignored(operation: Operation, world: World) -> None:
+    assert perform(operation, world, body=b"\xff{nonsense").status == operation.success
+
+
+@by_operation(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
+def test_no_body_is_taken_for_an_empty_one(operation: Operation, world: World) -> None:
+    assert perform(operation, world, json=None).status == operation.success
 
 
 @by_path
@@ -73,11 +70,11 @@ class TestEveryPath:
         assert {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match"} <= accepted
 
 
-@lists
+@by_operation(lambda o: o.lists)
 class TestEveryList:
     @pytest.mark.parametrize("limit", ["0", "101", "-1", "many", ""])
     def test_refuses_a_limit_that_is_none(self, operation: Operation, limit: str, world: World) -> None:
-        refused = called(operation, world, query={"limit": limit})
+        refused = perform(operation, world, query={"limit": limit})
         assert refused.code == "422 validation_failed"
         assert list(refused.faults) == ["query/limit"]
 
@@ -97,7 +94,7 @@ class TestEveryList:
 
     def test_links_to_its_next_page(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(crowd, 5)
-        first = called(operation, world, query={"limit": 2})
+        first = perform(operation, world, query={"limit": 2})
         link, relation = first.headers["Link"].split("; ")
         assert relation == 'rel="next"'
         assert f"cursor={first.json['nextCursor']}" in link
@@ -105,10 +102,10 @@ class TestEveryList:
 
     def test_refuses_a_cursor_that_was_altered(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(crowd, 5)
-        cursor = called(operation, world, query={"limit": 1}).json["nextCursor"]
+        cursor = perform(operation, world, query={"limit": 1}).json["nextCursor"]
         swapped = ("A" if cursor[20] != "A" else "B").join((cursor[:20], cursor[21:]))
         for wrong in (swapped, cursor[:-4], f"{cursor}AAAA", "nonsense", "%00", "é"):
-            refused = called(operation, world, query={"limit": 1, "cursor": wrong})
+            refused = perform(operation, world, query={"limit": 1, "cursor": wrong})
             assert refused.code == "400 invalid_cursor"
             assert list(refused.faults) == ["query/cursor"]
 
@@ -116,5 +113,5 @@ class TestEveryList:
 @pytest.mark.parametrize(("mine", "other"), list(permutations(LISTS, 2)), ids=lambda operation: str(operation.id))
 def test_a_list_refuses_the_cursor_of_another(mine: Operation, other: Operation, world: World, begin: Begin) -> None:
     begin(crowd, 5)
-    cursor = called(other, world, query={"limit": 1}).json["nextCursor"]
-    assert called(mine, world, query={"limit": 1, "cursor": cursor}).code == "400 invalid_cursor"
+    cursor = perform(other, world, query={"limit": 1}).json["nextCursor"]
+    assert perform(mine, world, query={"limit": 1, "cursor": cursor}).code == "400 invalid_cursor"

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
@@ -12,22 +11,16 @@ from chalicelib.kernel import api_keys
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import AREAS, Role
 from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
 from tests.harness import callers
 from tests.harness.api import Answer
+from tests.harness.by_operation import by_operation
 from tests.harness.callers import Issuer
 from tests.harness.clock import Clock
 from tests.harness.organizations import make_key
 
-by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
-at_a_place = pytest.mark.parametrize(
-    "operation", [o for o in operations() if isinstance(o.needs, At)], ids=lambda operation: operation.id
-)
-with_records = pytest.mark.parametrize(
-    "operation", [o for o in operations() if o.records and isinstance(o.needs, At)], ids=lambda operation: operation.id
-)
+at_a_place = by_operation(lambda o: isinstance(o.needs, At))
 by_role = pytest.mark.parametrize("role", list(Role))
 
 OPENED_BY: Final = {
@@ -40,20 +33,14 @@ OPENED_BY: Final = {
 
 def attempt(operation: Operation, world: World, as_: callers.Caller | str | None, **words: Any) -> str:
     """Call an operation's example, and return `success` or the problem."""
-    return told(operation, perform(operation, world, example_of(operation, world), as_, **words))
+    return told(operation, perform(operation, world, as_=as_, **words))
 
 
 def told(operation: Operation, answer: Answer) -> str:
     return "success" if answer.status == operation.success else answer.code
 
 
-def told_apart(answer: Answer) -> tuple[int, Mapping[str, str], Mapping[str, Any]]:
-    """An answer without what says which request it is to."""
-    headers = {name: value for name, value in answer.headers.items() if name != "x-request-id"}
-    return answer.status, headers, {n: v for n, v in answer.json.items() if n not in ("instance", "requestId")}
-
-
-@by_id
+@by_operation()
 class TestWithoutACredential:
     def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
         expected = "success" if operation.needs is Caller.PUBLIC else "401 unauthenticated"
@@ -83,7 +70,7 @@ def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person
     }
 
 
-@by_id
+@by_operation()
 class TestWithABrokenCredential:
     def test_even_public_operations_are_refused(
         self, operation: Operation, world: World, tmp_path_factory: pytest.TempPathFactory
@@ -97,10 +84,10 @@ class TestWithABrokenCredential:
         assert answers == {name: f"401 {code}" for name, (_, code) in broken.items()}
 
 
-@by_id
+@by_operation()
 class TestAStranger:
     def test_finds_no_place_and_sees_nothing_of_it(self, operation: Operation, world: World) -> None:
-        answer = perform(operation, world, example_of(operation, world), world.people.outsider)
+        answer = perform(operation, world, as_=world.people.outsider)
         places = {At: "404 not_found", Caller: "403 forbidden" if operation.needs is Caller.OPERATOR else "success"}
         assert told(operation, answer) == places[type(operation.needs)]
         assert world.id not in answer.text.replace(answer.path, "")
@@ -111,49 +98,45 @@ class TestAStranger:
         assert attempt(operation, world, world.people.operator) == expected
 
 
-@at_a_place
 class TestWhatIsForeign:
+    @at_a_place
     def test_is_answered_like_what_is_missing(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.needs, At)
         example, owner = example_of(operation, world), world.people.owner
         name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), owner)
-        missing = perform(operation, world, example.of_nothing(name), owner)
-        malformed = perform(operation, world, example.but(**{name: "NO PLACE/AT:ALL"}), owner)
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=owner)
+        missing = perform(operation, world, example.of_nothing(name), as_=owner)
+        malformed = perform(operation, world, example.but(**{name: "NO PLACE/AT:ALL"}), as_=owner)
         assert foreign.code == "404 not_found"
-        assert told_apart(foreign) == told_apart(missing) == told_apart(malformed)
+        assert foreign.refusal == missing.refusal == malformed.refusal
 
+    @by_operation(lambda o: isinstance(o.needs, At) and o.scope)
     def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.needs, At)
-        if operation.scope is None:
-            return
         example, key = example_of(operation, world), world.key("admin")
         name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), key)
-        missing = perform(operation, world, example.of_nothing(name), key)
+        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=key)
+        missing = perform(operation, world, example.of_nothing(name), as_=key)
         assert foreign.code == "404 not_found"
-        assert told_apart(foreign) == told_apart(missing)
+        assert foreign.refusal == missing.refusal
 
 
-@with_records
 class TestARecordOfOthers:
+    @by_operation(lambda o: o.records and isinstance(o.needs, At))
     def test_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
         example, owner = example_of(operation, world), world.people.owner
         for record in operation.records.values():
             name = record.parameter
-            foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), owner)
-            missing = perform(operation, world, example.of_nothing(name), owner)
-            malformed = perform(operation, world, example.but(**{name: "#"}), owner)
+            foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=owner)
+            missing = perform(operation, world, example.of_nothing(name), as_=owner)
+            malformed = perform(operation, world, example.but(**{name: "#"}), as_=owner)
             assert foreign.code == "404 not_found"
-            assert told_apart(foreign) == told_apart(missing) == told_apart(malformed)
+            assert foreign.refusal == missing.refusal == malformed.refusal
 
+    @by_operation(lambda o: o.records and isinstance(o.needs, At) and o.needs.role is not Role.MEMBER)
     def test_is_not_looked_for_where_the_role_is_missing(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        if operation.needs.role is Role.MEMBER:
-            return
-        member = world.people.member
-        missing = Example.of_nothing(example_of(operation, world), next(reversed(operation.path_parameters)))
-        assert perform(operation, world, missing, member).code == "404 not_found"
+        missing = example_of(operation, world).of_nothing(next(reversed(operation.path_parameters)))
+        assert perform(operation, world, missing, as_=world.people.member).code == "404 not_found"
 
 
 @by_role
@@ -210,7 +193,7 @@ def expected(operation: Operation, problem: str) -> str:
     return "success" if operation.needs is Caller.PUBLIC else "403 forbidden"
 
 
-@by_id
+@by_operation()
 class TestAnApiKey:
     def test_may_what_its_scope_may(self, operation: Operation, world: World, begin: Begin) -> None:
         area = AREA_OF.get(operation.id)

@@ -5,15 +5,13 @@ import re
 from collections import defaultdict
 from typing import Final
 
-import pytest
-
 from chalicelib.entrypoints.catalogue import FEATURES, operations
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import SCOPES, Role
 from local import generate
+from tests.harness.by_operation import by_operation
 
-by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
 IRREGULAR: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})
 """Past participles that don't end with -ed."""
 
@@ -48,7 +46,7 @@ def test_no_two_paths_differ_by_parameter_names_only() -> None:
     assert {shape: paths for shape, paths in shapes.items() if len(paths) > 1} == {}
 
 
-@by_id
+@by_operation()
 class TestEveryOperation:
     def test_has_a_path_of_lower_case_words_and_named_parameters(self, operation: Operation) -> None:
         assert re.fullmatch(r"(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+", operation.path)

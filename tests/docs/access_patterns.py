@@ -12,11 +12,11 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operation import Operation
 from local.folders import ROOT
 from local.markdown import code, table
-from tests.catalogue import snapshots
 from tests.catalogue.alone import standing_alone
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
 from tests.docs.keys import item_name, partition
+from tests.harness import snapshots
 from tests.harness.calls import Call
 
 FILE: Final = ROOT / "docs" / "access-patterns.md"
@@ -46,7 +46,7 @@ def document(world: World) -> str:
 
 def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
-    answer = perform(operation, world, example_of(operation, world), world.caller(operation), headers=headers)
+    answer = perform(operation, world, headers=headers)
     assert answer.status == operation.success, answer.text
     calls = answer.calls.made
     reads = [_read(call) for call in calls if call.name in _READS]

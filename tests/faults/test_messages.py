@@ -10,9 +10,9 @@ from chalicelib.kernel import aws, queues, table
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.settings import settings
-from tests.catalogue import evidence, snapshots
+from tests.catalogue import evidence
 from tests.catalogue.world import World
-from tests.harness import cloud
+from tests.harness import cloud, snapshots
 from tests.harness.clock import Clock
 from tests.harness.workers import bodies, waiting
 

@@ -10,12 +10,13 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel import pipeline
 from chalicelib.kernel.operation import Operation
-from tests.catalogue import evidence, snapshots
+from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
 from tests.faults.shapes import Shape, shape
 from tests.faults.variants import Variant, by_variant, calls
+from tests.harness import snapshots
 from tests.harness.api import Answer
 from tests.harness.clock import Clock
 from tests.harness.faults import Died, Fault, Injected, failing
@@ -29,7 +30,7 @@ KEY: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 def asked(operation: Operation, world: World, **headers: str) -> Answer | None:
     """Call the mutation with an `Idempotency-Key`, if no headers are given; None: the process has ended."""
     try:
-        return perform(operation, world, example_of(operation, world), world.caller(operation), headers=headers or KEY)
+        return perform(operation, world, headers=headers or KEY)
     except Died:
         return None
 

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
 from tests.faults.variants import Variant
 from tests.harness.faults import Fault
@@ -21,12 +21,11 @@ FAULTS: Final = [Variant(f, lasts) for f in (Fault.THROTTLED, Fault.BROKEN, Faul
 def test_a_read_answers_whole_or_unavailable(
     operation: Operation, variant: Variant, world: World, begin: Begin
 ) -> None:
-    example, caller = example_of(operation, world), world.caller(operation)
-    asks = perform(operation, world, example, caller).calls.names
+    asks = perform(operation, world).calls.names
     for at, name in enumerate(asks, 1):
         begin()
         with variant.strikes(at) as injected:
-            answer = perform(operation, world, example, caller)
+            answer = perform(operation, world)
         assert injected.hit == name
         if operation.id == "get_status":  # says how the service is, whatever that is
             assert (answer.status, answer.json["status"]) == (200, "degraded")

@@ -12,12 +12,13 @@ from chalicelib.kernel import queues
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.problems import Problem
-from tests.catalogue import evidence, snapshots
+from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World
 from tests.faults.shapes import Shape, shape
 from tests.faults.variants import Variant, by_lean_variant, calls
+from tests.harness import snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import Died
 

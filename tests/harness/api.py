@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 from chalice.local import LambdaContext, LambdaEventConverter, RouteMatcher
+from httpx import Headers
 
 from tests.harness import companions, conformity
 from tests.harness.callers import Caller
@@ -23,19 +24,6 @@ USER_AGENT: Final = "tests/1.0"
 JSON: Final = "application/json"
 
 Json = dict[str, Any]
-
-
-class Headers(dict[str, str]):
-    """Headers by their names, in whatever case."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        super().__init__({name.lower(): str(value) for name, value in headers.items()})
-
-    def __getitem__(self, name: str) -> str:
-        return super().__getitem__(name.lower())
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(str(name).lower())
 
 
 @dataclass(frozen=True)
@@ -68,6 +56,18 @@ class Answer:
     def code(self) -> str:
         """The code of the problem, after its status: `404 not_found`."""
         return f"{self.status} {self.json['code']}"
+
+    @property
+    def said(self) -> tuple[int, dict[str, str], str]:
+        """All of it but which request it is to, and that it is a replay."""
+        own = ("x-request-id", "idempotency-replayed")
+        return self.status, {name: value for name, value in self.headers.items() if name not in own}, self.text
+
+    @property
+    def refusal(self) -> tuple[int, dict[str, str], Json]:
+        """All of a problem but which request it is to."""
+        headers = {name: value for name, value in self.headers.items() if name != "x-request-id"}
+        return self.status, headers, {n: v for n, v in self.json.items() if n not in ("instance", "requestId")}
 
     @property
     def faults(self) -> dict[str, str]:

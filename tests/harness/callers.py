@@ -3,7 +3,6 @@
 import json
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from uuid import NAMESPACE_DNS, uuid5
@@ -47,12 +46,9 @@ class Issuer:
 
     def __init__(self, folder: Path) -> None:
         self.jwks = folder / "jwks.json"
+        self._key = ec.generate_private_key(ec.SECP256R1())
         public: dict[str, Any] = ECAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         self.jwks.write_text(json.dumps({"keys": [{**public, "kid": _KEY_ID, "alg": "ES256", "use": "sig"}]}))
-
-    @cached_property
-    def _key(self) -> ec.EllipticCurvePrivateKey:
-        return ec.generate_private_key(ec.SECP256R1())
 
     def settings(self) -> dict[str, str]:
         """Return the settings by which the service trusts this issuer."""

@@ -13,6 +13,11 @@ from tests.harness.cloud import Item
 from tests.harness.organizations import Founded
 
 
+def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
+    """Return the entries as the owner sees them, the newest first."""
+    return api.items(f"{organization.path}/audit-log", as_=organization.owner, query=query)
+
+
 def verify(api: Api, organization: Founded, **query: object) -> Json:
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", as_=organization.owner, query=query)
     assert answer.status == 200, answer.text

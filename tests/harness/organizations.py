@@ -23,6 +23,11 @@ class Founded:
         return str(self.record["id"])
 
     @property
+    def keys(self) -> str:
+        """Where its API keys are found."""
+        return f"{self.path}/api-keys"
+
+    @property
     def path(self) -> str:
         """Where it is found; what belongs to it is below."""
         return f"/organizations/{self.id}"

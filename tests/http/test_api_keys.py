@@ -16,19 +16,15 @@ from tests.harness.organizations import Founded, created_key, found, make_key
 from tests.harness.workers import Workers
 
 
-def keys_of(organization: Founded) -> str:
-    return f"{organization.path}/api-keys"
-
-
 class TestCreateApiKey:
     def test_a_name_is_enough_and_it_may_read(self, api: Api, organization: Founded, ada: Person) -> None:
-        answer = api.post(keys_of(organization), as_=ada, json={"name": "  Nightly export "})
+        answer = api.post(organization.keys, as_=ada, json={"name": "  Nightly export "})
         assert answer.status == 201
         record = answer.json
         assert (record["name"], record["scopes"], record["status"]) == ("Nightly export", ["read"], "active")
         assert (record["expiresAt"], record["allowedIps"], record["lastUsedAt"]) == (None, [], None)
         assert record["createdBy"] == ada.id
-        assert answer.location == f"{keys_of(organization)}/{record['id']}"
+        assert answer.location == f"{organization.keys}/{record['id']}"
 
     def test_the_secret_is_of_the_form_that_can_be_checked_at_sight(self, api: Api, organization: Founded) -> None:
         record = created_key(api, organization).json
@@ -38,9 +34,9 @@ class TestCreateApiKey:
 
     def test_the_secret_is_shown_once(self, api: Api, organization: Founded, ada: Person) -> None:
         created = created_key(api, organization).json
-        read = api.get(f"{keys_of(organization)}/{created['id']}", as_=ada)
+        read = api.get(f"{organization.keys}/{created['id']}", as_=ada)
         assert read.json == {**created, "key": None}
-        assert api.items(keys_of(organization), as_=ada) == [read.json]
+        assert api.items(organization.keys, as_=ada) == [read.json]
 
     def test_everything_listed_is_accepted(self, api: Api, organization: Founded) -> None:
         fields: dict[str, Any] = {
@@ -62,7 +58,7 @@ class TestCreateApiKey:
     )  # fmt: skip
     def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"name": "k", field: value}
-        answer = api.post(keys_of(organization), as_=organization.owner, json=body)
+        answer = api.post(organization.keys, as_=organization.owner, json=body)
         assert answer.code == "422 validation_failed"
         assert all(pointer.startswith(f"/{field}") for pointer in answer.faults)
 
@@ -99,7 +95,7 @@ class TestLimit:
         for _ in range(100):
             assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
-        assert len(api.items(keys_of(organization), as_=ada, query={"limit": 100})) == 100
+        assert len(api.items(organization.keys, as_=ada, query={"limit": 100})) == 100
         assert created_key(api, found(api, ada)).status == 201
 
     @pytest.mark.usefixtures("at_most_three")
@@ -107,7 +103,7 @@ class TestLimit:
         made = [created_key(api, organization).json["id"] for _ in range(3)]
         assert created_key(api, organization).code == "409 limit_exceeded"
         for _ in range(2):
-            assert api.delete(f"{keys_of(organization)}/{made[0]}", as_=ada).status == 204
+            assert api.delete(f"{organization.keys}/{made[0]}", as_=ada).status == 204
         assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
 
@@ -131,27 +127,27 @@ class TestLimit:
         expired = created_key(api, organization, expiresAt=after(now(), hours=1)).json["id"]
         clock.shift(hours=2)
         workers.settle()
-        assert api.delete(f"{keys_of(organization)}/{expired}", as_=ada).status == 204
+        assert api.delete(f"{organization.keys}/{expired}", as_=ada).status == 204
         assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
 
     @pytest.mark.usefixtures("at_most_three")
     def test_rotating_needs_no_room(self, api: Api, organization: Founded, ada: Person) -> None:
         made = [created_key(api, organization).json["id"] for _ in range(3)]
-        assert api.post(f"{keys_of(organization)}/{made[0]}/rotate", as_=ada).status == 200
+        assert api.post(f"{organization.keys}/{made[0]}/rotate", as_=ada).status == 200
 
     @pytest.mark.usefixtures("at_most_three")
     def test_it_holds_when_many_are_made_at_once(self, api: Api, organization: Founded, ada: Person) -> None:
         with ThreadPoolExecutor(6) as threads:
             answers = list(threads.map(lambda _: created_key(api, organization), range(6)))
         assert sorted(a.status for a in answers) == [201, 201, 201, 409, 409, 409]
-        assert len(api.items(keys_of(organization), as_=ada)) == 3
+        assert len(api.items(organization.keys, as_=ada)) == 3
 
 
 class TestListAndGet:
     def test_they_are_listed_in_the_order_they_were_made(self, api: Api, organization: Founded, ada: Person) -> None:
         made = [created_key(api, organization, name=name).json["id"] for name in "cab"]
-        assert [key["id"] for key in api.items(keys_of(organization), as_=ada)] == made
+        assert [key["id"] for key in api.items(organization.keys, as_=ada)] == made
 
     def test_revoked_and_expired_ones_stay_listed(
         self, api: Api, organization: Founded, ada: Person, clock: Clock, workers: Workers
@@ -159,10 +155,10 @@ class TestListAndGet:
         revoked = make_key(api, organization)
         make_key(api, organization, expiresAt=after(now(), hours=1))
         make_key(api, organization)
-        api.delete(f"{keys_of(organization)}/{revoked.id}", as_=ada)
+        api.delete(f"{organization.keys}/{revoked.id}", as_=ada)
         clock.shift(hours=2)
         for _ in range(2):
-            statuses = [key["status"] for key in api.items(keys_of(organization), as_=ada)]
+            statuses = [key["status"] for key in api.items(organization.keys, as_=ada)]
             assert statuses == ["revoked", "expired", "active"]
             workers.settle()
 
@@ -175,14 +171,14 @@ class TestListAndGet:
         clock.shift(hours=2)
         workers.settle()
         assert [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)] == before
-        assert api.get(f"{keys_of(organization)}/{key['id']}", as_=ada).json["version"] == 1
+        assert api.get(f"{organization.keys}/{key['id']}", as_=ada).json["version"] == 1
 
     def test_one_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
         other = found(api, ada)
         key = make_key(api, other)
-        assert api.get(f"{keys_of(organization)}/{key.id}", as_=ada).code == "404 not_found"
-        assert api.delete(f"{keys_of(organization)}/{key.id}", as_=ada).code == "404 not_found"
-        assert api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=ada).code == "404 not_found"
+        assert api.get(f"{organization.keys}/{key.id}", as_=ada).code == "404 not_found"
+        assert api.delete(f"{organization.keys}/{key.id}", as_=ada).code == "404 not_found"
+        assert api.post(f"{organization.keys}/{key.id}/rotate", as_=ada).code == "404 not_found"
         assert api.get(other.path, as_=key).status == 200
 
 
@@ -190,28 +186,28 @@ class TestRevokeApiKey:
     def test_it_works_no_more_at_once(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization)
         assert api.get(organization.path, as_=key).status == 200
-        assert api.delete(f"{keys_of(organization)}/{key.id}", as_=ada).status == 204
+        assert api.delete(f"{organization.keys}/{key.id}", as_=ada).status == 204
         assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
-        assert api.get(f"{keys_of(organization)}/{key.id}", as_=ada).json["status"] == "revoked"
+        assert api.get(f"{organization.keys}/{key.id}", as_=ada).json["status"] == "revoked"
 
     def test_again_it_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization)
-        api.delete(f"{keys_of(organization)}/{key.id}", as_=ada)
-        before = api.get(f"{keys_of(organization)}/{key.id}", as_=ada).json
-        assert api.delete(f"{keys_of(organization)}/{key.id}", as_=ada).status == 204
-        assert api.get(f"{keys_of(organization)}/{key.id}", as_=ada).json == before
+        api.delete(f"{organization.keys}/{key.id}", as_=ada)
+        before = api.get(f"{organization.keys}/{key.id}", as_=ada).json
+        assert api.delete(f"{organization.keys}/{key.id}", as_=ada).status == 204
+        assert api.get(f"{organization.keys}/{key.id}", as_=ada).json == before
         types = [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)]
         assert types.count("organization.api_key.revoked") == 1
 
     def test_a_key_may_revoke_itself(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "api-keys:write")
-        assert api.delete(f"{keys_of(organization)}/{key.id}", as_=key).status == 204
-        assert api.get(keys_of(organization), as_=key).code == "401 api_key_revoked"
+        assert api.delete(f"{organization.keys}/{key.id}", as_=key).status == 204
+        assert api.get(organization.keys, as_=key).code == "401 api_key_revoked"
 
 
 class TestRotateApiKey:
     def rotate(self, api: Api, organization: Founded, key: Caller, **body: int) -> Caller:
-        answer = api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=organization.owner, json=body)
+        answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=organization.owner, json=body)
         assert answer.status == 200, answer.text
         return Caller(answer.json["id"], answer.json["key"])
 
@@ -219,12 +215,12 @@ class TestRotateApiKey:
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         before = created_key(api, organization, "write", "members:read").json
-        answer = api.post(f"{keys_of(organization)}/{before['id']}/rotate", as_=ada)
+        answer = api.post(f"{organization.keys}/{before['id']}/rotate", as_=ada)
         after_ = answer.json
         assert (after_["id"], after_["scopes"], after_["version"]) == (before["id"], before["scopes"], 2)
         assert after_["key"] != before["key"]
         assert after_["hint"] == f"atr_…{after_['key'][-4:]}"
-        assert api.get(f"{keys_of(organization)}/{before['id']}", as_=ada).json == {**after_, "key": None}
+        assert api.get(f"{organization.keys}/{before['id']}", as_=ada).json == {**after_, "key": None}
 
     def test_the_former_secret_works_for_a_day_unless_told_otherwise(
         self, api: Api, organization: Founded, clock: Clock
@@ -265,7 +261,7 @@ class TestRotateApiKey:
     def test_revoking_ends_all_its_secrets(self, api: Api, organization: Founded, ada: Person) -> None:
         former = make_key(api, organization)
         present = self.rotate(api, organization, former)
-        api.delete(f"{keys_of(organization)}/{present.id}", as_=ada)
+        api.delete(f"{organization.keys}/{present.id}", as_=ada)
         for key in (former, present):
             assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
@@ -273,25 +269,25 @@ class TestRotateApiKey:
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         revoked, expiring = make_key(api, organization), make_key(api, organization, expiresAt=after(now(), hours=1))
-        api.delete(f"{keys_of(organization)}/{revoked.id}", as_=ada)
+        api.delete(f"{organization.keys}/{revoked.id}", as_=ada)
         clock.shift(hours=2)
         for key in (revoked, expiring):
-            answer = api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=ada)
+            answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada)
             assert answer.code == "409 invalid_transition"
 
     @pytest.mark.parametrize("hours", [-1, 169, 1.5, "24", None, True])
     def test_grace_is_0_to_168_whole_hours(self, api: Api, organization: Founded, ada: Person, hours: object) -> None:
         key = make_key(api, organization)
-        answer = api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=ada, json={"graceHours": hours})
+        answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": hours})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/graceHours"}
 
     def test_it_takes_every_scope_of_the_rotated_key(self, api: Api, organization: Founded) -> None:
         full, area = make_key(api, organization, "admin"), make_key(api, organization, "api-keys:write", "read")
         plain = make_key(api, organization, "read")
-        assert api.post(f"{keys_of(organization)}/{full.id}/rotate", as_=area).code == "403 insufficient_scope"
-        assert api.post(f"{keys_of(organization)}/{plain.id}/rotate", as_=area).status == 200
-        assert api.post(f"{keys_of(organization)}/{area.id}/rotate", as_=full).status == 200
+        assert api.post(f"{organization.keys}/{full.id}/rotate", as_=area).code == "403 insufficient_scope"
+        assert api.post(f"{organization.keys}/{plain.id}/rotate", as_=area).status == 200
+        assert api.post(f"{organization.keys}/{area.id}/rotate", as_=full).status == 200
 
     def test_at_most_five_of_its_secrets_work_at_once(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
@@ -299,7 +295,7 @@ class TestRotateApiKey:
         first = key = make_key(api, organization)
         for _ in range(4):
             key = self.rotate(api, organization, key, graceHours=168)
-        refused = api.post(f"{keys_of(organization)}/{key.id}/rotate", as_=ada, json={"graceHours": 168})
+        refused = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": 168})
         assert refused.code == "409 limit_exceeded"
         assert api.get(organization.path, as_=first).status == 200
         at_once = self.rotate(api, organization, key, graceHours=0)

@@ -7,16 +7,13 @@ import rfc8785
 
 from chalicelib.kernel import clock as clocks
 from tests.harness import cloud, logs, rfc6962
-from tests.harness.api import ADDRESS, USER_AGENT, Api, Json
+from tests.harness.api import ADDRESS, USER_AGENT, Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
+from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, created_key, found, joins, make_key
 from tests.harness.scenes import scene
 from tests.harness.workers import Workers
-
-
-def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
-    return api.items(f"{organization.path}/audit-log", as_=organization.owner, query=query)
 
 
 class TestEntries:

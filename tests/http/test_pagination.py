@@ -13,16 +13,12 @@ def seven(api: Api, organization: Founded) -> list[str]:
     return [created_key(api, organization).json["id"] for _ in range(7)]
 
 
-def keys_of(organization: Founded) -> str:
-    return f"{organization.path}/api-keys"
-
-
 class TestLimits:
     @pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 7), (2, [2, 2, 2, 1]), (6, [6, 1]), (100, [7])])
     def test_all_items_come_once_and_in_order(
         self, api: Api, organization: Founded, ada: Person, seven: list[str], limit: int, sizes: list[int]
     ) -> None:
-        pages = api.pages(keys_of(organization), as_=ada, query={"limit": limit})
+        pages = api.pages(organization.keys, as_=ada, query={"limit": limit})
         assert [key["id"] for page in pages for key in page["items"]] == seven
         assert [len(page["items"]) for page in pages if page["items"]] == sizes
         assert all(len(page["items"]) <= limit for page in pages)
@@ -30,21 +26,21 @@ class TestLimits:
     def test_there_are_25_unless_told_otherwise(self, api: Api, organization: Founded, ada: Person) -> None:
         for _ in range(26):
             created_key(api, organization)
-        page = api.get(keys_of(organization), as_=ada).json
+        page = api.get(organization.keys, as_=ada).json
         assert len(page["items"]) == 25
         assert page["nextCursor"] is not None
 
     @pytest.mark.parametrize("limit", ["0", "101", "-1", "x", "", "1.5", "1e1", "999999999999999999999"])
     def test_other_limits_are_refused(self, api: Api, organization: Founded, ada: Person, limit: str) -> None:
-        answer = api.get(keys_of(organization), as_=ada, query={"limit": limit})
+        answer = api.get(organization.keys, as_=ada, query={"limit": limit})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"query/limit"}
 
     def test_the_limit_may_change_on_the_way(
         self, api: Api, organization: Founded, ada: Person, seven: list[str]
     ) -> None:
-        first = api.get(keys_of(organization), as_=ada, query={"limit": 2}).json
-        rest = api.get(keys_of(organization), as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
+        first = api.get(organization.keys, as_=ada, query={"limit": 2}).json
+        rest = api.get(organization.keys, as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
         assert [key["id"] for key in first["items"] + rest["items"]] == seven
         assert rest["nextCursor"] is None
 
@@ -105,7 +101,7 @@ class TestCursors:
             self.refused(api, path, ada, altered)
 
     def test_one_of_another_list_is_refused(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:
-        for path in (f"{organization.path}/audit-log", keys_of(organization), "/organizations"):
+        for path in (f"{organization.path}/audit-log", organization.keys, "/organizations"):
             self.refused(api, path, ada, cursor)
 
     def test_one_of_another_tenant_is_refused(self, api: Api, ada: Person, cursor: str) -> None:
@@ -150,4 +146,4 @@ class TestCursors:
     def test_authorization_comes_first(self, api: Api, organization: Founded, stranger: Person, mary: Person) -> None:
         assert api.get(f"{organization.path}/members", query={"cursor": "x"}).code == "401 unauthenticated"
         assert api.get(f"{organization.path}/members", as_=stranger, query={"cursor": "x"}).code == "404 not_found"
-        assert api.get(keys_of(organization), as_=mary, query={"cursor": "x"}).code == "403 insufficient_role"
+        assert api.get(organization.keys, as_=mary, query={"cursor": "x"}).code == "403 insufficient_role"

@@ -1,15 +1,12 @@
 import pytest
 
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
+from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
 
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
-
-
-def entries(api: Api, organization: Founded) -> list[Json]:
-    return api.items(f"{organization.path}/audit-log", as_=organization.owner)
 
 
 class TestUpdateOrganization:
@@ -58,7 +55,7 @@ class TestUpdateOrganization:
         assert answer.code == "409 slug_taken"
         assert set(answer.faults) == {"/slug"}
         assert api.get(organization.path, as_=ada).json == organization.record
-        assert len(entries(api, organization)) == 1
+        assert len(log_of(api, organization)) == 1
 
     def test_its_own_slug_again_is_no_conflict(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="mine")
@@ -85,7 +82,7 @@ class TestMergePatch:
             answer = api.patch(organization.path, as_=ada, json=body)
             assert (answer.status, answer.json, answer.etag) == (200, before.json, before.etag)
         assert api.patch(organization.path, as_=ada).json == before.json
-        assert [entry["type"] for entry in entries(api, organization)] == ["organization.created"]
+        assert [entry["type"] for entry in log_of(api, organization)] == ["organization.created"]
 
     def test_nothing_sent_takes_no_transaction_and_wakes_nobody(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={})
@@ -159,7 +156,7 @@ class TestVersions:
         clock.shift(seconds=-30)
         changed = api.patch(organization.path, as_=ada, json={"name": "Later"}).json
         assert changed["updatedAt"] > organization.record["updatedAt"]
-        assert [(e["type"], e["occurredAt"]) for e in entries(api, organization)] == [
+        assert [(e["type"], e["occurredAt"]) for e in log_of(api, organization)] == [
             ("organization.updated", changed["updatedAt"]),
             ("organization.created", organization.record["createdAt"]),
         ]

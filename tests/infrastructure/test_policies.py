@@ -12,9 +12,9 @@ from chalicelib.entrypoints.catalogue import operations
 from infrastructure.resources import QUEUES, queue_name
 from local.configuration import PREFIX
 from local.folders import ROOT
-from tests.catalogue import snapshots
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
+from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
@@ -82,7 +82,7 @@ def test_the_api_may_do_what_its_operations_do(world: World) -> None:
     snapshot, calls = snapshots.taken(), list[Call]()
     for operation in operations():
         snapshots.put_back(snapshot)
-        calls += perform(operation, world, example_of(operation, world), world.caller(operation)).calls.made
+        calls += perform(operation, world).calls.made
     calls += world.api.get(world.organization.path, as_=world.api_key).calls.made
     assert refused("api", calls) == set()
 

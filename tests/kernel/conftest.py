@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.issuer_keys import issuer_keys
 from chalicelib.kernel.settings import settings
 from tests.kernel.issued import AUDIENCE, ISSUER, KEY_SET
@@ -16,8 +15,6 @@ def token_issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     key_set = tmp_path_factory.mktemp("issuer") / "jwks.json"
     key_set.write_text(json.dumps(KEY_SET))
     with pytest.MonkeyPatch.context() as environment:
-        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-            environment.setenv(name, to_base64(bytes(32)))
         environment.setenv("AUTH_JWKS", str(key_set))
         environment.setenv("AUTH_ISSUER", ISSUER)
         environment.setenv("AUTH_AUDIENCE", AUDIENCE)

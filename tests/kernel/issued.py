@@ -76,6 +76,3 @@ def refusal(text: str) -> Problem:
 def is_unauthenticated(text: str) -> bool:
     """Tell whether a token is refused for another reason than its age."""
     return refusal(text).code == "unauthenticated"
-
-
-# Who the user is

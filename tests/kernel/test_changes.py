@@ -219,22 +219,23 @@ class TestLimit:
         assert not [item for item in cloud.stored() if item["sk"].startswith("COUNT")]
 
 
+def requiring(watched: Parcel, label: str) -> Changes:
+    """A new parcel that comes only if another has not changed."""
+    changes = Changes(now())
+    changes.require(watched)
+    changes.create(parcel(label))
+    return changes
+
+
 class TestRequire:
     def test_what_was_required_must_not_have_changed(self) -> None:
         watched = stored("a")
-        for meanwhile in (False, True):
-            if meanwhile:
-                other = Changes(now())
-                other.update(watched, weight=9)
-                other.commit()
-            changes = Changes(now())
-            changes.require(watched)
-            changes.create(parcel(f"b{meanwhile}"))
-            if meanwhile:
-                with pytest.raises(Contended):
-                    changes.commit()
-            else:
-                changes.commit()
+        requiring(watched, "b").commit()
+        other = Changes(now())
+        other.update(watched, weight=9)
+        other.commit()
+        with pytest.raises(Contended):
+            requiring(watched, "c").commit()
 
     def test_what_is_changed_itself_needs_no_check_of_its_own(self) -> None:
         made = stored("a")
@@ -262,15 +263,14 @@ class TestCommit:
         key = ("I#x", "#")
         item = {"pk": "I#x", "sk": "#", "n": 1}
         first = Write("Put", key, item=item, condition="attribute_not_exists(#pk)", names=["pk"])
-        for label in ("a", "b"):
-            changes = Changes(now())
-            changes.create(parcel(label))
-            if label == "a":
-                changes.commit(first)
-            else:
-                with pytest.raises(Taken) as taken:
-                    changes.commit(first)
-                assert taken.value.item == item
+        changes = Changes(now())
+        changes.create(parcel("a"))
+        changes.commit(first)
+        changes = Changes(now())
+        changes.create(parcel("b"))
+        with pytest.raises(Taken) as taken:
+            changes.commit(first)
+        assert taken.value.item == item
 
     def test_a_write_of_ones_own_brings_its_own_refusal(self) -> None:
         changes = Changes(now())

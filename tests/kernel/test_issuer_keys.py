@@ -15,10 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
 from chalicelib.kernel import issuer_keys
-from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.issuer_keys import MAX_BYTES, IssuerKeys
 from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from tests.harness.clock import Clock
 
 
 def jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **members: Any) -> dict[str, Any]:
@@ -66,27 +65,6 @@ class Answer(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-class Clock:
-    """A clock that stands still until told to go on."""
-
-    def __init__(self) -> None:
-        self.ms = 1_000_000_000_000
-
-    def pass_seconds(self, seconds: float) -> None:
-        """Go on."""
-        self.ms += round(seconds * 1000)
-
-
-@pytest.fixture(autouse=True)
-def local_stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-        monkeypatch.setenv(name, to_base64(bytes(32)))
-    monkeypatch.setenv("STAGE", "local")
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
-
-
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
     with Issuer() as server:
@@ -100,15 +78,8 @@ def issuer() -> Iterator[Issuer]:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(issuer_keys, "now_ms", lambda: clock.ms)
-    return clock
-
-
-@pytest.fixture
 def keys(issuer: Issuer, clock: Clock) -> IssuerKeys:
-    assert clock.ms
+    clock.freeze()
     return IssuerKeys(issuer.url)
 
 
@@ -135,9 +106,9 @@ def test_they_are_read_once_however_often_they_are_used(keys: IssuerKeys, issuer
 def test_they_are_read_again_after_ten_minutes(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
     assert found(keys, "first")
     issuer.publish(jwk("second"))
-    clock.pass_seconds(599)
+    clock.shift(seconds=599)
     assert found(keys, "first")
-    clock.pass_seconds(1)
+    clock.shift(seconds=1)
     assert not found(keys, "first")
     assert found(keys, "second")
 
@@ -152,10 +123,10 @@ def test_a_new_key_is_looked_for_at_once(keys: IssuerKeys, issuer: Issuer) -> No
 def test_unknown_keys_are_looked_for_once_a_minute(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
     assert found(keys, "first")
     assert not any(found(keys, f"unknown-{n}") for n in range(20))
-    clock.pass_seconds(59)
+    clock.shift(seconds=59)
     assert not found(keys, "unknown")
     assert len(issuer.asked) == 2
-    clock.pass_seconds(1)
+    clock.shift(seconds=1)
     assert not found(keys, "unknown")
     assert len(issuer.asked) == 3
 
@@ -195,19 +166,19 @@ def test_without_any_keys_the_service_is_unavailable(keys: IssuerKeys, issuer: I
     assert is_unavailable(keys)
     assert len(issuer.asked) == 1
     issuer.status = 200
-    clock.pass_seconds(1)
+    clock.shift(seconds=1)
     assert found(keys, "first")
 
 
 def test_the_keys_in_hand_stay_good(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
     assert found(keys, "first")
     issuer.status = 503
-    clock.pass_seconds(600)
+    clock.shift(seconds=600)
     assert all(found(keys, "first") for _ in range(10))
-    clock.pass_seconds(59)
+    clock.shift(seconds=59)
     assert found(keys, "first")
     assert len(issuer.asked) == 2
-    clock.pass_seconds(1)
+    clock.shift(seconds=1)
     assert found(keys, "first")
     assert len(issuer.asked) == 3
 
@@ -219,8 +190,7 @@ def test_a_search_that_fails_keeps_the_keys(keys: IssuerKeys, issuer: Issuer) ->
     assert found(keys, "first")
 
 
-def test_nobody_listening_is_no_more_than_a_failure(clock: Clock) -> None:
-    assert clock.ms
+def test_nobody_listening_is_no_more_than_a_failure() -> None:
     with Issuer() as server:
         url = server.url
     assert is_unavailable(IssuerKeys(url))
@@ -339,7 +309,7 @@ def test_without_an_id_only_a_single_key_is_meant(keys: IssuerKeys, issuer: Issu
     assert found(keys, None)
     assert found(keys, None, "EdDSA")
     issuer.publish(jwk("first"), jwk("second"))
-    clock.pass_seconds(600)
+    clock.shift(seconds=600)
     assert not found(keys, None)
 
 
@@ -347,14 +317,15 @@ def test_without_an_id_only_a_single_key_is_meant(keys: IssuerKeys, issuer: Issu
 
 
 def test_a_file_is_a_source_too(tmp_path: Path, clock: Clock) -> None:
+    clock.freeze()
     file = tmp_path / "jwks.json"
     keys = IssuerKeys(str(file))
     assert is_unavailable(keys)
     file.write_text(json.dumps({"keys": [jwk("first")]}))
-    clock.pass_seconds(1)
+    clock.shift(seconds=1)
     assert found(keys, "first")
     file.unlink()
-    clock.pass_seconds(600)
+    clock.shift(seconds=600)
     assert found(keys, "first")
 
 

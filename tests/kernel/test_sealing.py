@@ -1,7 +1,5 @@
 """A sealed value tells nothing, and opens only unaltered, with its key, in its place."""
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,18 +8,8 @@ from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.sealing import SealBroken, seal, unseal
 from chalicelib.kernel.settings import settings
 
-KEY, NEXT_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
+NEXT_KEY = to_base64(bytes(32))
 PLACE = "idempotency:I#user#key"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def data_key() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-            environment.setenv(name, KEY)
-        settings.cache_clear()
-        yield
-    settings.cache_clear()
 
 
 @given(st.binary(), st.text())

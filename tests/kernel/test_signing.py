@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -15,16 +14,6 @@ from chalicelib.kernel.signing import TAG_BYTES, authenticate, check
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 
 contexts = st.text(max_size=8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def token_key() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("DATA_KEY", "TOKEN_KEY", "AUDIT_SIGNING_KEY"):
-            environment.setenv(name, to_base64(KEY))
-        settings.cache_clear()
-        yield
-    settings.cache_clear()
 
 
 def test_the_tag_is_the_beginning_of_hmac_sha256_over_context_and_payload() -> None:

@@ -244,6 +244,3 @@ def test_an_issuer_of_another_type_is_not_trusted() -> None:
 @pytest.mark.parametrize("payload", [b"", b"[]", b'"text"', b"7", b"null", b"{", b"\xff", b"[" * 6000])
 def test_its_claims_must_be_an_object(payload: bytes) -> None:
     assert is_unauthenticated(signed(GOOD_HEADER, payload))
-
-
-# How it must be signed

@@ -24,8 +24,8 @@ from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tokens import User
-from tests.catalogue import evidence, snapshots
-from tests.harness import cloud, rfc6962
+from tests.catalogue import evidence
+from tests.harness import cloud, rfc6962, snapshots
 from tests.harness.faults import Died
 from tests.harness.joining import beginning
 

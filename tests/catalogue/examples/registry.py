@@ -8,7 +8,6 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.examples.example import Example
 from tests.catalogue.world import World
-from tests.harness import callers
 from tests.harness.api import Answer
 
 
@@ -21,12 +20,14 @@ def example_of(operation: Operation, world: World) -> Example:
     return found
 
 
-def perform(
-    operation: Operation, world: World, example: Example, as_: callers.Caller | str | None, **words: Any
-) -> Answer:
-    """Call an operation as its example says, with someone's credential; `words` as of `Api.request`."""
-    sent = {"json": example.body} | words
-    return world.api.request(operation.method, example.path(operation), as_=as_, **sent)
+def perform(operation: Operation, world: World, example: Example | None = None, **words: Any) -> Answer:
+    """Call an operation as its example says, or another; `words` are those of `Api.request`.
+
+    The caller is who has just the right to it, and the body is the example's, unless the words say otherwise.
+    """
+    example = example or example_of(operation, world)
+    sent = {"as_": world.caller(operation), "json": example.body} | words
+    return world.api.request(operation.method, example.path(operation), **sent)
 
 
 def crowd(world: World, number: int) -> None:

@@ -1,11 +1,15 @@
 """Snapshots of the table in memory: what many tests begin with is made once, and put back in milliseconds."""
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from tests.harness import cloud
 
 Snapshot = dict[Any, Any]
+T = TypeVar("T")
+
+_made: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
 
 
 def taken() -> Snapshot:
@@ -18,6 +22,16 @@ def put_back(snapshot: Snapshot) -> None:
     cloud.clear()
     items: Any = cloud.table().items
     items.update(deepcopy(snapshot))
+
+
+def once(name: tuple[object, ...], make: Callable[[], T]) -> T:
+    """Return what `make` returned the first time, and let the table hold what it held then."""
+    if name not in _made:
+        _made[name] = (make(), taken())
+    made, snapshot = _made[name]
+    put_back(snapshot)
+    found: T = made
+    return found
 
 
 def stored() -> dict[tuple[str, str], cloud.Item]:
