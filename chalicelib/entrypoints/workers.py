@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.batch import (
 )
 
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.kernel import due, ledger, tasks
+from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.logs import line, measure
 
@@ -22,9 +22,10 @@ _BATCH_MS: Final = 30_000
 
 
 def append_entries(event: Event) -> Mapping[str, Any]:
-    """Append what waits in the logs that the messages name; a log's first failure returns the rest of its messages.
+    """Append what waits in the logs that the messages name, then start the tasks they bring.
 
-    The batch ends before its function's time does: what is left then is due, and the sweep wakes its log again.
+    A log's first failure returns the rest of its messages. The batch ends before its function's time does: what is left
+    then is due, and the sweep wakes its log again.
     """
     append = partial(_append, until=now_ms() + _BATCH_MS)
     return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True), append)
@@ -53,8 +54,11 @@ def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[
 
 def _append(record: Any, until: int) -> None:
     with line("message", "append_entries") as facts:
-        log = facts["tenant"] = json.loads(record["body"])["log"]
+        message = json.loads(record["body"])
+        log = facts["tenant"] = message["log"]
         lag = ledger.append(log, until)
+        for started in message.get("then", []):
+            queues.forward(started)
     measure("append_entries", LedgerLag=lag)
 
 

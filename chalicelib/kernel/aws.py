@@ -27,7 +27,7 @@ _FAULTS: Final = frozenset({
     "TransactionInProgressException", "InternalError",
 })  # fmt: skip
 
-_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1)}
+_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (3, 8)}
 """Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS."""
 
 
@@ -72,6 +72,7 @@ def _client(service: str) -> Any:
         max_pool_connections=64,
         tcp_keepalive=True,
         parameter_validation=known.stage == "local",
+        signature_version="s3v4" if service == "s3" else None,  # Addresses signed the old way don't work everywhere.
     )
     return _session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
 

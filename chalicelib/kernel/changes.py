@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from chalicelib.kernel import table
-from chalicelib.kernel.clock import after
+from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.entity import Entity, Item, Key, Limit, Unique
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Cancelled, Write
@@ -35,6 +35,8 @@ class Changes:
     _kept: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[Key, Entity] = field(default_factory=dict)
     _target: Key | None = None
+    starts: list[tuple[str, Key]] = field(default_factory=list)
+    """Tasks to be started after the commit, and the records they are about."""
 
     def create(self, record: R, *, refusal: Problem | None = None) -> R:
         """Put a new record. `refusal` answers if one with its key exists; without it the work is done again."""
@@ -68,6 +70,15 @@ class Changes:
         """Remove a record, and what its uniqueness held."""
         self._begin(record, _Change(record, None))
         self._target = self._target or record.stored_at
+
+    def about(self, record: Entity) -> None:
+        """Let the entry be about a record that callers see no change of."""
+        self._records.setdefault(record.stored_at, _Change(record, record))
+        self._target = self._target or record.stored_at
+
+    def start(self, task: str, record: Entity) -> None:
+        """Let a task begin once the changes are committed. The record's due mark starts it if its message is lost."""
+        self.starts.append((task, record.stored_at))
 
     def _begin(self, record: Entity, change: _Change) -> None:
         if record.stored_at in self._records:
@@ -173,14 +184,21 @@ def _update(before: Entity, now: Entity) -> Write:
     gone = [name for name in old if name not in new]
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
-    names = dict.fromkeys([*changed, *gone, "version"])
-    return Write("Update", now.stored_at, update=update, condition="#version = :was", names=list(names),
-                 values={**changed, "was": before.version})  # fmt: skip
+    condition, was = _as_read(before)
+    names = dict.fromkeys([*changed, *gone, *before.guarded_by])
+    return Write("Update", now.stored_at, update=update, condition=condition, names=list(names),
+                 values={**changed, **was})  # fmt: skip
 
 
 def _if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
-    was = {"was": record.version}
-    return Write(kind, record.stored_at, condition="#version = :was", names=["version"], values=was)
+    condition, was = _as_read(record)
+    return Write(kind, record.stored_at, condition=condition, names=list(record.guarded_by), values=was)
+
+
+def _as_read(record: Entity) -> tuple[str, dict[str, Any]]:
+    was = {name: getattr(record, name) for name in record.guarded_by}
+    terms = [f"attribute_not_exists(#{n})" if v is None else f"#{n} = :was_{n}" for n, v in was.items()]
+    return " AND ".join(terms), {f"was_{name}": value for name, value in was.items() if value is not None}
 
 
 def _companions(change: _Change) -> list[Write]:
@@ -194,13 +212,22 @@ def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
     record = change.now or change.before
     writes: list[tuple[Write, Problem | None]] = []
     for unique in type(record).uniques.values() if record else ():
-        old = guard_key(unique, change.before) if change.before else None
-        new = guard_key(unique, change.now) if change.now else None
-        if new and new != old and change.now:
-            writes.append((_take(new, change.now), _taken(unique, change.now)))
+        old = guard_key(unique, change.before) if change.before and _held(unique, change.before, now) else None
+        new = guard_key(unique, change.now) if change.now and unique.holds(change.now) else None
+        if new and change.now and (new != old or _lapse(unique, change.now) != _lapse(unique, change.before)):
+            writes.append((_take(new, unique, change.now), _taken(unique, change.now)))
         if old and new != old and change.before:
             writes.append((_release(old, change.before, unique.alias_days if change.now else 0, now), None))
     return writes
+
+
+def _held(unique: Unique, record: Entity, now: str) -> bool:
+    # What has lapsed may be another's by now.
+    return unique.holds(record) and not (unique.lapses and getattr(record, unique.lapses) <= now)
+
+
+def _lapse(unique: Unique, record: Entity | None) -> str | None:
+    return getattr(record, unique.lapses) if unique.lapses and record else None
 
 
 def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
@@ -209,9 +236,11 @@ def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
     return f"U#{unique.space.format_map(values)}#{unique.value.format_map(values)}", "#"
 
 
-def _take(key: Key, record: Entity) -> Write:
+def _take(key: Key, unique: Unique, record: Entity) -> Write:
+    lapse = _lapse(unique, record)
+    until = {"ttl": milliseconds(lapse) // 1000} if lapse else {}
     return Write(
-        "Put", key, item={"pk": key[0], "sk": key[1], "ref": record.id},
+        "Put", key, item={"pk": key[0], "sk": key[1], "ref": record.id, **until},
         condition="attribute_not_exists(#pk) OR #ttl < :now OR #ref = :me", names=["pk", "ttl", "ref"],
         values={"now": int(time.time()), "me": record.id},
     )  # fmt: skip

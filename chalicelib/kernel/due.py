@@ -53,7 +53,7 @@ def _queue(item: Item, woken: set[str]) -> bool:
         woken.add(item["log"])
         queues.wake(item["log"], new_id(now()))
     else:
-        queues.start(item["task"], {"pk": item["pk"], "sk": item["sk"]})
+        queues.start(item["task"], (item["pk"], item["sk"]))
     return True
 
 

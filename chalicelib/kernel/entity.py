@@ -48,13 +48,18 @@ class Facet:
 
 @dataclass(frozen=True)
 class Unique:
-    """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record."""
+    """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record.
+
+    `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
+    """
 
     space: str
     value: str
     taken: str
     field: str
     alias_days: int = 0
+    lapses: str = ""
+    holds: Callable[[Any], bool] = lambda _record: True
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class Entity:
     unlogged: ClassVar[frozenset[str]] = frozenset({"updatedAt", "version"})
     """Public fields whose change is not listed in an entry."""
     limit: ClassVar[Limit | None] = None
+    guarded_by: ClassVar[tuple[str, ...]] = ("version",)
+    """Fields that have to be in the table as they were read, or the record is not written."""
 
     id: str
     created_at: str

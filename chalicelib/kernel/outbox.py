@@ -43,13 +43,13 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
     """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
 
     Once that is done nothing fails any more: if the ledger can't be woken, for whatever reason, the sweep finds the
-    entry.
+    entry, and what was to be started.
     """
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
     report(event=event.type)
     try:
-        queues.wake(event.log, event.id)
+        queues.wake(event.log, event.id, changes.starts)
     except (Problem, ClientError, BotoCoreError) as error:
         report(wake=error.code if isinstance(error, Problem) else type(error).__name__)
 

@@ -1,30 +1,43 @@
 """The queues: what is to be done after the answer. A message only says what to look at, never what is true."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from chalicelib.kernel import aws
+from chalicelib.kernel.entity import Key
 from chalicelib.kernel.settings import settings
 
+Message = dict[str, str]
 
-def wake(log: str, deduplication: str) -> None:
-    """Tell the ledger worker that a log has entries to append; in the queue each log is a group of its own."""
+
+def wake(log: str, deduplication: str, then: Iterable[tuple[str, Key]] = ()) -> None:
+    """Tell the ledger worker that a log has entries to append; in the queue each log is a group of its own.
+
+    The worker starts the tasks of `then` afterwards: so a request sends one message, whatever it leads to.
+    """
+    starts = [_message(task, record) for task, record in then]
     with aws.reaching("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=json.dumps({"log": log}),
+            MessageBody=json.dumps({"log": log, "then": starts} if starts else {"log": log}),
             MessageGroupId=log,
             MessageDeduplicationId=deduplication,
         )
 
 
-def start(task: str, arguments: Mapping[str, object]) -> None:
-    """Queue a task by its name."""
+def start(task: str, record: Key) -> None:
+    """Queue a task by its name, for the record it is about."""
+    forward(_message(task, record))
+
+
+def forward(message: Message) -> None:
+    """Queue a task that another message brought."""
     with aws.reaching("queue"):
-        aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url,
-            MessageBody=json.dumps({"task": task, **arguments}),
-        )
+        aws.client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=json.dumps(message))
+
+
+def _message(task: str, record: Key) -> Message:
+    return {"task": task, "pk": record[0], "sk": record[1]}
 
 
 def reach() -> None:

@@ -51,6 +51,9 @@ class Settings(BaseModel):
     deliveries_queue_url: str = Field("", description="The queue of webhook deliveries.")
     deliveries_slow_queue_url: str = Field("", description="The queue of probes to endpoints that timed out.")
     exports_bucket: str = Field("", description="The S3 bucket of audit exports.")
+    anchors_bucket: str = Field(
+        "", description="The S3 bucket of the logs' anchors, best with object lock; empty makes none."
+    )
     aws_endpoint_url: str | None = Field(None, description="The emulator; left out in the cloud.")
 
     auth_jwks: str = Field("", description="The issuer's JSON Web Key Set: an https URL or a file.")

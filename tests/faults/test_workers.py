@@ -59,7 +59,7 @@ def append(world: World) -> None:
 def purge(world: World) -> None:
     """Deliver what tells that the organization's time is over."""
     pk, sk = Organization.key_of(id=world.id)
-    queues.start("organizations.purge", {"pk": pk, "sk": sk})
+    queues.start("organizations.purge", (pk, sk))
     world.workers.attempt()
 
 

@@ -26,7 +26,7 @@ class TestAMessageThatFails:
     def test_is_an_error_with_its_trace_and_counted(
         self, workers: Workers, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
     ) -> None:
-        queues.start("nothing.known", {"secret": "s3cret"})
+        queues.forward({"task": "nothing.known", "secret": "s3cret"})
         assert len(workers.attempt().failed) == 1
         (line,) = [vars(record) for record in caplog.records if record.name == "atrium"]
         assert (line["levelname"], line["operation"], line["error"]) == ("ERROR", "nothing.known", "UnknownTask")

@@ -1,0 +1,81 @@
+"""Jobs: work that outlives a request, done in turns by whichever worker takes the next.
+
+A job is a record. Its message says only where it stands; whoever moves `turn_at` holds it until then, and every step
+is stored on condition that nobody moved it since. So a message that is lost, doubled or late, and a worker that dies,
+change nothing: the job is due again when its turn is over, and goes on with what was kept.
+"""
+
+import time
+from typing import Any, ClassVar, Final, TypeVar
+
+from chalicelib.kernel import queues, table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import Due, Entity
+
+LEASE_SECONDS: Final = 180
+"""How long a worker holds a job without keeping anything of it."""
+
+MOST_FAILURES: Final = 5
+"""Turns that came to nothing before a job should be given up."""
+
+_TURN_SECONDS: Final = 600
+"""How long a worker goes on with one job: well within its function's time."""
+
+
+class Job(Entity):
+    """Work in turns. `turn_at`: from when on a worker may take it, None once nothing is left to be done.
+
+    `failures` counts the turns since anything was kept, this one included.
+    """
+
+    task: ClassVar[str]
+    guarded_by: ClassVar[tuple[str, ...]] = ("version", "turn_at")
+
+    turn_at: str | None = None
+    failures: int = 0
+
+    @property
+    def due(self) -> Due | None:
+        """Its next turn."""
+        return Due(self.task, self.turn_at) if self.turn_at else None
+
+
+J = TypeVar("J", bound=Job)
+
+
+def take(kind: type[J], message: dict[str, Any]) -> J | None:
+    """Return the job that a message names, held for this worker; None if it is gone, done or another's just now."""
+    item = table.get((message["pk"], message["sk"]))
+    job = kind.from_item(item) if item else None
+    if job is None or job.turn_at is None or job.turn_at > now():
+        return None
+    try:
+        return _settle(job, turn_at=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
+    except Contended:
+        return None
+
+
+def keep(job: J, **progress: Any) -> J:
+    """Store how far a job is, and hold it for longer. Raises Contended if it is another's by now."""
+    return _settle(job, turn_at=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+
+
+def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
+    """End the turn, and let the next begin so much later. Raises Contended if the job is another's by now."""
+    passed = _settle(job, turn_at=after(now(), seconds=seconds), **progress)
+    if not seconds:
+        queues.start(job.task, passed.stored_at)
+    return passed
+
+
+def ends_at() -> float:
+    """Return when a turn that begins now should be over, by `time.monotonic`."""
+    return time.monotonic() + _TURN_SECONDS
+
+
+def _settle(job: J, **changed: Any) -> J:
+    changes = Changes(now())
+    changes.settle(job, **changed)
+    changes.commit()
+    return job.but(**changed)
