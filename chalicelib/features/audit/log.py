@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic_core import to_json
+
 from chalicelib.features.audit.rules import Sealed
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
@@ -80,11 +82,25 @@ def _position(entry: EntryItem, facet: Facet | None) -> Item:
     return {name: item[name] for name in names}
 
 
-def with_bodies(log: str, entries: Iterable[EntryItem]) -> list[EntryItem]:
-    """Return the entries with their canonical bytes; long ones are read from the items they have of their own."""
+def lines(log: str, entries: Iterable[EntryItem]) -> list[bytes]:
+    """Return the entries as callers see them; bytes that are long are read from the items they have of their own.
+
+    One whose bytes someone removed can't be shown; verification says where that is.
+    """
     entries = list(entries)
     long = _long_bodies(log, (entry.id for entry in entries if entry.body is None))
-    return [entry if entry.body is not None else entry.but(body=long.get(entry.id)) for entry in entries]
+    bodies = [(entry, entry.body or long.get(entry.id)) for entry in entries]
+    return [line(entry, body) for entry, body in bodies if body]
+
+
+def line(entry: EntryItem, body: bytes) -> bytes:
+    """Return an entry as JSON: its canonical bytes, and behind them its place in the tree.
+
+    The bytes are spliced: parsing and writing them again could only change them, and cut off at `,"sequence":` they
+    are the leaf's data.
+    """
+    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size} if entry.sequence else None
+    return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 
 def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
