@@ -46,4 +46,3 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
         failure=fault.failure if fault else None,
         next_cursor=None if outcome.done else ctx.cursor(progress.position(), query),
     )
-
