@@ -1,7 +1,7 @@
 """The tree whose root stands for a whole log (RFC 6962, section 2): appending to it and naming its head.
 
 A tree of n leaves is kept as its *peaks*, the roots of the perfect subtrees that n's binary digits name: at most one
-hash for each doubling of the log, and all that an append or the root needs.
+hash for each doubling of the log, and all that an append or the root needs. A part of a tree is kept in the same way.
 """
 
 from collections.abc import Iterable
@@ -29,40 +29,58 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class CompactRange:
-    """A tree of `size` leaves by its peaks, largest subtree first.
+    """`size` leaves of a tree, those from `begin` on, by the roots of the largest perfect subtrees that they fill.
 
-    Raises ValueError if there are not exactly as many peaks, of 32 bytes each, as `size` has binary ones.
+    From the beginning on these are the tree's peaks, largest first; elsewhere they stand from left to right.
+    Raises ValueError if there are not exactly as many, of 32 bytes each.
     """
 
     size: int = 0
     peaks: tuple[bytes, ...] = ()
+    begin: int = 0
 
     def __post_init__(self) -> None:
-        if self.size < 0 or len(self.peaks) != self.size.bit_count():
-            raise ValueError(f"{len(self.peaks)} peaks can't be a tree of {self.size} leaves")
+        if min(self.size, self.begin) < 0 or len(self.peaks) != _subtrees(self.begin, self.begin + self.size):
+            raise ValueError(f"{len(self.peaks)} peaks can't be a tree of {self.size} leaves from {self.begin} on")
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
 
     def extend(self, leaves: Iterable[bytes]) -> "CompactRange":
-        """Return the tree with the leaves after its own, each given by its `leaf_hash`.
+        """Return the range with the leaves after its own, each given by its `leaf_hash`.
 
         Raises ValueError if one is not 32 bytes.
         """
-        size, peaks = self.size, list(self.peaks)
+        end, peaks = self.begin + self.size, list(self.peaks)
         for leaf in leaves:
             if len(leaf) != HASH_BYTES:
                 raise ValueError(f"a leaf is given by its hash of {HASH_BYTES} bytes")
-            node, height = leaf, size
-            while height & 1:  # a subtree as large as the node's own stands to its left: the two are one now
+            node, index, level = leaf, end, 0
+            # A subtree as large as the node's own stands to its left, and in the range: the two are one now.
+            while index & 1 and index - 1 << level >= self.begin:
                 node = sha256(_NODE + peaks.pop() + node).digest()
-                height >>= 1
+                index, level = index >> 1, level + 1
             peaks.append(node)
-            size += 1
-        return CompactRange(size, tuple(peaks))
+            end += 1
+        return CompactRange(end - self.begin, tuple(peaks), self.begin)
 
     def root(self) -> bytes:
-        """Return the tree's 32-byte root; that of no leaves is `EMPTY_ROOT`."""
+        """Return the tree's 32-byte root; that of no leaves is `EMPTY_ROOT`.
+
+        Raises ValueError if the range does not begin where the tree does.
+        """
+        if self.begin:
+            raise ValueError("a part of a tree has no root")
         if not self.peaks:
             return EMPTY_ROOT
         *larger, smallest = self.peaks
         return reduce(lambda right, left: node_hash(left, right), reversed(larger), smallest)
+
+
+def _subtrees(begin: int, end: int) -> int:
+    """Return how many perfect subtrees fill a range, each as large as where it begins and what is left allow."""
+    count = 0
+    while begin < end:
+        left = 1 << (end - begin).bit_length() - 1
+        begin += min(begin & -begin or left, left)
+        count += 1
+    return count

@@ -29,6 +29,14 @@ def root(leaves: Sequence[bytes]) -> bytes:
     return sha256(b"\x01" + root(leaves[:split]) + root(leaves[split:])).digest()
 
 
+def subtrees(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
+    """Return the roots of the largest perfect subtrees of a tree that hold exactly a part of its leaves, in order."""
+    if begin == end:
+        return []
+    size = max(size for n in range(end.bit_length()) if begin % (size := 1 << n) == 0 and begin + size <= end)
+    return [root(leaves[begin : begin + size]), *subtrees(leaves, begin + size, end)]
+
+
 def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> None:
     """Assert that a checkpoint (C2SP tlog-checkpoint) is of this tree and signed by this key, in base64."""
     origin, key = f"atrium/{organization}", base64.b64decode(public_key)

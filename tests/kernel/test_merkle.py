@@ -74,13 +74,31 @@ def test_a_tree_is_known_by_its_size_and_peaks(hashes: list[bytes]) -> None:
     assert tree.size == len(hashes)
 
 
+@given(leaves, st.data())
+def test_a_part_is_kept_by_the_largest_subtrees_that_it_fills(hashes: list[bytes], data: st.DataObject) -> None:
+    begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
+    part = CompactRange(begin=begin).extend(hashes[begin:end])
+    assert part == CompactRange(end - begin, tuple(rfc6962.subtrees(hashes, begin, end)), begin)
+    assert part == CompactRange(begin=begin).extend(hashes[begin:middle]).extend(hashes[middle:end])
+
+
+def test_a_part_of_a_tree_has_no_root() -> None:
+    with pytest.raises(ValueError, match="no root"):
+        CompactRange(begin=1).extend([leaf_hash(b"second")]).root()
+
+
 @pytest.mark.parametrize(
-    ("size", "peaks"),
-    [(0, (bytes(32),)), (1, ()), (3, (bytes(32),)), (4, (bytes(32), bytes(32))), (-1, (bytes(32),)), (1, (bytes(31),))],
+    ("size", "count", "begin"),
+    [(0, 1, 0), (1, 0, 0), (3, 1, 0), (4, 2, 0), (-1, 1, 0), (0, 1, 5), (2, 1, 1), (2, 2, 2), (2, 1, -2), (4, 2, 3)],
 )
-def test_peaks_that_do_not_fit_the_size_are_refused(size: int, peaks: tuple[bytes, ...]) -> None:
+def test_peaks_that_do_not_fit_the_size_are_refused(size: int, count: int, begin: int) -> None:
     with pytest.raises(ValueError, match="peak"):
-        CompactRange(size, peaks)
+        CompactRange(size, (bytes(32),) * count, begin)
+
+
+def test_a_peak_that_is_no_hash_is_refused() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        CompactRange(1, (bytes(31),))
 
 
 @pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
