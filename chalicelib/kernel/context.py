@@ -10,7 +10,7 @@ from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.entity import Collection, Entity, Item, Place
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import Continued, ListQuery
@@ -87,6 +87,13 @@ class Context:
         item = table.get(key)
         return entity.from_item(item) if item else None
 
+    def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
+        """Return the first records of the place itself that an index of it holds: one Query, late by moments."""
+        pk = facet.pk.format_map({self.place.parameter: self.place.id, **names}) if self.place else ""
+        if self.place is None or not pk.startswith(f"{self.place.stored_at[0]}#"):
+            raise ValueError(f"{facet.pk} is not an index of the place of {self.operation.id}")
+        return [entity.from_item(item) for item in table.query(pk, index=facet.index, limit=limit).items]
+
     def new(self) -> dict[str, Any]:
         """Return what a new record begins with: its id and when it was made."""
         return {"id": new_id(self.now), "created_at": self.now, "updated_at": self.now}
@@ -114,12 +121,14 @@ class Context:
         return Page(items, self.cursor(last, query) if last else None)
 
     def list(
-        self, entity: type[Entity], collection: Collection, query: ListQuery, show: Callable[[Any], T], **names: str
-    ) -> Page[T]:
-        """Return a page of a collection: one Query. `names` fill its key; `show` makes what the caller sees."""
+        self, entity: type[Entity], listed: Collection | Facet, query: ListQuery, show: Callable[[Any], T],
+        **names: str | None,
+    ) -> Page[T]:  # fmt: skip
+        """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see."""
+        sk = listed.sk if isinstance(listed, Collection) else entity.sk
         found = table.query(
-            collection.pk.format_map(names), index=collection.index, after=self.position(query), limit=query.limit,
-            begins=collection.sk.partition("{")[0], newest_first=collection.newest_first,
+            listed.pk.format_map(names), index=listed.index, after=self.position(query), limit=query.limit,
+            begins=sk.partition("{")[0], newest_first=isinstance(listed, Collection) and listed.newest_first,
         )  # fmt: skip
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
 

@@ -68,6 +68,9 @@ class Settings(BaseModel):
     token_key: Key = Field(..., description="Key that authenticates cursors and signed tokens.")
 
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
+    invitation_url: str = Field(
+        "", description="Your page that invitations lead to, with `?token=`; empty: the service's own operation."
+    )
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
 
     @field_validator(*_NEEDED_IN_THE_CLOUD)

@@ -9,7 +9,11 @@ from chalicelib.kernel.fields import UUID_PATTERN
 
 Schema = Mapping[str, Any]
 
+_LINK: Final = "https://api.example.com/organizations/invitations/acceptance"
+_TICKET: Final = "AaH4SpXAevOKG7MSv4QwBQGh-EqVwHBPiJltp2O3qWkAAAABwbyC7zGdXcYZYc-Iew0o_g"
+
 WORLD: Final[Mapping[str, str | None]] = {
+    "acceptUrl": f"{_LINK}?token={_TICKET}",
     "auditPublicKey": "RCmTBlAEqh5MSPTdAVgZTAI0m8xmTNluQA6iaZGKjVE=",
     "auditPublicKeys": "RCmTBlAEqh5MSPTdAVgZTAI0m8xmTNluQA6iaZGKjVE=",
     "checkpoint": "atrium/01a1f84a-95c0-7af3-8a1b-b312bf843005\n2\n2cnjHMnhH8AtH26lCfSEJtgmWTY33L1UDy9+E3QpGHs=\n\n"
@@ -24,6 +28,7 @@ WORLD: Final[Mapping[str, str | None]] = {
     "description": "Where the engines are drawn.",
     "detail": "It holds more than one word.",
     "email": "ada@example.com",
+    "invitedBy": "01a1f84a-95c0-704f-8899-6da763b7a969",
     "key": "atr_EXAMPLEexampleEXAMPLEexample00002z8ged",
     "label": "Engines",
     "leafHash": "677d1e972b1706438c8cfe27d6320aabdf9439cb0978b7be6ee9662130dd8cf6",
@@ -32,6 +37,7 @@ WORLD: Final[Mapping[str, str | None]] = {
     "nextCursor": None,
     "rootHash": "d9c9e31cc9e11fc02d1f6ea509f48426d826593637dcbd540f2f7e137429187b",
     "slug": "analytical-engines",
+    "token": _TICKET,
     "title": "Notes on the engine",
     "username": "ada",
 }

@@ -1,11 +1,16 @@
 """What is stored of a member."""
 
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.features.members.models import MemberOut
-from chalicelib.kernel.entity import Collection, Membership
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.entity import Collection, Facet, Membership
+from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
+
+_INDEX_SECONDS: Final = 5
+"""How long an index may take to show all that a member has invited."""
 
 
 class Member(Membership):
@@ -19,6 +24,7 @@ class Member(Membership):
     pk, sk = "O#{organization_id}", "M#{user_id}"
     of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
     in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
+    by_email = Facet("O#{organization_id}#E#{email}", "facet1")
     public = MemberOut
 
     organization_id: str
@@ -43,4 +49,23 @@ class Member(Membership):
         return cls(
             **new, organization_id=organization_id, user_id=user.id, role=role.value, username=user.username,
             name=user.name, email=user.email,
+        )  # fmt: skip
+
+
+class Departure(Job):
+    """What is left to be done once a member has gone: `membership_id` is that of the member they were."""
+
+    kind, task = "organization.departure", "members.depart"
+    pk, sk = "O#{organization_id}", "G#{id}"
+
+    organization_id: str
+    user_id: str
+    membership_id: str
+
+    @classmethod
+    def of(cls, new: dict[str, Any], member: Member) -> "Departure":
+        """Return the departure of a member. `new`: as of `Context.new`."""
+        return cls(
+            **new, organization_id=member.organization_id, user_id=member.user_id, membership_id=member.id,
+            turn_at=after(new["created_at"], seconds=_INDEX_SECONDS),
         )  # fmt: skip

@@ -1,8 +1,10 @@
 """The members of an organization: list, change, remove, leave, and who owns it."""
 
 from collections.abc import Callable
+from typing import Final
 
-from chalicelib.features.members.entities import Member
+from chalicelib.features.invitations.entities import Invitation, ended
+from chalicelib.features.members.entities import Departure, Member
 from chalicelib.features.members.models import MemberOut, MemberPatch, OwnershipTransfer
 from chalicelib.features.members.rules import refuse_grant, refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
@@ -14,6 +16,9 @@ from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("organizations")
+
+_AT_ONCE: Final = 40
+"""Invitations revoked with their inviter's membership: each is two writes of the transaction."""
 
 
 @routes.get(
@@ -53,7 +58,7 @@ def update_organization_member(ctx: Context, member: Member, body: MemberPatch) 
 def remove_organization_member(ctx: Context, member: Member) -> None:
     """Remove a member from an organization."""
     refuse_owner(member.role)
-    ctx.changes.delete(member)
+    _end(ctx, member)
 
 
 @routes.post(
@@ -63,7 +68,7 @@ def remove_organization_member(ctx: Context, member: Member) -> None:
 def leave_organization(ctx: Context) -> None:
     """Leave an organization."""
     refuse_owner(ctx.role or Role.MEMBER)
-    ctx.changes.delete(Member.from_item(ctx.access.membership or {}))
+    _end(ctx, Member.from_item(ctx.access.membership or {}))
 
 
 @routes.post(
@@ -82,6 +87,18 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)
     return OrganizationOut.of(transferred)
+
+
+def _end(ctx: Context, member: Member) -> None:
+    """End a membership, and with it what the member had invited.
+
+    The index may be late, and may hold more than a transaction does: none of it is accepted any more all the same, and
+    the departure revokes the rest.
+    """
+    ctx.changes.delete(member)
+    for invitation in ctx.among(Invitation, Invitation.by_inviter, _AT_ONCE, pending_by=member.user_id):
+        ctx.changes.update(invitation, **ended("revoked"))
+    ctx.changes.create(Departure.of(ctx.new(), member))
 
 
 def shown_to(ctx: Context) -> Callable[[Member], MemberOut]:

@@ -1,0 +1,1 @@
+"""Invitations: how people are asked to join, and how they answer."""

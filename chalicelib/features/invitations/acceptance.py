@@ -1,0 +1,80 @@
+"""What a token leads to: the invitation, and those whom its answer depends on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.invitations.models import AcceptanceOut, Decision, PlaceOffered
+from chalicelib.features.invitations.rules import named, refuse_dead, refuse_other
+from chalicelib.features.members.entities import Member
+from chalicelib.features.members.models import MemberOut
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.kernel import table
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.tokens import User
+
+OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "accepted", "decline": "declined"}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An invitation as whoever holds its token finds it. `member`: the asking user's membership, if they have one."""
+
+    invitation: Invitation
+    organization: Organization
+    inviter: Member | None
+    member: Member | None
+
+    def described(self) -> AcceptanceOut:
+        """Return what is shown of it, with the membership if it is the asking user's."""
+        invitation, accepted = self.invitation, self.invitation.outcome == "accepted"
+        return AcceptanceOut(
+            organization=PlaceOffered.of(self.organization), platform=None, role=invitation.role,
+            email=invitation.email, status=invitation.status, expires_at=invitation.expires_at,
+            invited_by=invitation.invited_by, inviter_name=self.inviter.name_shown if self.inviter else None,
+            membership=MemberOut.of(self.member) if accepted and self.member else None,
+        )  # fmt: skip
+
+    def answered(self, user: User, decision: Decision) -> bool:
+        """Return whether the user gave this answer before. Raises Problem if it is not theirs, or too late."""
+        refuse_other(self.invitation, user)
+        outcome = self.invitation.outcome
+        wanted = OUTCOMES[decision]
+        if outcome is None:
+            return False
+        holds = self.member is not None or outcome == "declined"
+        if (outcome, self.invitation.answered_by) != (wanted, user.id) or not holds:
+            raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
+        return True
+
+
+def find(token: str, user: User | None) -> Offer:
+    """Return what a token leads to, in two round trips.
+
+    Raises Problem `not_found` for what the service did not make, or what is gone; 410 if it holds no longer.
+    """
+    key = named(token)
+    item = table.get(key) if key else None
+    if item is None:
+        raise not_found()
+    invitation = Invitation.from_item(item)
+    place = Organization.key_of(id=invitation.organization_id)
+    inviter, own = (_member_key(invitation, it) for it in (invitation.invited_by, user.id if user else None))
+    items = table.get_all(key for key in (place, inviter, own) if key)
+    organization = Organization.from_item(items[place]) if place in items else None
+    if organization is None or organization.closed:
+        raise not_found()
+    offer = Offer(invitation, organization, _member(items, inviter), _member(items, own))
+    still_there = offer.inviter is not None and offer.inviter.id == invitation.invited_as
+    refuse_dead(invitation, token, inviter_left=bool(invitation.invited_as) and not still_there)
+    return offer
+
+
+def _member_key(invitation: Invitation, user_id: str | None) -> Key | None:
+    return Member.key_of(organization_id=invitation.organization_id, user_id=user_id) if user_id else None
+
+
+def _member(items: Mapping[Key, Item], key: Key | None) -> Member | None:
+    return Member.from_item(items[key]) if key and key in items else None

@@ -1,0 +1,74 @@
+"""What is stored of an invitation: never its token, only that token's SHA-256."""
+
+from typing import Any, Final
+
+from chalicelib.features.invitations.models import InvitationOut, Offered, Status
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Unique
+from chalicelib.kernel.jobs import Job
+
+MOST_PENDING: Final = 100
+
+
+class Invitation(Entity):
+    """An invitation to an organization. `outcome`: how it ended; `pending_by`: its inviter, as long as it has none.
+
+    `invited_as` is the inviter's membership: it holds no longer than that does. `sending` counts how often it was sent.
+    """
+
+    kind, parameter = "organization.invitation", "invitation_id"
+    pk, sk = "O#{organization_id}", "I#{id}"
+    in_organization = Collection("O#{organization_id}", "I#{id}")
+    by_inviter = Facet("O#{organization_id}#I#{pending_by}", "facet1")
+    by_address = Unique(
+        "invitation#{organization_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
+        holds=lambda invitation: invitation.outcome is None,
+    )  # fmt: skip
+    limit = Limit("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
+    public = InvitationOut
+
+    organization_id: str
+    email: str
+    role: Offered
+    message: str | None = None
+    expires_in_days: int
+    expires_at: str
+    sent_at: str
+    sending: int
+    token_hash: str
+    invited_by: str | None
+    invited_as: str | None = None
+    pending_by: str | None = None
+    outcome: Status | None = None
+    answered_by: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """`pending`, how it ended or, by the clock, `expired`."""
+        return self.outcome or ("expired" if self.expires_at <= now() else "pending")
+
+    @property
+    def name_shown(self) -> str:
+        """The invited address."""
+        return self.email
+
+    @property
+    def due(self) -> Due | None:
+        """The moment it expires."""
+        return None if self.outcome else Due("invitations.expire", self.expires_at)
+
+
+def ended(outcome: Status, **changed: Any) -> dict[str, Any]:
+    """Return the fields of an invitation that ended."""
+    return {"outcome": outcome, "pending_by": None, **changed}
+
+
+class InvitationMail(Job):
+    """The mail that brings an invitation: one for each time it is sent. It holds no token; that is derived anew."""
+
+    kind, task = "organization.invitation_mail", "invitations.mail"
+    pk, sk = "O#{organization_id}", "L#{id}"
+
+    organization_id: str
+    invitation_id: str
+    sending: int

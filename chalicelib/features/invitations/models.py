@@ -1,0 +1,76 @@
+"""What the operations on invitations accept and answer."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from chalicelib.features.members.models import MemberOut
+from chalicelib.kernel.fields import Email, Text, Timestamp, Uuid
+from chalicelib.kernel.models import Input, Output, Query, RecordOutput
+
+Offered = Literal["member", "editor", "admin"]
+Status = Literal["pending", "accepted", "declined", "revoked", "expired"]
+Decision = Literal["accept", "decline"]
+
+
+class InvitationCreate(Input):
+    """Whom to invite, and as what."""
+
+    email: Email = Field(examples=["grace@example.com"])
+    role: Offered = Field("member", description="At most the caller's own.", examples=["editor"])
+    message: Text | None = Field(None, description="A word to the invited person.", examples=["Come and join us."])
+    expires_in_days: int = Field(7, ge=1, le=30, description="Counted from each sending.", examples=[7])
+
+
+class InvitationOut(RecordOutput):
+    """An invitation. The link to accept it is in the answers that send it, and nowhere else."""
+
+    one_time: ClassVar[frozenset[str]] = frozenset({"accept_url"})
+
+    email: str = Field(examples=["grace@example.com"])
+    role: Offered = Field(examples=["editor"])
+    message: str | None = Field(examples=["Come and join us."])
+    expires_in_days: int = Field(examples=[7])
+    status: Status = Field(examples=["pending"])
+    expires_at: Timestamp
+    invited_by: str | None = Field(description="The id of the user or API key; null once that person was erased.")
+    sent_at: Timestamp = Field(description="When it was last sent or, where the service sends no mail, issued.")
+    accept_url: str | None = Field(None, description="Only when sent; null ever after.")
+
+
+class AcceptanceQuery(Query):
+    """Which invitation, and what the invited person says to it."""
+
+    token: str = Field(max_length=200, description="From the link that was sent.")
+    decision: Decision = Field("accept", description="Only a user's credential decides; without one it is ignored.")
+
+
+class InvitationAnswer(Input):
+    """What the invited person says to an invitation."""
+
+    token: str = Field(max_length=200, description="From the link that was sent.")
+    decision: Decision = Field("accept", examples=["accept"])
+
+
+class PlaceOffered(Output):
+    """What the invited person is asked to join."""
+
+    id: Uuid
+    name: str = Field(examples=["Analytical Engines"])
+    slug: str = Field(examples=["analytical-engines"])
+
+
+class AcceptanceOut(Output):
+    """An invitation as the invited person sees it, and the membership that it led to."""
+
+    no_store: ClassVar[bool] = True
+
+    organization: PlaceOffered | None
+    platform: PlaceOffered | None
+    role: Offered = Field(examples=["editor"])
+    email: str = Field(examples=["grace@example.com"])
+    status: Status = Field(examples=["pending"])
+    expires_at: Timestamp
+    invited_by: str | None = Field(description="The id of the user or API key.")
+    inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Ada"])
+    membership: MemberOut | None

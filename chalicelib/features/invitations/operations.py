@@ -1,0 +1,139 @@
+"""Invitations to an organization: send, list, revoke, send again; and how the invited person answers."""
+
+from dataclasses import replace
+
+from chalicelib.features.invitations.acceptance import OUTCOMES, Offer, find
+from chalicelib.features.invitations.entities import Invitation, ended
+from chalicelib.features.invitations.models import (
+    AcceptanceOut,
+    AcceptanceQuery,
+    Decision,
+    InvitationAnswer,
+    InvitationCreate,
+    InvitationOut,
+)
+from chalicelib.features.invitations.rules import ACCEPTANCE, issue, refuse_early
+from chalicelib.features.invitations.sending import sent
+from chalicelib.features.members.entities import Member
+from chalicelib.features.members.rules import refuse_grant
+from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
+
+routes = RouteGroup("organizations")
+
+
+@routes.get(
+    ACCEPTANCE,
+    needs=Caller.PUBLIC, scope=None,
+    emits=("organization.invitation.accepted", "organization.invitation.declined"),
+)  # fmt: skip
+def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
+    """Accept or decline an invitation with the invited user's credential; without any it is only described.
+
+    So a mail scanner that opens the link changes nothing. `invitation_revoked` also stands for a link that a later mail
+    replaced, `invitation_used` for one that was answered already; `invitation_expired` says since when.
+    """
+    if ctx.scopes is not None:
+        raise Problem("forbidden", "API keys can't answer an invitation. Use the token of the person who was invited.")
+    user = ctx.principal if isinstance(ctx.principal, User) else None
+    offer = find(query.token, user)
+    return _answer(ctx, offer, user, query.decision) if user else offer.described()
+
+
+@routes.post(
+    ACCEPTANCE,
+    success=200, needs=Caller.USER, scope=None,
+    emits=("organization.invitation.accepted", "organization.invitation.declined"),
+)  # fmt: skip
+def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
+    """Accept or decline an invitation.
+
+    `invitation_revoked` also stands for a link that a later mail replaced, `invitation_used` for one that was answered
+    already; `invitation_expired` says since when.
+    """
+    return _answer(ctx, find(body.token, ctx.user), ctx.user, body.decision)
+
+
+@routes.get(
+    "/organizations/{organization_id}/invitations",
+    needs=at_organization(Role.ADMIN), scope="members:read", emits=None,
+)  # fmt: skip
+def list_invitations(ctx: Context, organization: Organization, query: ListQuery) -> Page[InvitationOut]:
+    """List an organization's invitations, in the order they were made."""
+    return ctx.list(Invitation, Invitation.in_organization, query, InvitationOut.of, organization_id=organization.id)
+
+
+@routes.get(
+    "/organizations/{organization_id}/invitations/{invitation_id}",
+    needs=at_organization(Role.ADMIN), scope="members:read", emits=None,
+)  # fmt: skip
+def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
+    """Get an invitation, without its link."""
+    return InvitationOut.of(invitation)
+
+
+@routes.delete(
+    "/organizations/{organization_id}/invitations/{invitation_id}",
+    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.revoked",
+)  # fmt: skip
+def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
+    """Revoke a pending invitation; it stays listed."""
+    if invitation.status == "revoked":
+        return
+    _refuse_ended(invitation)
+    ctx.changes.update(invitation, **ended("revoked"))
+
+
+@routes.post(
+    "/organizations/{organization_id}/invitations/{invitation_id}/resend",
+    success=200, needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.resent",
+)  # fmt: skip
+def resend_invitation(ctx: Context, organization: Organization, invitation: Invitation) -> InvitationOut:
+    """Send a pending invitation again, with a new link and its full time; the former link is dead.
+
+    At most once a minute, the first sending counted: else `rate_limited`.
+    """
+    _refuse_ended(invitation)
+    refuse_early(invitation, ctx.now)
+    issued = issue(organization.id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now)
+    return sent(ctx, ctx.changes.update(invitation, **issued))
+
+
+@routes.post(
+    "/organizations/{organization_id}/invite",
+    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.created",
+)  # fmt: skip
+def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
+    """Invite somebody to an organization; the answer holds the link to accept, once."""
+    refuse_grant(Role(body.role), ctx.grantable)
+    if ctx.among(Member, Member.by_email, 1, email=body.email):
+        raise Problem.at("/email", "already_member", "Somebody with this address is a member already.")
+    new, inviter = ctx.new(), ctx.principal.id
+    invitation = Invitation(
+        **new, **body.fields(), **issue(organization.id, new["id"], 1, body.expires_in_days, ctx.now),
+        organization_id=organization.id, invited_by=inviter, pending_by=inviter,
+        invited_as=ctx.access.membership["id"] if ctx.access.membership else None,
+    )  # fmt: skip
+    return sent(ctx, ctx.changes.create(invitation))
+
+
+def _refuse_ended(invitation: Invitation) -> None:
+    if invitation.status != "pending":
+        raise Problem("invalid_transition", f"The invitation is {invitation.status}. Invite the address again.")
+
+
+def _answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> AcceptanceOut:
+    if offer.answered(user, decision):
+        return offer.described()
+    outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
+    ctx.changes.event = f"organization.invitation.{outcome}"
+    answered = ctx.changes.update(invitation, **ended(outcome, answered_by=user.id))
+    if outcome == "accepted" and member is None:
+        new = Member.joining(ctx.new(), invitation.organization_id, user, Role(invitation.role))
+        member = ctx.changes.create(new)
+    return replace(offer, invitation=answered, member=member).described()

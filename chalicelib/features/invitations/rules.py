@@ -1,0 +1,94 @@
+"""An invitation's token, and what it may be told: pure decisions.
+
+A token names its invitation and the sending it came with, and carries a tag by which the service knows that it made it.
+So it is found in one read, and the link in a mail can be derived again, while the table holds only its SHA-256.
+"""
+
+import hashlib
+import hmac
+from typing import Any, Final
+from uuid import UUID
+
+from chalicelib.features.invitations.entities import Invitation
+from chalicelib.kernel import signing
+from chalicelib.kernel.clock import after, milliseconds
+from chalicelib.kernel.encoding import from_base64url, to_base64url
+from chalicelib.kernel.entity import Key
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.tokens import User
+
+ACCEPTANCE: Final = "/organizations/invitations/acceptance"
+RESEND_SECONDS: Final = 60
+
+_UUID_BYTES: Final = 16
+_SENDING_BYTES: Final = 4
+_NAMED_BYTES: Final = 2 * _UUID_BYTES + _SENDING_BYTES
+_CONTEXT: Final = "invitation"
+
+
+def issue(organization_id: str, invitation_id: str, sending: int, days: int, moment: str) -> dict[str, Any]:
+    """Return the fields of an invitation that is sent, for that time, at a moment."""
+    secret = _token(organization_id, invitation_id, sending)
+    return {
+        "sending": sending, "token_hash": _digest(secret), "sent_at": moment, "expires_at": after(moment, days=days),
+    }  # fmt: skip
+
+
+def accept_url(invitation: Invitation) -> str:
+    """Return the link that the invitation's last sending brought."""
+    page = settings().invitation_url or settings().public_url + ACCEPTANCE
+    token = _token(invitation.organization_id, invitation.id, invitation.sending)
+    return f"{page}{'&' if '?' in page else '?'}token={token}"
+
+
+def named(token: str) -> Key | None:
+    """Return where the invitation that a token names is stored, or None if the service did not make the token."""
+    try:
+        data = from_base64url(token)
+    except ValueError:
+        return None
+    claim, tag = data[:_NAMED_BYTES], data[_NAMED_BYTES:]
+    if len(claim) != _NAMED_BYTES or not signing.check(claim, tag, _CONTEXT):
+        return None
+    organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
+    return Invitation.key_of(organization_id=str(organization), id=str(invitation))
+
+
+def refuse_dead(invitation: Invitation, token: str, *, inviter_left: bool) -> None:
+    """Raise Problem 410 if the token leads nowhere any more."""
+    if not hmac.compare_digest(_digest(token), invitation.token_hash):
+        raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
+    if invitation.status == "revoked" or (invitation.status == "pending" and inviter_left):
+        raise Problem("invitation_revoked", "The invitation was withdrawn. Ask to be invited again.")
+    if invitation.status == "expired":
+        raise Problem("invitation_expired", f"It expired at {invitation.expires_at}. Ask to be invited again.")
+
+
+def refuse_other(invitation: Invitation, user: User) -> None:
+    """Raise Problem `email_mismatch` unless the user is seen to own the invited address."""
+    if user.email != invitation.email:
+        raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
+    if not user.email_verified:
+        raise Problem("email_mismatch", "Your e-mail address is not verified. Verify it where you sign in, then retry.")
+
+
+def refuse_early(invitation: Invitation, moment: str) -> None:
+    """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
+    left = RESEND_SECONDS - (milliseconds(moment) - milliseconds(invitation.sent_at)) // 1000
+    if left > 0:
+        headers = {
+            "Retry-After": str(left),
+            "RateLimit": f'"resend";r=0;t={left}',
+            "RateLimit-Policy": f'"resend";q=1;w={RESEND_SECONDS}',
+        }
+        raise Problem("rate_limited", f"It was sent {invitation.sent_at}. Send it again in {left} s.", headers=headers)
+
+
+def _token(organization_id: str, invitation_id: str, sending: int) -> str:
+    claim = UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
+    return to_base64url(claim + signing.authenticate(claim, _CONTEXT))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
