@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from chalicelib.kernel.clock import now
 from local.folders import ROOT
 from local.generate import GENERATED
+from tests.catalogue.world import put
 from tests.docs.keys import pattern
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.cloud import stored
 from tests.harness.organizations import Founded, make_key
+from tests.harness.platforms import platform
 from tests.harness.workers import Workers
 
 LINE = re.compile(r"^\| (.+) \|$")
@@ -29,6 +32,7 @@ def test_what_is_generated_is_committed(file: str) -> None:
 @pytest.fixture
 def items(api: Api, organization: Founded, workers: Workers, ada: Person) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
+    put([platform(organization.id, now())])
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
     workers.deliver()
