@@ -58,6 +58,8 @@ class Output(BaseModel):
 
     one_time: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold a secret in the answer that makes it, and null everywhere else."""
+    no_store: ClassVar[bool] = False
+    """Whether no cache may keep the answer, secret or not."""
 
     @classmethod
     def of(cls, record: object, **shown: Any) -> Self:

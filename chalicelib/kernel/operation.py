@@ -115,8 +115,12 @@ class Operation:
 
     @property
     def conditional(self) -> bool:
-        """Whether it honours `If-Match`: every change of a record, or of a place, that is there already."""
-        return self.mutates and not self.creates and bool(self.records or isinstance(self.needs, At))
+        """Whether it honours `If-Match`: every change of a record, or of a place, that is there already.
+
+        A GET is no change, though it may emit that it was made.
+        """
+        changes = self.mutates and not self.creates and self.method != "GET"
+        return changes and bool(self.records or isinstance(self.needs, At))
 
     @property
     def access(self) -> str:

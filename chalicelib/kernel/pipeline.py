@@ -128,7 +128,7 @@ def _respond(ctx: Context, answer: Any) -> Response:
     body = answer.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json"}
     secret = any(getattr(answer, name) for name in answer.one_time)
-    if secret:
+    if secret or answer.no_store:
         headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
