@@ -12,6 +12,7 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.organizations import Founded, found, joins
 from tests.harness.scenes import scene
 from tests.harness.workers import Workers
@@ -77,6 +78,15 @@ def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Configur
     """Change settings, for the test."""
     yield Configure(monkeypatch)
     settings.cache_clear()
+
+
+@pytest.fixture
+def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
+    """A service that sends mail, and all that it has sent."""
+    configure(mail_from=SENDER)
+    mailbox = Mailbox()
+    mailbox.open(monkeypatch)
+    return mailbox
 
 
 class Configure:

@@ -27,8 +27,11 @@ _FAULTS: Final = frozenset({
     "TransactionInProgressException", "InternalError",
 })  # fmt: skip
 
-_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (3, 8)}
-"""Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS."""
+_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (3, 8), "sesv2": (1, 10)}
+"""Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS.
+
+Mail has one attempt: SES sends it again for every try whose answer was lost.
+"""
 
 
 @dataclass
