@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel import auth, changes, ledger
-from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit
+from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
@@ -50,6 +50,9 @@ What has to happen later carries a mark: `duepk` = `DUE#` and one of {DUE_SHARDS
 `task` = what to do. The sweep reads what is due each minute, moves the mark by condition, and queues the task.
 """
 
+GUARD: Final = "guard of a unique value"
+"""The item that holds one."""
+
 _LOG: Final = "{log_id}"
 
 _Rows = Iterable[Sequence[str]]
@@ -66,8 +69,9 @@ def item_keys() -> list[tuple[str, str, str]]:
     """Return each kind of item's name and the templates of its keys, as the document gives them."""
     records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
     counters = [("counter", entity.limit.per, _counter(entity.limit)) for entity in entities() if entity.limit]
-    others = [(name, pk, sk) for name, (pk, sk), _ in _others() if name != "counter"]
-    return [*records, *counters, *others]
+    guards = [(GUARD, *_guard(unique)) for entity in entities() for unique in entity.uniques.values()]
+    others = [(name, pk, sk) for name, (pk, sk), _ in _others() if name not in ("counter", GUARD)]
+    return [*records, *counters, *guards, *others]
 
 
 def index_keys() -> list[tuple[str, str]]:
@@ -125,9 +129,14 @@ def _lists() -> _Rows:
 def _uniques() -> _Rows:
     for entity in entities():
         for unique in entity.uniques.values():
-            pk, sk = changes.guard_key(unique, _Placeholders())
+            pk, sk = _guard(unique)
             kept = f"leads here for {unique.alias_days} days" if unique.alias_days else "is free at once"
-            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.taken), kept
+            lapses = f"; the present one is free from `{unique.lapses}` on" if unique.lapses else ""
+            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.taken), kept + lapses
+
+
+def _guard(unique: Unique) -> Key:
+    return changes.guard_key(unique, _Placeholders())
 
 
 def _limits() -> _Rows:
@@ -153,7 +162,7 @@ def _other_items() -> _Rows:
 
 def _others() -> list[tuple[str, Key, str]]:
     return [
-        ("guard of a unique value", ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
+        (GUARD, ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
         ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),

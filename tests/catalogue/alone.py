@@ -14,7 +14,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer
 from tests.harness.workers import Workers
 
-_NAMES: Final = ("ada", "grace", "edith", "mary", "stranger")
+_NAMES: Final = ("ada", "grace", "edith", "mary", "emmy", "stranger")
 
 
 @contextmanager
@@ -28,7 +28,6 @@ def standing_alone() -> Iterator[World]:
         os.environ.update(issuer.settings())
         with cloud.aws_in_memory():
             cloud.clear()
-            owner, admin, editor, member, outsider = (issuer.person(name, name) for name in _NAMES)
             operator = issuer.person("operator", "operator", groups=["operators"])
-            people = People(owner, admin, editor, member, outsider, operator, issuer)
+            people = People(*(issuer.person(name, name) for name in _NAMES), operator, issuer)
             yield World.made(Api(app), Workers(app), people)

@@ -21,7 +21,8 @@ def people(
     ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
 ) -> People:
     """Who is in the world."""
-    return People(ada, grace, edith, mary, stranger, operator, issuer)
+    emmy = issuer.person("emmy", "Emmy Noether")
+    return People(ada, grace, edith, mary, emmy, stranger, operator, issuer)
 
 
 @pytest.fixture

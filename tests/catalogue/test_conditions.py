@@ -2,7 +2,7 @@
 
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.operation import Operation
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World, put_items
 from tests.harness import snapshots
 from tests.harness.by_operation import by_operation
@@ -26,7 +26,7 @@ class TestEveryAnswer:
         answer = perform(operation, world)
         assert ("Location" in answer.headers) is operation.creates
         if operation.creates:
-            made = world.api.get(answer.location, as_=world.caller(operation))
+            made = world.api.get(answer.location, as_=caller_of(operation, world))
             assert made.status == 200
             one_time = operation.answer.one_time if operation.answer else frozenset()
             assert made.json == {n: None if n in one_time else v for n, v in answer.json.items()}

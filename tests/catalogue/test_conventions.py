@@ -10,7 +10,7 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.version import API_VERSION
 from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import crowd, example_of, perform
+from tests.catalogue.examples.registry import caller_of, crowd, example_of, perform
 from tests.catalogue.world import World
 from tests.harness.api import Api
 from tests.harness.by_operation import by_operation
@@ -82,7 +82,7 @@ class TestEveryList:
         self, operation: Operation, world: World, begin: Begin
     ) -> None:
         begin(crowd, 5)
-        path, caller = example_of(operation, world).path(operation), world.caller(operation)
+        path, caller = example_of(operation, world).path(operation), caller_of(operation, world)
         whole = world.api.get(path, as_=caller, query={"limit": 100})
         assert whole.json["nextCursor"] is None
         assert "Link" not in whole.headers

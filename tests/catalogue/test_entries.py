@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.kernel.operation import At, Operation
 from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
-from tests.catalogue.examples.registry import example_of, perform
+from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots
 from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
@@ -58,7 +58,7 @@ class TestAMutation:
 
     def test_says_who_did_what_to_what_and_how(self, operation: Operation, world: World) -> None:
         answer = done(operation, world)
-        entry, caller = entry_about(answer), world.caller(operation)
+        entry, caller = entry_about(answer), caller_of(operation, world)
         assert caller is not None
         assert entry["actor"] == {"type": "user", "id": caller.id, "name": caller.name}
         assert entry["context"] == {

@@ -13,6 +13,8 @@ from chalicelib.kernel.table import Write
 from tests.harness import callers
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.clock import ago
+from tests.harness.invitations import Invited, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
@@ -20,12 +22,16 @@ from tests.harness.workers import Workers
 
 @dataclass(frozen=True)
 class People:
-    """Who is in the world. `outsider` belongs to the rivals' organization only, and owns it."""
+    """Who is in the world.
+
+    `invited` has an invitation that waits; `outsider` belongs to the rivals' organization only, and owns it.
+    """
 
     owner: Person
     admin: Person
     editor: Person
     member: Person
+    invited: Person
     outsider: Person
     operator: Person
     issuer: Issuer
@@ -38,7 +44,10 @@ class People:
 
 @dataclass
 class World:
-    """An organization with a member of each role, an API key and a log; and a rivals' organization with an API key."""
+    """An organization with a member of each role, an API key, an invitation and a log; and a rivals' organization.
+
+    It was made some minutes ago.
+    """
 
     api: Api
     workers: Workers
@@ -47,18 +56,26 @@ class World:
     rivals: Founded
     api_key: callers.Caller
     rival_key: callers.Caller
+    invitation: Invited
+    rival_invitation: Invited
 
     @classmethod
     def made(cls, api: Api, workers: Workers, people: People) -> "World":
         """Make it, over HTTP, until nothing is left to be done."""
+        with ago(minutes=3):
+            return cls._made(api, workers, people)
+
+    @classmethod
+    def _made(cls, api: Api, workers: Workers, people: People) -> "World":
         organization, rivals = (
             found(api, owner, name=name) for owner, name in ((people.owner, "Bletchley"), (people.outsider, "Rivals"))
         )
         for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
             joins(organization, people.of_role(role), role)
         keys = [make_key(api, place, "api-keys:read", name="Inventory") for place in (organization, rivals)]
+        invitations = [invite(api, place, people.invited) for place in (organization, rivals)]
         workers.settle()
-        return cls(api, workers, people, organization, rivals, *keys)
+        return cls(api, workers, people, organization, rivals, *keys, *invitations)
 
     @property
     def id(self) -> str:
@@ -77,12 +94,13 @@ class World:
             "slug": str(self.rivals.record["slug"]),
             "user_id": self.people.outsider.id,
             "api_key_id": self.rival_key.id,
+            "invitation_id": self.rival_invitation.id,
         }
         assert parameter in theirs, f"give the rivals something that {parameter} names, in tests/catalogue/world.py"
         return theirs[parameter]
 
-    def caller(self, operation: Operation) -> Person | None:
-        """Return who has just the right to an operation, and no more; None needs no credential."""
+    def entitled(self, operation: Operation) -> Person | None:
+        """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""
         if isinstance(operation.needs, At):
             return self.people.of_role(operation.needs.role)
         kinds = {Caller.OPERATOR: self.people.operator, Caller.PUBLIC: None}

@@ -9,6 +9,7 @@ import pytest
 from chalicelib.kernel.clock import now
 from local.folders import ROOT
 from local.generate import GENERATED
+from local.table_document import GUARD
 from tests.catalogue.world import put
 from tests.docs.keys import pattern
 from tests.harness.api import Api
@@ -54,10 +55,11 @@ def documented_keys() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     """Return what the document says of items: name, partition key, sort key."""
     records = [(kind, pk, sk) for kind, pk, sk, _ in section("Records")]
     limits = [("`counter`", pk, sk) for _, _, pk, sk in section("Limits")]
-    others = [(name, pk, sk) for name, pk, sk, _ in section("Other items") if name != "counter"]
+    guards = [(GUARD, pk, sk) for _, _, pk, sk, *_ in section("Unique values")]
+    others = [(name, pk, sk) for name, pk, sk, _ in section("Other items") if name not in ("counter", GUARD)]
     return [
         (name.strip("`"), pattern(pk.strip("`")), pattern(sk.strip("`")))
-        for name, pk, sk in [*records, *limits, *others]
+        for name, pk, sk in [*records, *limits, *guards, *others]
     ]
 
 

@@ -5,7 +5,10 @@ library; so they are what is replaced. Tokens are judged by `datetime`, and stay
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 
@@ -14,6 +17,7 @@ from chalicelib.kernel.clock import milliseconds, now
 _time_ns: Final = time.time_ns
 _SECOND_NS: Final = 1_000_000_000
 _MS_NS: Final = 1_000_000
+_MINUTE_NS: Final = 60 * _SECOND_NS
 
 
 class Clock:
@@ -39,3 +43,15 @@ class Clock:
 
     def _ns(self) -> int:
         return _time_ns() + self._shift_ns if self._frozen_ns is None else self._frozen_ns
+
+
+@contextmanager
+def ago(*, minutes: int) -> Iterator[None]:
+    """Let what is done within the block have been done so long ago."""
+    present = time.time_ns
+
+    def past() -> int:
+        return present() - minutes * _MINUTE_NS
+
+    with patch.object(time, "time_ns", past), patch.object(time, "time", lambda: past() / _SECOND_NS):
+        yield

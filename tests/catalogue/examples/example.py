@@ -1,12 +1,13 @@
 """Example: how to call an operation so that it succeeds. Each feature has a file of them beside this one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.world import World
+from tests.harness.callers import Person
 
 _NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"
 
@@ -15,12 +16,14 @@ _NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"
 class Example:
     """A call that whoever has just the right to it makes with success, all but the credential.
 
-    `about`: the path of the record that its entry is about, if its own path doesn't name that. `parts`: it takes from
-    the caller what let them call it.
+    `only`: the one person whom it is for, whatever role or key others have. `about`: the path of the record that its
+    entry is about, if its own path doesn't name that. `parts`: it takes from the caller what let them call it.
     """
 
     parameters: Mapping[str, str]
     body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    only: Person | None = None
     about: str | None = None
     parts: bool = False
 
@@ -38,7 +41,7 @@ class Example:
 
     def but(self, **parameters: str) -> "Example":
         """Return the same call of something else."""
-        return Example({**self.parameters, **parameters}, self.body)
+        return replace(self, parameters={**self.parameters, **parameters})
 
     def of_nothing(self, parameter: str) -> "Example":
         """Return the same call with a parameter that is well-formed and names nothing."""
@@ -49,6 +52,9 @@ Examples = Mapping[str, Callable[[World], Example]]
 """The examples of a feature by operation id."""
 
 
-def example(body: Any = None, *, about: str | None = None, parts: bool = False, **parameters: str) -> Example:
+def example(
+    body: Any = None, *, query: Mapping[str, Any] | None = None, only: Person | None = None, about: str | None = None,
+    parts: bool = False, **parameters: str,
+) -> Example:  # fmt: skip
     """Return an example of these path parameters."""
-    return Example(parameters, body, about, parts)
+    return Example(parameters, body, query or {}, only, about, parts)

@@ -9,6 +9,7 @@ from chalicelib.kernel.operation import Operation
 from tests.catalogue.examples.example import Example
 from tests.catalogue.world import World
 from tests.harness.api import Answer
+from tests.harness.callers import Person
 
 
 def example_of(operation: Operation, world: World) -> Example:
@@ -20,13 +21,20 @@ def example_of(operation: Operation, world: World) -> Example:
     return found
 
 
+def caller_of(operation: Operation, world: World) -> Person | None:
+    """Return who has just the right to an operation's example, and no more; None needs no credential."""
+    return example_of(operation, world).only or world.entitled(operation)
+
+
 def perform(operation: Operation, world: World, example: Example | None = None, **words: Any) -> Answer:
     """Call an operation as its example says, or another; `words` are those of `Api.request`.
 
-    The caller is who has just the right to it, and the body is the example's, unless the words say otherwise.
+    The caller is who has just the right to it, and the body is the example's, unless the words say otherwise; what
+    they say of the query is added to the example's.
     """
     example = example or example_of(operation, world)
-    sent = {"as_": world.caller(operation), "json": example.body} | words
+    sent = {"as_": example.only or world.entitled(operation), "json": example.body} | words
+    sent["query"] = {**example.query, **(words.get("query") or {})}
     return world.api.request(operation.method, example.path(operation), **sent)
 
 

@@ -1,0 +1,79 @@
+"""Invitations, sent and answered over HTTP."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Caller, Person
+from tests.harness.organizations import Founded
+
+ACCEPTANCE: Final = "/organizations/invitations/acceptance"
+
+
+@dataclass(frozen=True)
+class Invited:
+    """An invitation as whoever sent it was answered. `path`: where it is found."""
+
+    record: Json
+    path: str
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.record["id"])
+
+    @property
+    def token(self) -> str:
+        """What the link holds."""
+        return token_of(self.record["acceptUrl"])
+
+
+def token_of(link: str) -> str:
+    """Return the token that a link holds."""
+    (token,) = parse_qs(urlsplit(link).query)["token"]
+    return token
+
+
+def asked_to_invite(
+    api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any
+) -> Answer:
+    """Return the answer to the request to invite somebody, made by the owner or whoever is named."""
+    body = {"email": whom if isinstance(whom, str) else whom.email, **fields}
+    return api.post(f"{organization.path}/invite", as_=as_ or organization.owner, json=body)
+
+
+def invite(
+    api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any
+) -> Invited:
+    """Return an invitation, sent by the organization's owner or whoever is named."""
+    answer = asked_to_invite(api, organization, whom, as_=as_, **fields)
+    assert answer.status == 201, answer.text
+    return Invited(answer.json, f"{organization.path}/invitations/{answer.json['id']}")
+
+
+def resend(api: Api, organization: Founded, invited: Invited) -> Invited:
+    """Return an invitation as its next sending leaves it; the last has to be a minute ago."""
+    answer = api.post(f"{invited.path}/resend", as_=organization.owner)
+    assert answer.status == 200, answer.text
+    return Invited(answer.json, invited.path)
+
+
+def opens(api: Api, invited: Invited | str, as_: Caller | str | None = None, **query: str) -> Answer:
+    """Return the answer to whoever follows the link: nobody in particular, or a person who thereby accepts."""
+    token = invited if isinstance(invited, str) else invited.token
+    return api.get(ACCEPTANCE, as_=as_, query={"token": token, **query})
+
+
+def accepts(api: Api, invited: Invited, person: Person) -> Json:
+    """Let a person accept, and return what they are answered."""
+    answer = opens(api, invited, person)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def declines(api: Api, invited: Invited, person: Person) -> Json:
+    """Let a person decline, and return what they are answered."""
+    answer = opens(api, invited, person, decision="decline")
+    assert answer.status == 200, answer.text
+    return answer.json
