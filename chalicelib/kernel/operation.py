@@ -77,7 +77,10 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the interface. `emits` lists the events it can emit, the usual one first."""
+    """An operation of the interface. `emits` lists the events it can emit, the usual one first.
+
+    `listed_at`: the path below which what it makes is found, unless that is its own.
+    """
 
     group: str
     method: str
@@ -87,6 +90,7 @@ class Operation:
     scope: str | None
     emits: tuple[str, ...]
     success: int
+    listed_at: str | None = None
 
     @property
     def id(self) -> str:
@@ -219,15 +223,16 @@ class RouteGroup:
         needs: Needs,
         scope: str | None,
         emits: str | tuple[str, ...] | None,
+        listed_at: str | None = None,
     ) -> Callable[[Callable[..., Any]], Operation]:
-        # No word has a default: a forgotten permission or event fails at import.
+        # None of the three has a default: a forgotten permission or event fails at import.
         events = (emits,) if isinstance(emits, str) else emits or ()
         for word, grammar in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
             if not grammar.fullmatch(word):
                 raise ValueError(f"{method} {path}: {word!r} is not well-formed")
 
         def declare(function: Callable[..., Any]) -> Operation:
-            operation = Operation(self.name, method, path, function, needs, scope, events, success)
+            operation = Operation(self.name, method, path, function, needs, scope, events, success, listed_at)
             self.operations.append(operation)
             return operation
 

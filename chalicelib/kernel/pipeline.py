@@ -133,7 +133,8 @@ def _respond(ctx: Context, answer: Any) -> Response:
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
     if operation.creates:
-        headers["Location"] = request.base + f"{request.path}/{answer.id}"
+        listed_at = operation.listed_at.format_map(request.parameters) if operation.listed_at else request.path
+        headers["Location"] = request.base + f"{listed_at}/{answer.id}"
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
         return Response(_NOT_MODIFIED, headers={"ETag": headers["ETag"]})
     return Response(status, body, headers, secret=secret)

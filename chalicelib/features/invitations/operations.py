@@ -35,8 +35,9 @@ routes = RouteGroup("organizations")
 def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     """Accept or decline an invitation with the invited user's credential; without any it is only described.
 
-    So a mail scanner that opens the link changes nothing. `invitation_revoked` also stands for a link that a later mail
-    replaced, `invitation_used` for one that was answered already; `invitation_expired` says since when.
+    So a mail scanner that opens the link changes nothing. `not_found` stands for a token that the service didn't make,
+    `invitation_revoked` also for a link that a later mail replaced, `invitation_used` for one that was answered
+    already; `invitation_expired` says since when.
     """
     if ctx.scopes is not None:
         raise Problem("forbidden", "API keys can't answer an invitation. Use the token of the person who was invited.")
@@ -53,8 +54,8 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
     """Accept or decline an invitation.
 
-    `invitation_revoked` also stands for a link that a later mail replaced, `invitation_used` for one that was answered
-    already; `invitation_expired` says since when.
+    `not_found` stands for a token that the service didn't make, `invitation_revoked` also for a link that a later mail
+    replaced, `invitation_used` for one that was answered already; `invitation_expired` says since when.
     """
     return _answer(ctx, find(body.token, ctx.user), ctx.user, body.decision)
 
@@ -107,6 +108,7 @@ def resend_invitation(ctx: Context, organization: Organization, invitation: Invi
 @routes.post(
     "/organizations/{organization_id}/invite",
     needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.created",
+    listed_at="/organizations/{organization_id}/invitations",
 )  # fmt: skip
 def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
     """Invite somebody to an organization; the answer holds the link to accept, once."""
