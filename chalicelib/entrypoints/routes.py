@@ -149,6 +149,18 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "organizations",
+        "POST",
+        "/organizations/{organization_id}/erasures",
+        "chalicelib.features.erasures.operations:erase_person",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/erasures/{erasure_id}",
+        "chalicelib.features.erasures.operations:get_erasure",
+    ),
+    (
+        "organizations",
         "GET",
         "/organizations/{organization_id}/domains/inventory",
         "chalicelib.features.domains.operations:list_domain_inventory",

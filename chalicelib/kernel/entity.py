@@ -73,6 +73,14 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Person:
+    """Somebody who is to be forgotten, by all that identifies them; in lower case."""
+
+    user_ids: frozenset[str]
+    emails: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Due:
     """What has to happen to a record later: a task's name, and when. The sweep finds it."""
 
@@ -151,6 +159,10 @@ class Entity:
     def companions(self) -> tuple[Item, ...]:
         """Items that only serve the record: they come, change and go with it."""
         return ()
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records name nobody
+        """Return the fields to change so that the record says nothing of a person; None if none of it can stay."""
+        return {}
 
     def item(self) -> Item:
         """Return the record as it is stored, index keys included and what is None left out."""

@@ -56,9 +56,17 @@ def take(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
 
 
-def keep(job: J, **progress: Any) -> J:
-    """Store how far a job is, and hold it for longer. Raises Contended if it is another's by now."""
-    return _settle(job, turn_at=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+def keep(job: J, changes: Changes | None = None, **progress: Any) -> J:
+    """Store how far a job is, and hold it for longer; `changes` are committed with that or not at all.
+
+    Raises Contended if the job is another's by now, or what `changes` are about was changed.
+    """
+    return _settle(job, changes, turn_at=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+
+
+def end(job: J, changes: Changes | None = None, **result: Any) -> J:
+    """Store what came of a job, which nobody takes again. Raises what `keep` raises."""
+    return _settle(job, changes, turn_at=None, **result)
 
 
 def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
@@ -74,8 +82,8 @@ def ends_at() -> float:
     return time.monotonic() + _TURN_SECONDS
 
 
-def _settle(job: J, **changed: Any) -> J:
-    changes = Changes(now())
+def _settle(job: J, changes: Changes | None = None, **changed: Any) -> J:
+    changes = changes or Changes(now())
     changes.settle(job, **changed)
     changes.commit()
     return job.but(**changed)

@@ -23,8 +23,9 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: FBT001
-        """Return True for the fields of answers: absent values are null, never missing."""
-        return self.mode == "serialization" or super().field_is_required(field, total)
+        """Return True for the fields of answers, but those that say when they are left out: absent values are null."""
+        always = self.mode == "serialization" and "serialization_exclude_if" not in field
+        return always or super().field_is_required(field, total)
 
 
 def components(operations: Iterable[Operation]) -> dict[str, Schema]:

@@ -1,8 +1,11 @@
 """What is stored of an API key: never the secret, only its SHA-256."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from chalicelib.features.api_keys.models import ApiKeyOut
 from chalicelib.kernel.auth import key_pointer
-from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit
+from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit, Person
 
 MOST_LIVE_KEYS = 100
 MOST_SECRETS = 5
@@ -19,7 +22,7 @@ class ApiKey(Credential):
     public = ApiKeyOut
 
     hint: str
-    created_by: str
+    created_by: str | None = None
     live: bool = True
 
     @property
@@ -31,3 +34,7 @@ class ApiKey(Credential):
     def companions(self) -> tuple[Item, ...]:
         """The pointers from its secrets' SHA-256 to it."""
         return tuple(key_pointer(digest, self.stored_at) for digest in self.digests)
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets the key no longer name the person as its creator."""
+        return {"created_by": None} if self.created_by in person.user_ids else {}

@@ -60,6 +60,8 @@ class ApiKeyOut(RecordOutput):
     allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
     hint: str = Field(examples=["atr_…eVQS"])
     key: str | None = Field(None, description="Only when created or rotated; null ever after.", examples=[None])
-    created_by: str = Field(description="The id of the user or API key that created it.")
+    created_by: str | None = Field(
+        description="The id of the user or API key that created it; null once that person was erased."
+    )
     last_used_at: Timestamp | None = Field(description="To the minute.")
     status: Literal["active", "revoked", "expired"] = Field(examples=["active"])

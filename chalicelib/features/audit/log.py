@@ -3,15 +3,15 @@
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.audit.rules import Sealed
+from chalicelib.features.audit.rules import Sealed, is_entry
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item
-from chalicelib.kernel.events import EntryItem, text_key
+from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.ledger import sequence_key
 
 _SIFTED: Final = 100
@@ -51,17 +51,12 @@ def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
-    entries = [EntryItem.from_item(item) for item in found.items if _is_entry(item)]
+    entries = [EntryItem.from_item(item) for item in found.items if is_entry(item)]
     passing = [entry for entry in entries if wanted.holds(entry)]
     if len(passing) <= limit:
         return passing, found.last
     passing = passing[:limit]
     return passing, _position(passing[-1], facet)
-
-
-def _is_entry(item: Item) -> bool:
-    texts = (item.get(name) for name in ("id", "created_at", "updated_at", "log_id", "type", "target", "actor"))
-    return isinstance(item.get("leaf"), bytes) and all(isinstance(text, str) for text in texts)
 
 
 def _facet(wanted: Filter) -> Facet | None:
@@ -88,19 +83,28 @@ def lines(log: str, entries: Iterable[EntryItem]) -> list[bytes]:
     One whose bytes someone removed can't be shown; verification says where that is.
     """
     entries = list(entries)
-    long = _long_bodies(log, (entry.id for entry in entries if entry.body is None))
+    long = _long_bodies(log, (entry.id for entry in entries if entry.body is None and not entry.erased))
     bodies = [(entry, entry.body or long.get(entry.id)) for entry in entries]
-    return [line(entry, body) for entry, body in bodies if body]
+    return [line(entry, body) for entry, body in bodies if body or entry.erased]
 
 
-def line(entry: EntryItem, body: bytes) -> bytes:
+def line(entry: EntryItem, body: bytes | None) -> bytes:
     """Return an entry as JSON: its canonical bytes, and behind them its place in the tree.
 
     The bytes are spliced: parsing and writing them again could only change them, and cut off at `,"sequence":` they
-    are the leaf's data.
+    are the leaf's data. Of an erased entry, which has none, what stays is shown.
     """
+    body = canonical(_erased(entry)) if body is None or entry.erased else body
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
+
+
+def _erased(entry: EntryItem) -> dict[str, Any]:
+    organization = None if entry.log_id.startswith("system") else entry.log_id
+    return {
+        "id": entry.id, "type": entry.type, "occurredAt": entry.created_at, "organizationId": organization,
+        "actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True,
+    }  # fmt: skip
 
 
 def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
@@ -132,7 +136,7 @@ def _dense(log: str, items: list[Item], after: int) -> int:
 
 
 def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
-    long = _long_bodies(log, (item["sk"] for item in items if "body" not in item))
+    long = _long_bodies(log, (item["sk"] for item in items if "body" not in item and "erased" not in item))
     return [Sealed(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
 
 

@@ -89,21 +89,27 @@ class Integrity(Output):
 
 
 class AuditEntry(Output):
-    """One thing that happened. `sequence` and `integrity` are null for a second or two, until it is in the tree."""
+    """One thing that happened. `sequence` and `integrity` are null for a second or two, until it is in the tree.
+
+    An entry that named a person who was erased has `erased`: only its place, type and time are left.
+    """
 
     id: Uuid
     sequence: int | None = Field(examples=[1])
     type: str = Field(examples=["organization.updated"])
     occurred_at: Timestamp
     organization_id: Uuid | None
-    actor: Actor
-    target: Target
-    context: EntryContext
+    actor: Actor | None
+    target: Target | None
+    context: EntryContext | None
     changes: list[FieldChange]
     data: dict[str, Any] | None = Field(
         description="The public record after the change.", examples=[{"name": "Analytical Engines"}]
     )
     integrity: Integrity | None
+    erased: bool | None = Field(
+        None, description="True once the entry was erased; else it is left out.", exclude_if=lambda erased: not erased
+    )
 
 
 class IntegrityReport(Output):

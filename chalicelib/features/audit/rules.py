@@ -42,21 +42,23 @@ class Verified:
             _, here = sequence_key(log, sequence)
             if entry.item["index1sk"] < here:
                 return Fault("modified", sequence - 1)
-            if entry.item["index1sk"] > here or entry.body is None:
+            erased = "erased" in entry.item
+            if entry.item["index1sk"] > here or (entry.body is None and not erased):
                 return Fault("missing", sequence)
-            failure = _failure(log, sequence, entry.item, entry.body)
+            failure = (_erased_failure if erased else _failure)(log, sequence, entry)
             if failure:
                 return Fault(failure, sequence)
             leaves.append(entry.item["leaf"])
         return Verified(self.tree.extend(leaves))
 
 
-def _failure(log: str, sequence: int, item: Item, body: object) -> Failure | None:
+def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
     """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
 
     The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.
     Whatever lists and filters go by has to be what the bytes say, or an entry could be hidden from them.
     """
+    item, body = entry.item, entry.body
     seal, size = item.get("seal"), item.get("tree_size")
     if not isinstance(body, bytes) or not isinstance(seal, bytes) or not isinstance(size, int):
         return "modified"
@@ -66,3 +68,23 @@ def _failure(log: str, sequence: int, item: Item, body: object) -> Failure | Non
         return "reordered" if given else "modified"
     whole = EntryItem.of(log, body).item() | place(log, sequence, size, leaf) | {"seal": seal}
     return None if whole.items() <= item.items() else "modified"
+
+
+def _erased_failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
+    """Return what is wrong with an entry that says it was erased: only the ledger's seal makes that true."""
+    item = entry.item
+    seals, size = (item.get("seal"), item.get("erased")), item.get("tree_size")
+    if not is_entry(item) or not all(isinstance(seal, bytes) for seal in seals) or not isinstance(size, int):
+        return "modified"
+    stays = EntryItem.from_item(item)
+    given = {sealed_as(item["seal"], log, size, stays.leaf), sealed_as(item["erased"], log, size, stays.erasure_leaf())}
+    if given != {sequence}:
+        return "modified"
+    whole = stays.but(body=None, actor=None, target=None).item() | place(log, sequence, size, stays.leaf)
+    return None if (whole | {"seal": item["seal"]}).items() <= item.items() else "modified"
+
+
+def is_entry(item: Item) -> bool:
+    """Return whether an item has what an entry is shown by."""
+    names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("target", "actor"))]
+    return isinstance(item.get("leaf"), bytes) and all(isinstance(item.get(name), str) for name in names)

@@ -1,10 +1,11 @@
 """What is stored of an invitation: never its token, only that token's SHA-256."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.features.invitations.models import InvitationOut, Offered, Status
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Unique
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Person, Unique
 from chalicelib.kernel.jobs import Job
 
 MOST_PENDING: Final = 100
@@ -36,7 +37,7 @@ class Invitation(Entity):
     sent_at: str
     sending: int
     token_hash: str
-    invited_by: str | None
+    invited_by: str | None = None
     invited_as: str | None = None
     pending_by: str | None = None
     outcome: Status | None = None
@@ -56,6 +57,14 @@ class Invitation(Entity):
     def due(self) -> Due | None:
         """The moment it expires."""
         return None if self.outcome else Due("invitations.expire", self.expires_at)
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return None if the person was invited; what they had invited names them no more, and holds no longer."""
+        if self.email in person.emails or self.answered_by in person.user_ids:
+            return None
+        if self.invited_by not in person.user_ids:
+            return {}
+        return {"invited_by": None, **({} if self.outcome else ended("revoked"))}
 
 
 def ended(outcome: Status, **changed: Any) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """What is stored of a member."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Collection, Facet, Membership
+from chalicelib.kernel.entity import Collection, Facet, Membership, Person
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
@@ -42,6 +43,10 @@ class Member(Membership):
     def name_shown(self) -> str:
         """What people call the member."""
         return self.name or self.username or self.email or self.user_id
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return None if it is the person's."""
+        return None if self.user_id in person.user_ids or self.email in person.emails else {}
 
     @classmethod
     def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> "Member":

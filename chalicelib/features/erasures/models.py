@@ -1,0 +1,26 @@
+"""What the operations on erasures accept and answer."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from chalicelib.kernel.fields import Email, Uuid
+from chalicelib.kernel.models import Input, RecordOutput
+
+Status = Literal["queued", "running", "completed", "failed"]
+
+
+class ErasureCreate(Input):
+    """Who is to be forgotten: by their e-mail address, their user id, or both."""
+
+    email: Email | None = Field(None, examples=["grace@example.com"])
+    user_id: Uuid | None = Field(None, examples=[None])
+
+
+class ErasureOut(RecordOutput):
+    """An erasure. Whom it is about is known to nobody once it is done."""
+
+    status: Status = Field(examples=["completed"])
+    erased_records: int = Field(ge=0, description="Records that were removed or changed so far.", examples=[2])
+    erased_entries: int = Field(ge=0, description="Entries of the log that were erased so far.", examples=[5])
+    error: str | None = Field(description="Why it failed, and what to do.", examples=[None])

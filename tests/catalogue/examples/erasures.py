@@ -1,0 +1,25 @@
+"""Examples of the operations on erasures."""
+
+from typing import Final
+
+from chalicelib.features.erasures.entities import Erasure
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World, new, put
+
+GONE: Final = {"email": "long-gone@example.com"}
+
+
+def _started(world: World) -> str:
+    answer = world.api.post(f"{world.organization.path}/erasures", as_=world.people.owner, json=GONE)
+    return str(answer.json["id"])
+
+
+EXAMPLES: Final[Examples] = {
+    "erase_person": lambda world: example(GONE, organization_id=world.id),
+    "get_erasure": lambda world: example(organization_id=world.id, erasure_id=_started(world)),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let so many people have been erased before."""
+    put(Erasure(**begun, organization_id=world.id, status="completed") for begun in new(number))
