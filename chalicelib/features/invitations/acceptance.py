@@ -27,13 +27,18 @@ class Offer:
     inviter: Member | None
     member: Member | None
 
+    @property
+    def inviter_name(self) -> str | None:
+        """What people call the inviter, if a member with a name: a member's address is shown to admins only."""
+        return (self.inviter.name or self.inviter.username) if self.inviter else None
+
     def described(self) -> AcceptanceOut:
         """Return what is shown of it, with the membership if it is the asking user's."""
         invitation, accepted = self.invitation, self.invitation.outcome == "accepted"
         return AcceptanceOut(
             organization=PlaceOffered.of(self.organization), platform=None, role=invitation.role,
             email=invitation.email, status=invitation.status, expires_at=invitation.expires_at,
-            invited_by=invitation.invited_by, inviter_name=self.inviter.name_shown if self.inviter else None,
+            invited_by=invitation.invited_by, inviter_name=self.inviter_name,
             membership=MemberOut.of(self.member) if accepted and self.member else None,
         )  # fmt: skip
 

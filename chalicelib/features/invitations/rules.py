@@ -29,16 +29,22 @@ _CONTEXT: Final = "invitation"
 
 def issue(organization_id: str, invitation_id: str, sending: int, days: int, moment: str) -> dict[str, Any]:
     """Return the fields of an invitation that is sent, for that time, at a moment."""
-    secret = _token(organization_id, invitation_id, sending)
+    secret = token_of(organization_id, invitation_id, sending)
     return {
         "sending": sending, "token_hash": _digest(secret), "sent_at": moment, "expires_at": after(moment, days=days),
     }  # fmt: skip
 
 
+def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
+    """Return the token that a sending of an invitation brought."""
+    claim = UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
+    return to_base64url(claim + signing.authenticate(claim, _CONTEXT))
+
+
 def accept_url(invitation: Invitation) -> str:
     """Return the link that the invitation's last sending brought."""
     page = settings().invitation_url or settings().public_url + ACCEPTANCE
-    token = _token(invitation.organization_id, invitation.id, invitation.sending)
+    token = token_of(invitation.organization_id, invitation.id, invitation.sending)
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 
@@ -83,11 +89,6 @@ def refuse_early(invitation: Invitation, moment: str) -> None:
             "RateLimit-Policy": f'"resend";q=1;w={RESEND_SECONDS}',
         }
         raise Problem("rate_limited", f"It was sent {invitation.sent_at}. Send it again in {left} s.", headers=headers)
-
-
-def _token(organization_id: str, invitation_id: str, sending: int) -> str:
-    claim = UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
-    return to_base64url(claim + signing.authenticate(claim, _CONTEXT))
 
 
 def _digest(token: str) -> str:

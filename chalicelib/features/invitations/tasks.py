@@ -1,13 +1,23 @@
-"""What happens to an invitation at its time."""
+"""What happens to an invitation at its time, and the mail that brings it."""
 
-from typing import Any
+import random
+from typing import Any, Final
 
-from chalicelib.features.invitations.entities import Invitation, ended
-from chalicelib.kernel import outbox, table
+from chalicelib.features.invitations.acceptance import Offer, find
+from chalicelib.features.invitations.entities import Invitation, InvitationMail, ended
+from chalicelib.features.invitations.rules import accept_url, token_of
+from chalicelib.kernel import jobs, mail, outbox, table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
+from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.tasks import task
+
+_PAUSES: Final = (60, 300, 1_800, 7_200, 21_600)
+"""Seconds until a mail that could not be sent is tried again; the last of them from then on."""
+
+_SCATTER: Final = 0.2
 
 
 @task("invitations.expire")
@@ -19,3 +29,53 @@ def expire_invitation(message: dict[str, Any]) -> None:
         changes = Changes(now())
         changes.update(invitation, **ended("expired"))
         outbox.commit(changes, "organization.invitation.expired", Origin.system("invitations.expire"))
+
+
+@task(InvitationMail.task)
+def send_invitation(message: dict[str, Any]) -> None:
+    """Send an invitation's mail, once for each sending of it, however often its message comes.
+
+    It is tried until SES takes it, or refuses it for good, or its link leads nowhere any more. Should the worker die
+    after SES took the mail and before that is stored, it is sent a second time.
+    """
+    job = jobs.take(InvitationMail, message)
+    if job is None:
+        return
+    offer = _offered(job)
+    try:
+        if offer:
+            mail.send(offer.invitation.email, _letter(offer))
+    except mail.Refused as refused:
+        report(mail=f"given up: {refused}")
+    except Problem:
+        pause = _PAUSES[min(job.failures, len(_PAUSES)) - 1]
+        jobs.pass_on(job, seconds=pause * random.uniform(1 - _SCATTER, 1 + _SCATTER))  # noqa: S311 - jitter is no secret
+        return
+    changes = Changes(now())
+    changes.delete(job)
+    changes.commit()
+
+
+def _offered(job: InvitationMail) -> Offer | None:
+    """Return what the mail's link leads to; None if there is nothing any more that its reader could accept."""
+    try:
+        offer = find(token_of(job.organization_id, job.invitation_id, job.sending), None)
+    except Problem as problem:
+        if problem.code == "unavailable":
+            raise
+        return None
+    return offer if offer.invitation.status == "pending" else None
+
+
+def _letter(offer: Offer) -> mail.Letter:
+    invitation = offer.invitation
+    return mail.write(
+        "features/invitations/mail.jinja",
+        inviter=offer.inviter_name,
+        organization=offer.organization.name,
+        role=invitation.role,
+        message=invitation.message,
+        accept_url=accept_url(invitation),
+        email=invitation.email,
+        expires_at=invitation.expires_at,
+    )
