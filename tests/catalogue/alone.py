@@ -14,7 +14,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer
 from tests.harness.workers import Workers
 
-_NAMES: Final = ("ada", "grace", "edith", "mary", "emmy", "stranger")
+_ROLES: Final = ("owner", "admin", "editor", "member", "invited", "outsider")
 
 
 @contextmanager
@@ -29,5 +29,5 @@ def standing_alone() -> Iterator[World]:
         with cloud.aws_in_memory():
             cloud.clear()
             operator = issuer.person("operator", "operator", groups=["operators"])
-            people = People(*(issuer.person(name, name) for name in _NAMES), operator, issuer)
+            people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
             yield World.made(Api(app), Workers(app), people)

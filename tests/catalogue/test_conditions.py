@@ -3,9 +3,10 @@
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
+from tests.catalogue.secrets import one_time
 from tests.catalogue.world import World, put_items
 from tests.harness import snapshots
-from tests.harness.by_operation import by_operation
+from tests.harness.by_operation import by_operation, changes_a_record
 
 
 def is_one_record(operation: Operation) -> bool:
@@ -28,8 +29,7 @@ class TestEveryAnswer:
         if operation.creates:
             made = world.api.get(answer.location, as_=caller_of(operation, world))
             assert made.status == 200
-            one_time = operation.answer.one_time if operation.answer else frozenset()
-            assert made.json == {n: None if n in one_time else v for n, v in answer.json.items()}
+            assert made.json == {n: None if n in one_time(operation) else v for n, v in answer.json.items()}
 
 
 class TestARead:
@@ -42,13 +42,19 @@ class TestARead:
         assert perform(operation, world, headers={"If-None-Match": '"other"'}).text == first.text
 
     @by_operation(lambda o: o.method == "GET")
-    def test_writes_nothing(self, operation: Operation, world: World) -> None:
+    def test_writes_nothing_but_what_it_says(self, operation: Operation, world: World) -> None:
         before = snapshots.stored()
         assert perform(operation, world).status == operation.success
+        assert (snapshots.stored() != before) is operation.mutates
+
+    @by_operation(lambda o: o.method == "GET" and o.mutates)
+    def test_that_writes_does_so_for_nobody_without_a_credential(self, operation: Operation, world: World) -> None:
+        before = snapshots.stored()
+        perform(operation, world, as_=None)
         assert snapshots.stored() == before
 
 
-@by_operation(lambda o: o.mutates and not o.creates and o.path_parameters)
+@by_operation(changes_a_record)
 class TestAChange:
     def test_of_what_the_caller_has_seen_last_is_done(self, operation: Operation, world: World) -> None:
         path = example_of(operation, world).record(operation)

@@ -9,7 +9,7 @@ from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots
 from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
-from tests.harness.by_operation import by_operation
+from tests.harness.by_operation import by_operation, changes_a_record
 
 UNLOGGED: Final = ("updatedAt", "version")
 JSON: Final = {"Content-Type": "application/json"}
@@ -130,12 +130,12 @@ class TestARefusedMutation:
     def test_for_an_unknown_version_of_the_interface(self, operation: Operation, world: World) -> None:
         refused(operation, world, "400 unknown_api_version", headers={"API-Version": "2020-01-01"})
 
-    @by_operation(lambda o: o.mutates and not o.creates)
+    @by_operation(changes_a_record)
     def test_for_a_stale_entity_tag(self, operation: Operation, world: World) -> None:
         refused(operation, world, "412 precondition_failed", headers={"If-Match": '"000000000000.9.0"'})
 
 
-@by_operation(lambda o: o.mutates and o.method != "DELETE")
+@by_operation(lambda o: o.mutates and o.method in ("POST", "PUT", "PATCH"))
 class TestAMutationRefusedForItsBody:
     def test_for_an_unknown_field(self, operation: Operation, world: World) -> None:
         body = {**(example_of(operation, world).body or {}), "colour": "green"}

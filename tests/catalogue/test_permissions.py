@@ -84,17 +84,25 @@ class TestWithABrokenCredential:
         assert answers == {name: f"401 {code}" for name, (_, code) in broken.items()}
 
 
+def to_strangers(operation: Operation, world: World) -> str:
+    """What users are told who have no part in it."""
+    if isinstance(operation.needs, At):
+        return "404 not_found"
+    if operation.needs is Caller.OPERATOR:
+        return "403 forbidden"
+    return "403 email_mismatch" if example_of(operation, world).only else "success"
+
+
 @by_operation()
 class TestAStranger:
     def test_finds_no_place_and_sees_nothing_of_it(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world, as_=world.people.outsider)
-        places = {At: "404 not_found", Caller: "403 forbidden" if operation.needs is Caller.OPERATOR else "success"}
-        assert told(operation, answer) == places[type(operation.needs)]
+        assert told(operation, answer) == to_strangers(operation, world)
         assert world.id not in answer.text.replace(answer.path, "")
         assert world.organization.record["name"] not in answer.text
 
     def test_an_operator_has_no_part_in_tenants_either(self, operation: Operation, world: World) -> None:
-        expected = "404 not_found" if isinstance(operation.needs, At) else "success"
+        expected = "success" if operation.needs is Caller.OPERATOR else to_strangers(operation, world)
         assert attempt(operation, world, world.people.operator) == expected
 
 
@@ -186,11 +194,16 @@ def keys_of_every_kind(world: World) -> Keys:
     return keys
 
 
-def expected(operation: Operation, problem: str) -> str:
+def open_to_keys(operation: Operation, world: World) -> bool:
+    """Whether it is for everyone, so that a key does no harm."""
+    return operation.needs is Caller.PUBLIC and example_of(operation, world).only is None
+
+
+def expected(operation: Operation, world: World, problem: str) -> str:
     """What a key gets that would get the problem where keys are let in."""
     if operation.scope or problem.startswith(("401", "403 ip")):  # that it has ended comes before what it may
         return problem
-    return "success" if operation.needs is Caller.PUBLIC else "403 forbidden"
+    return "success" if open_to_keys(operation, world) else "403 forbidden"
 
 
 @by_operation()
@@ -199,15 +212,15 @@ class TestAnApiKey:
         area = AREA_OF.get(operation.id)
         for scope in (*GENERAL, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
             key = begin(keys_of_every_kind)[scope]
-            allowed = operation.needs is Caller.PUBLIC or opened(operation, scope)
-            wanted = "success" if allowed else expected(operation, "403 insufficient_scope")
+            allowed = open_to_keys(operation, world) or opened(operation, scope)
+            wanted = "success" if allowed else expected(operation, world, "403 insufficient_scope")
             assert attempt(operation, world, key) == wanted, scope
 
     def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
             wanted = "404 not_found" if isinstance(operation.needs, At) else "success"
-            assert attempt(operation, world, key) == expected(operation, wanted)
+            assert attempt(operation, world, key) == expected(operation, world, wanted)
 
     def test_that_holds_no_more_opens_nothing(
         self, operation: Operation, world: World, begin: Begin, clock: Clock
@@ -215,7 +228,7 @@ class TestAnApiKey:
         keys = begin(keys_of_every_kind)
         clock.freeze("2030-01-01T00:00:00Z")
         answers = {why: attempt(operation, world, keys[why]) for why in ENDED}
-        assert answers == {why: expected(operation, problem) for why, problem in ENDED.items()}
+        assert answers == {why: expected(operation, world, problem) for why, problem in ENDED.items()}
 
 
 ENDED: Final = {

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
+from tests.catalogue.secrets import secrets_of
 from tests.catalogue.world import World
 from tests.harness import snapshots
 from tests.harness.api import Answer
@@ -60,9 +61,7 @@ class TestARepeatedPost:
 
     def test_keeps_no_secret_in_clear(self, operation: Operation, world: World) -> None:
         first = sent(operation, world)
-        answer = operation.answer
-        secrets = [first.json[name] for name in answer.one_time] if answer else []
-        for secret in secrets:
+        for secret in secrets_of(operation, first):
             assert len(secret) > 30
             assert secret not in str(snapshots.stored())
 

@@ -72,10 +72,11 @@ class World:
         )
         for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
             joins(organization, people.of_role(role), role)
-        keys = [make_key(api, place, "api-keys:read", name="Inventory") for place in (organization, rivals)]
-        invitations = [invite(api, place, people.invited) for place in (organization, rivals)]
+        both = (organization, rivals)
+        key, rival_key = (make_key(api, place, "api-keys:read", name="Inventory") for place in both)
+        invitation, rival_invitation = (invite(api, place, people.invited) for place in both)
         workers.settle()
-        return cls(api, workers, people, organization, rivals, *keys, *invitations)
+        return cls(api, workers, people, organization, rivals, key, rival_key, invitation, rival_invitation)
 
     @property
     def id(self) -> str:
