@@ -1,0 +1,276 @@
+"""The offline verifier believes neither the service nor whoever kept the export, and says what it found."""
+
+import base64
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from chalicelib.features.audit import verify
+from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read_evidence
+from tests.harness import rfc6962
+from tests.harness.exported import (
+    LOG,
+    PUBLIC_KEY,
+    exported,
+    leaf_data,
+    line,
+    note,
+    said,
+    signature,
+    waiting,
+)
+
+ORIGIN: Final = f"atrium/{LOG}"
+A_LOG: Final = exported([2, 3, 7])
+LINES: Final = A_LOG.lines
+STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(32))
+
+# The roots of the trees over the first leaves of Certificate Transparency's own test data (RFC 6962).
+CT_LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
+CT_ROOTS = {
+    0: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    1: "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    2: "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    8: "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+}
+
+
+@pytest.mark.parametrize("size", CT_ROOTS)
+def test_roots_are_those_of_certificate_transparency(size: int) -> None:
+    tree = Tree()
+    for leaf in CT_LEAVES[:size]:
+        tree.append(sha256(b"\0" + bytes.fromhex(leaf)).digest())
+    assert tree.root().hex() == CT_ROOTS[size]
+
+
+class TestWhatIsProven:
+    def test_all_of_a_log(self) -> None:
+        assert said(A_LOG, LINES) == (
+            f"{ORIGIN}: 7 of 7 entries are proven to be in the signed tree, sequence 1 to 7: 7 unaltered, 0 erased."
+        )
+
+    def test_a_part_of_a_log(self) -> None:
+        part = [3, 6]
+        assert said(A_LOG, A_LOG.part(part), A_LOG.evidence(part)) == (
+            f"{ORIGIN}: 2 of 7 entries are proven to be in the signed tree, sequence 3 to 6: 2 unaltered, 0 erased."
+        )
+
+    def test_that_no_entry_is_in_a_part(self) -> None:
+        nothing = f"{ORIGIN}: 0 of 7 entries are proven to be in the signed tree: 0 unaltered, 0 erased."
+        assert said(A_LOG, [], A_LOG.evidence([])) == nothing
+
+    def test_that_a_log_is_empty(self) -> None:
+        empty = exported([1])
+        assert ": 0 of 0 entries" in said(empty, [], checkpoint=note(0, Tree().root()))
+
+    def test_where_erased_entries_were(self) -> None:
+        log = exported([2, 3, 7], erased=[1, 5])
+        assert said(log, log.lines).endswith("sequence 1 to 7: 5 unaltered, 2 erased.")
+
+    def test_a_log_passed_off_as_erased_proves_no_more_than_that(self) -> None:
+        log = exported([2, 3, 7], erased=range(1, 8))
+        assert said(A_LOG, log.lines).endswith("sequence 1 to 7: 0 unaltered, 7 erased.")
+
+    def test_nothing_of_what_came_after_the_checkpoint(self) -> None:
+        longer = exported([2, 3, 7, 9])
+        export = [*longer.lines, waiting(leaf_data(10))]
+        assert said(A_LOG, export).endswith(
+            "sequence 1 to 7: 7 unaltered, 0 erased; 3 younger than the checkpoint, not proven."
+        )
+        part = [*range(1, 9)]
+        assert "7 unaltered, 0 erased; 1 younger" in said(A_LOG, longer.part(part), longer.evidence(part))
+
+    def test_a_file_without_a_newline_at_its_end(self) -> None:
+        assert "7 unaltered" in said(A_LOG, [*LINES[:-1], LINES[-1].removesuffix(b"\n")])
+
+    def test_where_an_erased_entry_was_in_the_services_own_log(self) -> None:
+        log = exported([1], erased=[1])
+        checkpoint = note(1, log.leaves[0], "atrium/system-7")
+        assert "was altered" in said(A_LOG, log.lines, checkpoint=checkpoint)
+        of_no_organization = log.lines[0].replace(f'"{LOG}"'.encode(), b"null")
+        assert "0 unaltered, 1 erased" in said(A_LOG, [of_no_organization], checkpoint=checkpoint)
+
+
+class TestWhatIsWrongWithAnExport:
+    @pytest.mark.parametrize(
+        ("edited", "complaint"),
+        [
+            pytest.param(lambda lines: lines[1:], "The entry with sequence 1 is missing", id="first removed"),
+            pytest.param(lambda lines: lines[:-1], "The entry with sequence 7 is missing", id="last removed"),
+            pytest.param(lambda _: [], "The entry with sequence 1 is missing", id="all removed"),
+            pytest.param(lambda lines: lines[::-1], "The entry with sequence 1 is out of order.", id="newest first"),
+            pytest.param(lambda lines: lines * 2, "The entry with sequence 1 is out of order.", id="all twice"),
+            pytest.param(lambda lines: [lines[0], *lines], "The entry with sequence 1 is there twice.", id="one twice"),
+            pytest.param(
+                lambda lines: [*lines[:3], b"\n", *lines[3:]], "Line 4 is no line of an export: it is empty", id="blank"
+            ),
+            pytest.param(
+                lambda lines: [waiting(leaf_data(8)), *lines],
+                "The entry with sequence 1 is out of order",
+                id="youngest first",
+            ),
+            pytest.param(
+                lambda lines: [line.replace(b"\n", b"\r\n") for line in lines],
+                "Line 1 is no line of an export: it ends in CR LF",
+                id="CR LF",
+            ),
+            pytest.param(lambda lines: [b"\xef\xbb\xbf" + lines[0]], "Line 1 is no line", id="byte order mark"),
+            pytest.param(lambda lines: [b"[" + lines[0]], "Line 1 is no line", id="array"),
+            pytest.param(lambda _: [b"id,sequence,type\r\n"], "Line 1 is no line", id="CSV"),
+            pytest.param(lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line", id="cut off"),
+            pytest.param(lambda _: [b',"sequence":null,"integrity":null}'], "Line 1 is no line", id="no object"),
+            pytest.param(lambda _: [b"{" + b" " * verify.LONGEST_LINE], "Line 1 is no line", id="too long"),
+        ],
+    )
+    def test_it_says_which_line(self, edited: Callable[[list[bytes]], list[bytes]], complaint: str) -> None:
+        assert said(A_LOG, edited(LINES)).startswith(complaint)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            pytest.param(b"Engine 4", b"Engine 5", id="changed"),
+            pytest.param(b'{"actor"', b'{"type":"page.created","actor"', id="a name twice, the first of all"),
+            pytest.param(b',"sequence":4,"int', b',"type":"page.created","sequence":4,"int', id="a name twice"),
+            pytest.param(b',"sequence":4,"int', b',"sequence":5,"sequence":4,"int', id="a sequence twice"),
+            pytest.param(b',"sequence":4,"int', b',"erased":true,"sequence":4,"int', id="said to be erased"),
+            pytest.param(b'{"actor"', b'{ "actor"', id="written in another way"),
+            pytest.param(b'"treeSize":7', b'"treeSize":3', id="in a tree before it was there"),
+            pytest.param(b'"treeSize":7', b'"treeSize":8', id="in a tree after the checkpoint"),
+            pytest.param(b'"treeSize":7', b'"treeSize":6', id="in a smaller tree than what came with it"),
+        ],
+    )
+    def test_it_says_which_entry_was_altered(self, old: bytes, new: bytes) -> None:
+        altered = LINES[3].replace(old, new)
+        assert altered != LINES[3]
+        fourth_or_next = "The entry with sequence 5" if new == b'"treeSize":6' else "The entry with sequence 4"
+        assert said(A_LOG, [*LINES[:3], altered, *LINES[4:]]).startswith(f"{fourth_or_next} was altered: ")
+
+    def test_an_altered_hash_is_held_against_the_text(self) -> None:
+        altered = line(leaf_data(4), 4, A_LOG.leaves[4], 7)
+        assert said(A_LOG, [*LINES[:3], altered, *LINES[4:]]).startswith("The entry with sequence 4 was altered: its")
+
+    def test_an_altered_entry_with_its_own_hash_is_not_what_was_signed(self) -> None:
+        other = exported([8])
+        assert "another root" in said(A_LOG, [*LINES[:6], line(leaf_data(8), 7, other.leaves[7], 7)])
+
+    def test_the_first_fault_is_the_one_that_is_told(self) -> None:
+        altered = LINES[5].replace(b"Engine", b"engine")
+        assert "sequence 2 is missing" in said(A_LOG, [LINES[0], *LINES[2:5], altered, LINES[6]])
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (f'"organizationId":"{LOG}"'.encode(), b'"organizationId":"01939d3c-0000-7000-8000-00000000000b"'),
+            (f'"organizationId":"{LOG}"'.encode(), b'"organizationId":null'),
+            (b'"actor":null', b'"actor":{"type":"user","id":null,"name":"Mallory"}'),
+            (b'"changes":[]', b'"changes":[{"field":"name","from":"a","to":"b"}]'),
+            (b'"erased":true', b'"erased":false'),
+            (b'"data":null,', b""),
+            (b'"2026-11-20T', b'"yesterday T'),
+        ],
+    )
+    def test_an_erased_entry_says_nothing_else(self, old: bytes, new: bytes) -> None:
+        log = exported([7], erased=[4])
+        altered = log.lines[3].replace(old, new)
+        assert altered != log.lines[3]
+        found = said(A_LOG, [*log.lines[:3], altered, *log.lines[4:]])
+        assert found.startswith("The entry with sequence 4 was altered: ")
+
+
+class TestWhatIsWrongWithEvidence:
+    PART: Final = (1, 4, 7)
+
+    @pytest.mark.parametrize(
+        ("evidence", "complaint"),
+        [
+            pytest.param([], "The entry with sequence 2 is missing", id="none"),
+            pytest.param(A_LOG.evidence(PART)[:1], "The entry with sequence 5 is missing", id="too little"),
+            pytest.param(A_LOG.evidence([1, 2, 4, 7]), "The entry with sequence 2 is missing", id="too late"),
+            pytest.param(A_LOG.evidence([4, 7]), "The entry with sequence 1 is there, and", id="over the one before"),
+            pytest.param(A_LOG.evidence([1, 7]), "The entry with sequence 4 is there, and", id="over the next one"),
+            pytest.param(A_LOG.evidence([1, 4]), "The entry with sequence 7 is there, and", id="over the last one"),
+            pytest.param(A_LOG.evidence([]), "The entry with sequence 1 is there, and", id="over all"),
+            pytest.param(A_LOG.evidence(PART)[::-1], "The evidence says twice, or too late", id="backwards"),
+            pytest.param(A_LOG.evidence(PART) * 2, "The evidence says twice, or too late", id="doubled"),
+        ],
+    )
+    def test_it_says_where_it_does_not_fit(self, evidence: Any, complaint: str) -> None:
+        assert said(A_LOG, A_LOG.part(self.PART), evidence).startswith(complaint)
+
+    @pytest.mark.parametrize(
+        "run",
+        [
+            {"from": 2, "to": 3, "hashes": ["00" * 32]},
+            {"from": 1, "to": 2, "hashes": ["00" * 32] * 2},
+            {"from": 2, "to": 2, "hashes": ["00" * 31]},
+            {"from": 2, "to": 2, "hashes": ["AA" * 32]},
+            {"from": 2, "to": 2, "hashes": [0]},
+            {"from": 0, "to": 2, "hashes": ["00" * 32] * 2},
+            {"from": 3, "to": 2, "hashes": []},
+            {"from": "2", "to": 2, "hashes": ["00" * 32]},
+            {"from": 2, "to": 2, "hashes": "00" * 32},
+            {"from": 2, "to": 2},
+            [],
+            None,
+        ],
+    )
+    def test_hashes_that_are_not_those_of_the_subtrees_are_refused(self, run: Any) -> None:
+        assert said(A_LOG, LINES, [run]).startswith("This is no evidence")
+
+    @pytest.mark.parametrize(
+        "text", ["", "[", '{"evidence": [], "evidence": []}', "[" * 100_000, "\\", '"evidence"', "7"]
+    )
+    def test_what_is_no_evidence_is_refused(self, text: str) -> None:
+        with pytest.raises(Broken, match="evidence"):
+            read_evidence(text.encode())
+
+    def test_evidence_beyond_the_checkpoint_proves_nothing(self) -> None:
+        longer = exported([7, 9])
+        assert "longer log" in said(A_LOG, longer.part([1]), longer.evidence([1]))
+
+
+class TestWhatIsWrongWithACheckpoint:
+    def test_one_that_another_key_signed(self) -> None:
+        anothers = note(7, rfc6962.root(A_LOG.leaves), key=STRANGER)
+        assert said(A_LOG, LINES, checkpoint=anothers) == "The checkpoint is not signed with this key."
+
+    def test_one_whose_key_has_signed_another(self) -> None:
+        altered = A_LOG.checkpoint.replace("\n7\n", "\n6\n")
+        assert said(A_LOG, LINES, checkpoint=altered) == "The checkpoint was altered: its signature is wrong."
+
+    def test_one_that_is_signed_as_another_log(self) -> None:
+        text = A_LOG.checkpoint.partition("\n\n")[0] + "\n"
+        other = f"{text}\n{signature(text, 'atrium/other')}"
+        assert said(A_LOG, LINES, checkpoint=other) == "The checkpoint is not signed with this key."
+
+    def test_a_good_one_of_other_entries(self) -> None:
+        assert "another root" in said(A_LOG, LINES, checkpoint=note(7, bytes(32)))
+
+    def test_signatures_of_others_count_neither_for_nor_against_it(self) -> None:
+        witnessed = A_LOG.checkpoint + signature("anything", "witness.example", STRANGER)
+        assert "7 unaltered" in said(A_LOG, LINES, checkpoint=witnessed)
+
+    def test_newlines_that_a_shell_added_do_no_harm(self) -> None:
+        assert "7 unaltered" in said(A_LOG, LINES, checkpoint=A_LOG.checkpoint + "\n")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            b"",
+            b"\n\n",
+            b"\xff",
+            A_LOG.checkpoint.replace("\n", "\r\n").encode(),
+            A_LOG.checkpoint.replace("\n7\n", "\n07\n").encode(),
+            A_LOG.checkpoint.replace("— ", "- ").encode(),
+            A_LOG.checkpoint.partition("\n\n")[0].encode(),
+            json.dumps(A_LOG.checkpoint).encode(),
+        ],
+    )
+    def test_what_is_no_checkpoint_is_refused(self, text: bytes) -> None:
+        with pytest.raises(Broken, match="checkpoint"):
+            read_checkpoint(text, base64.b64decode(PUBLIC_KEY))

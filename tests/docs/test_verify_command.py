@@ -1,0 +1,179 @@
+"""The offline verifier as a program: what it reads, what it prints, how it ends; and the service's own log."""
+
+import base64
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import rfc8785
+
+from chalicelib.features.audit import verify
+from chalicelib.features.audit.verify import Broken, Tree, main, read_checkpoint, read_lines
+from local.folders import ROOT
+from tests.harness import logs
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.exported import (
+    LOG,
+    PUBLIC_KEY,
+    exported,
+    line,
+    note,
+    said,
+    waiting,
+)
+from tests.harness.organizations import Founded
+from tests.harness.workers import Workers
+
+ORIGIN: Final = f"atrium/{LOG}"
+A_LOG: Final = exported([2, 3, 7])
+LINES: Final = A_LOG.lines
+
+
+class TestFiles:
+    def test_gzip_of_several_members_is_read_as_one(self, tmp_path: Path) -> None:
+        (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in LINES))
+        assert [*read_lines(tmp_path / "export")] == LINES
+
+    def test_plain_lines_are_read_as_they_are(self, tmp_path: Path) -> None:
+        (tmp_path / "export").write_bytes(b"".join(LINES))
+        assert [*read_lines(tmp_path / "export")] == LINES
+
+    def test_a_file_that_was_cut_off_says_where(self, tmp_path: Path) -> None:
+        packed = b"".join(gzip.compress(line) for line in LINES)
+        (tmp_path / "export").write_bytes(packed[:-1])
+        with pytest.raises(Broken, match="The file was cut off: its compressed data ends behind line 7"):
+            [*read_lines(tmp_path / "export")]
+        (tmp_path / "export").write_bytes(packed[:-100])
+        assert said(A_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
+
+    @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
+    def test_a_damaged_file_says_where(self, tmp_path: Path, trailing: bytes) -> None:
+        (tmp_path / "export").write_bytes(gzip.compress(b"".join(LINES)) + trailing)
+        with pytest.raises(Broken, match="The file is damaged: its compressed data is wrong behind line 7"):
+            [*read_lines(tmp_path / "export")]
+
+    def test_any_flipped_bit_of_a_packed_file_is_found_or_changes_nothing(self, tmp_path: Path) -> None:
+        log, outcomes = exported([1]), set[str]()
+        packed = gzip.compress(log.lines[0], mtime=0)
+        for at in range(len(packed)):
+            (tmp_path / "export").write_bytes(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :])
+            outcomes.add(said(log, read_lines(tmp_path / "export")))
+        assert {outcome for outcome in outcomes if "proven" in outcome} == {said(log, log.lines)}
+        assert len(outcomes) > 3
+
+    def test_memory_does_not_grow_with_the_export(self) -> None:
+        text, size = b'{"data":"' + b"a" * 500 + b'"}', 10_000
+        leaf, tree = sha256(b"\0" + text).digest(), Tree()
+        for _ in range(size):
+            tree.append(leaf)
+        checkpoint = note(size, tree.root())
+        tracemalloc.start()
+        lines = (line(text, sequence, leaf, size) for sequence in range(1, size + 1))
+        whole = said(A_LOG, lines, checkpoint=checkpoint)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert f"{size} unaltered" in whole
+        assert peak < size * len(text) / 20
+
+
+class TestTheCommand:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """A folder with an export of a part, all that proves it, and the script."""
+        part = [2, 3, 6]
+        (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(A_LOG.part(part))))
+        (tmp_path / "cut.ndjson").write_bytes(LINES[1])
+        (tmp_path / "checkpoint").write_text(A_LOG.checkpoint)
+        record = {"status": "completed", "format": "ndjson", "evidence": A_LOG.evidence(part)}
+        (tmp_path / "record.json").write_text(json.dumps(record))
+        (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
+        shutil.copy(verify.__file__, tmp_path / "verify.py")
+        return tmp_path
+
+    def words(self, folder: Path, export: str = "export.ndjson.gz", evidence: str = "record.json") -> list[str]:
+        return [
+            *(str(folder / export), "--checkpoint", str(folder / "checkpoint"), "--public-key", PUBLIC_KEY),
+            *("--evidence", str(folder / evidence)),
+        ]
+
+    @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.verify"], ["-I", "verify.py"]])
+    def test_it_runs_as_a_module_and_by_itself(self, folder: Path, program: list[str]) -> None:
+        command = [sys.executable, "-W", "error", *program, *self.words(folder)]
+        where = ROOT if "-m" in program else folder
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"{ORIGIN}: 3 of 7 entries are proven")
+        broken = subprocess.run(
+            [*command, "--evidence", "/dev/null"], cwd=where, capture_output=True, text=True, check=False
+        )
+        assert (broken.returncode, broken.stderr) == (1, "")
+        assert broken.stdout.startswith("The evidence is no JSON")
+
+    def test_what_is_proven_ends_well(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(self.words(folder)) == 0
+        assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
+
+    def test_what_is_not_proven_ends_with_1(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(self.words(folder, "cut.ndjson")) == 1
+        assert capsys.readouterr().out == (
+            "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
+        )
+
+    def test_without_evidence_the_export_has_to_be_whole(
+        self, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(self.words(folder)[:-2]) == 1
+        assert "sequence 1 is missing" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("changed", "complaint"),
+        [
+            ({"export": "nowhere"}, "can't read "),
+            ({"evidence": "nowhere"}, "can't read "),
+            ({"evidence": "csv.json"}, "the record has no evidence"),
+        ],
+    )
+    def test_what_can_not_be_used_ends_with_2(
+        self, folder: Path, changed: dict[str, str], complaint: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(self.words(folder, **changed))
+        assert complaint in capsys.readouterr().err
+
+    @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
+    def test_a_key_that_is_none_ends_with_2(self, folder: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main([*self.words(folder), "--public-key", key])
+        assert "not 32 bytes in base64" in capsys.readouterr().err
+
+
+class TestTheLogOfTheService:
+    def test_what_it_answers_verifies(self, api: Api, organization: Founded, workers: Workers, ada: Person) -> None:
+        workers.deliver()
+        for number in range(3):
+            api.patch(organization.path, as_=ada, json={"name": f"Engine {number}"})
+        workers.deliver()
+        report = logs.verify(api, organization)
+        size, checkpoint = report["treeSize"], report["checkpoint"]
+        api.patch(organization.path, as_=ada, json={"name": "Later, and not in the tree yet"})
+        export = [as_exported(entry) for entry in reversed(logs.log_of(api, organization))]
+        key = base64.b64decode(api.get("/status").json["auditPublicKey"])
+        proven = verify.verify(export, read_checkpoint(checkpoint.encode(), key))
+        assert proven.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
+        assert proven.endswith(f"{size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.")
+
+
+def as_exported(entry: dict[str, Any]) -> bytes:
+    text = rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
+    if entry["sequence"] is None:
+        return waiting(text)
+    place = entry["integrity"]
+    return line(text, entry["sequence"], bytes.fromhex(place["leafHash"]), place["treeSize"])

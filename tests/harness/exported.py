@@ -1,0 +1,149 @@
+"""A log as an export shows it: its lines, the evidence of a part, the signed checkpoint; and what is found of it.
+
+All of it but the last is made without the service.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, Final
+
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from chalicelib.features.audit.verify import Broken, read_checkpoint, read_evidence, verify
+from tests.harness import rfc6962
+
+LOG: Final = "01939d3c-0000-7000-8000-00000000000a"
+KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PUBLIC_KEY: Final = base64.b64encode(KEY.public_key().public_bytes_raw()).decode()
+
+Json = dict[str, Any]
+
+_TREE_SIZE: Final = re.compile(rb'"treeSize":([0-9]+)\}\}\n$')
+_LEFT_OF_ERASED: Final = re.compile(rb'^\{"id":"([^"]+)","type":"([^"]+)","occurredAt":"([^"]+)"')
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A log: what its entries say, the hashes of their leaves, and the sizes of the trees that first held them."""
+
+    texts: Sequence[bytes]
+    leaves: Sequence[bytes]
+    tree_sizes: Sequence[int]
+
+    @property
+    def size(self) -> int:
+        """How many entries there are."""
+        return len(self.leaves)
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """Its export."""
+        return self.lines_in(range(1, self.size + 1))
+
+    @cached_property
+    def checkpoint(self) -> str:
+        """Its signed head."""
+        return note(self.size, rfc6962.root(self.leaves))
+
+    def lines_in(self, order: Iterable[int]) -> list[bytes]:
+        """Return an export in which the entries have other places, each with its own hash."""
+        places = zip(order, range(1, self.size + 1), self.tree_sizes, strict=True)
+        return [line(self.texts[was - 1], now, self.leaves[was - 1], size) for was, now, size in places]
+
+    def part(self, sequences: Collection[int]) -> list[bytes]:
+        """Return the lines of some of the entries."""
+        return [line for sequence, line in enumerate(self.lines, 1) if sequence in sequences]
+
+    def evidence(self, sequences: Collection[int]) -> list[Json]:
+        """Return what proves that part."""
+        runs = [[*run] for there, run in groupby(range(1, self.size + 1), sequences.__contains__) if not there]
+        return [{"from": run[0], "to": run[-1], "hashes": self._subtrees(run[0], run[-1])} for run in runs]
+
+    def _subtrees(self, first: int, last: int) -> list[str]:
+        return [root.hex() for root in rfc6962.subtrees(self.leaves, first - 1, last)]
+
+
+def exported(heads: Sequence[int], erased: Collection[int] = ()) -> Exported:
+    """Return a log whose ledger signed trees of these sizes, one after the other."""
+    sequences = range(1, heads[-1] + 1)
+    bodies = [leaf_data(sequence) for sequence in sequences]
+    texts = [
+        _erased(sequence) if sequence in erased else body for sequence, body in zip(sequences, bodies, strict=True)
+    ]
+    leaves = [sha256(b"\x00" + body).digest() for body in bodies]
+    return Exported(texts, leaves, [min(head for head in heads if head >= sequence) for sequence in sequences])
+
+
+def leaf_data(sequence: int) -> bytes:
+    """Return what an entry says, with texts in it that look like the end of a line."""
+    entry: Json = {
+        "id": f"01939d3c-0000-7000-8000-{sequence:012x}",
+        "type": "organization.updated",
+        "occurredAt": "2026-11-20T09:30:00.000Z",
+        "organizationId": LOG,
+        "actor": {"type": "user", "id": LOG, "name": 'Zoë,"sequence":1,"integrity":null,"erased":true}'},
+        "target": {"type": "organization", "id": LOG, "name": f"Engine {sequence}\u2028"},
+        "context": {"operationId": "update_organization", "requestId": None, "ipAddress": None, "userAgent": "\r\n"},
+        "changes": [{"field": "sequence", "from": sequence, "to": {"integrity": None}}],
+        "data": {"erased": True, "integrity": {"leafHash": "0" * 64, "treeSize": 1}, "sequence": sequence},
+    }
+    return rfc8785.dumps(entry)
+
+
+def line(text: bytes, sequence: int, leaf: bytes, tree_size: int) -> bytes:
+    """Return a line of an export: what an entry says, and its place in the log."""
+    place = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}}}}}\n'
+    return text[:-1] + place.encode()
+
+
+def waiting(text: bytes) -> bytes:
+    """Return the line of an entry that has no place yet."""
+    return text[:-1] + b',"sequence":null,"integrity":null}\n'
+
+
+def _erased(sequence: int) -> bytes:
+    return (
+        f'{{"id":"01939d3c-0000-7000-8000-{sequence:012x}","type":"organization.updated",'
+        f'"occurredAt":"2026-11-20T09:30:00.000Z","organizationId":"{LOG}",'
+        '"actor":null,"target":null,"context":null,"changes":[],"data":null,"erased":true}'
+    ).encode()
+
+
+def unproven(text: bytes) -> Iterator[int]:
+    """Yield where in a line stands what no leaf proves: the tree size, and of an erased entry what is left of it."""
+    tree_size, left = _TREE_SIZE.search(text), _LEFT_OF_ERASED.search(text)
+    for begin, end in [*(tree_size.regs[1:] if tree_size else []), *(left.regs[1:] if left else [])]:
+        yield from range(begin, end)
+
+
+def note(size: int, root: bytes, origin: str = f"atrium/{LOG}", key: Ed25519PrivateKey = KEY) -> str:
+    """Return a checkpoint signed with a key."""
+    text = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
+    return f"{text}\n{signature(text, origin, key)}"
+
+
+def signature(text: str, name: str = f"atrium/{LOG}", key: Ed25519PrivateKey = KEY) -> str:
+    """Return the line by which a key signs a text."""
+    key_id = sha256(f"{name}\n\x01".encode() + key.public_key().public_bytes_raw()).digest()[:4]
+    return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
+
+
+def found(log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "") -> str:
+    """Return what the offline verifier proves of an export, by the log's checkpoint or another. Raises Broken."""
+    head = read_checkpoint((checkpoint or log.checkpoint).encode(), base64.b64decode(PUBLIC_KEY))
+    return verify(export, head, read_evidence(json.dumps(evidence).encode()))
+
+
+def said(log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "") -> str:
+    """Return what the offline verifier says of an export, whether it proves it or not."""
+    try:
+        return found(log, export, evidence, checkpoint)
+    except Broken as broken:
+        return str(broken)

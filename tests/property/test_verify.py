@@ -1,0 +1,149 @@
+"""The offline verifier: an export as it was signed verifies, whole or in part, and nothing else does."""
+
+import base64
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.features.audit.verify import Broken, read_checkpoint
+from tests.harness.exported import PUBLIC_KEY, Exported, exported, found, unproven
+
+A_LOG: Final = exported([1, 3, 4], erased=[2])
+AN_EXPORT: Final = b"".join(A_LOG.lines)
+
+Json = dict[str, Any]
+
+
+@st.composite
+def logs(draw: st.DrawFn, least: int = 1) -> Exported:
+    """Logs of any length, sealed in any batches, with any entries erased."""
+    size = draw(st.integers(least, 40))
+    some = st.sets(st.integers(1, size))
+    return exported(sorted({*draw(some), size}), draw(some))
+
+
+def some_of(log: Exported, *, all_of_it: bool = True) -> st.SearchStrategy[set[int]]:
+    """The sequences of any part of a log."""
+    return st.sets(st.integers(1, log.size), max_size=log.size if all_of_it else log.size - 1)
+
+
+def refused(log: Exported, export: Iterable[bytes], evidence: Any = ()) -> bool:
+    """Return whether the verifier finds fault, whichever."""
+    try:
+        found(log, export, evidence)
+    except Broken:
+        return True
+    return False
+
+
+@given(logs())
+def test_a_whole_log_verifies(log: Exported) -> None:
+    said = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
+    assert said in found(log, log.lines)
+
+
+@given(logs(), st.data())
+def test_any_part_of_a_log_verifies_with_its_evidence(log: Exported, data: st.DataObject) -> None:
+    part = data.draw(some_of(log))
+    assert f": {len(part)} of {log.size} entries are proven" in found(log, log.part(part), log.evidence(part))
+
+
+def test_every_range_of_a_log_verifies_with_its_evidence() -> None:
+    log = exported([11])
+    for first in range(1, log.size + 1):
+        for last in range(first, log.size + 1):
+            part = range(first, last + 1)
+            assert f", sequence {first} to {last}: " in found(log, log.part(part), log.evidence(part))
+
+
+@given(logs(), st.data())
+def test_a_part_does_not_verify_with_the_evidence_of_another(log: Exported, data: st.DataObject) -> None:
+    part, other = data.draw(some_of(log)), data.draw(some_of(log))
+    assert refused(log, log.part(part), log.evidence(other)) == (part != other)
+
+
+@given(logs(), st.data())
+def test_any_altered_hash_of_the_evidence_is_found(log: Exported, data: st.DataObject) -> None:
+    part = data.draw(some_of(log, all_of_it=False))
+    evidence = log.evidence(part)
+    hashes = data.draw(st.sampled_from(evidence))["hashes"]
+    place = data.draw(st.integers(0, len(hashes) - 1))
+    hashes[place] = f"{int(hashes[place], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
+    assert refused(log, log.part(part), evidence)
+
+
+@given(logs(), st.data())
+def test_a_hash_of_the_evidence_that_is_gone_new_or_moved_is_found(log: Exported, data: st.DataObject) -> None:
+    part = data.draw(some_of(log, all_of_it=False))
+    evidence = log.evidence(part)
+    hashes: list[str] = data.draw(st.sampled_from(evidence))["hashes"]
+    others = st.lists(st.sampled_from([*hashes, "0" * 64]), max_size=len(hashes) + 1)
+    hashes[:] = data.draw(others.filter(lambda other: other != hashes))
+    assert refused(log, log.part(part), evidence)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_any_flipped_bit_of_any_line_is_found(bit: int) -> None:
+    whole = found(A_LOG, A_LOG.lines)
+    for number, line in enumerate(A_LOG.lines):
+        exempt = set(unproven(line))
+        for at in range(len(line)):
+            flipped = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
+            export = [*A_LOG.lines[:number], flipped, *A_LOG.lines[number + 1 :]]
+            # What isn't proven may change unseen, and what is said of the export then stays the same.
+            assert refused(A_LOG, export) or (at in exempt and found(A_LOG, export) == whole), (number, at)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_any_flipped_bit_of_the_checkpoint_is_found(bit: int) -> None:
+    note = A_LOG.checkpoint.encode()
+    for at in range(len(note)):
+        with pytest.raises(Broken, match="checkpoint"):
+            read_checkpoint(note[:at] + bytes([note[at] ^ 1 << bit]) + note[at + 1 :], base64.b64decode(PUBLIC_KEY))
+
+
+@settings(max_examples=500)
+@given(st.integers(0, len(AN_EXPORT)), st.binary(max_size=3), st.integers(0, 3))
+def test_whatever_is_put_in_or_taken_out_is_found(at: int, new: bytes, gone: int) -> None:
+    edited = AN_EXPORT[:at] + new + AN_EXPORT[at + gone :]
+    begins = [sum(map(len, A_LOG.lines[:number])) for number in range(A_LOG.size)]
+    exempt = {begin + n for begin, line in zip(begins, A_LOG.lines, strict=True) for n in unproven(line)}
+    same = edited.removesuffix(b"\n") == AN_EXPORT.removesuffix(b"\n")
+    assert refused(A_LOG, BytesIO(edited)) or same or exempt.issuperset(range(at, at + max(gone, 1)))
+
+
+@given(logs(), st.data())
+def test_any_removed_line_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+    gone = data.draw(st.integers(1, log.size))
+    with pytest.raises(Broken, match=f"sequence {gone} is missing"):
+        found(log, log.lines[: gone - 1] + log.lines[gone:])
+
+
+@given(logs(), st.data())
+def test_any_doubled_line_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+    twice = data.draw(st.integers(1, log.size))
+    with pytest.raises(Broken, match=f"sequence {twice} is there twice"):
+        found(log, log.lines[:twice] + log.lines[twice - 1 :])
+
+
+@given(logs(least=2), st.data())
+def test_lines_in_another_order_are_found_at_the_first_that_moved(log: Exported, data: st.DataObject) -> None:
+    order = data.draw(_other_orders(log))
+    moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
+    with pytest.raises(Broken, match=f"sequence {moved} is out of order"):
+        found(log, [log.lines[sequence - 1] for sequence in order])
+
+
+@given(logs(least=2), st.data())
+def test_entries_at_the_places_of_others_are_found_by_the_root(log: Exported, data: st.DataObject) -> None:
+    with pytest.raises(Broken, match="another root"):
+        found(log, log.lines_in(data.draw(_other_orders(log))))
+
+
+def _other_orders(log: Exported) -> st.SearchStrategy[list[int]]:
+    sequences = [*range(1, log.size + 1)]
+    return st.permutations(sequences).filter(lambda order: order != sequences)
