@@ -1,4 +1,7 @@
-"""What the service says about itself: its interface as a document, and a page to read it and try it out."""
+"""What the service says about itself: its interface as a document, and a page to read it and try it out.
+
+Beside the page stands the script that proves a log without the service.
+"""
 
 import hashlib
 from functools import cache
@@ -16,13 +19,17 @@ from chalicelib.kernel.problems import not_found
 routes: Final = RouteGroup("documentation")
 
 _FOLDER: Final = Path(__file__).parent / "docs"
+_VERIFIER: Final = "../../features/audit/verify.py"
 _ASSETS: Final = {
     Path(file).name: _FOLDER / file
-    for file in ("docs.css", "docs.js", "favicon.svg", "vendor/swagger-ui.css", "vendor/swagger-ui-bundle.js")
-}
+    for file in (
+        "docs.css", "docs.js", "favicon.svg", "vendor/swagger-ui.css", "vendor/swagger-ui-bundle.js", _VERIFIER,
+    )
+}  # fmt: skip
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
 }
 _FINGERPRINT_CHARACTERS: Final = 16
@@ -59,8 +66,11 @@ def get_docs(_ctx: Context) -> Annotated[Document, "text/html"]:
 @routes.get("/docs/{asset}", needs=Caller.PUBLIC, scope=None, emits=None)
 def get_docs_asset(
     _ctx: Context, asset: str, query: AssetQuery
-) -> Annotated[Document, "text/javascript", "text/css", "image/svg+xml"]:
-    """Get a script, stylesheet or picture of the page."""
+) -> Annotated[Document, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
+    """Get a script, stylesheet or picture of the page.
+
+    `verify.py` is a program for those who keep parts of a log; where it begins it says how it is used.
+    """
     if asset not in _ASSETS:
         raise not_found()
     text = _text(_ASSETS[asset])

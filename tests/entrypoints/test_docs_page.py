@@ -7,6 +7,7 @@ import runpy
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,6 +20,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.features.audit import verify
 from local.folders import ROOT
 from local.http_server import Handler, server_of
 from tests.harness import cloud
@@ -301,6 +303,14 @@ def test_an_asset_is_kept_for_as_long_as_it_stays_the_same(served: Served) -> No
 def test_nothing_but_the_assets_is_served(served: Served, name: str) -> None:
     answer = httpx.get(f"{served.url}/docs/{name}")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_the_introduction_leads_to_the_script_that_proves_a_log(page: webdriver.Chrome, served: Served) -> None:
+    link = _wait(page, ".info a[href$='verify.py']").get_attribute("href") or ""
+    assert link == f"{served.url}/docs/verify.py"
+    answer = httpx.get(link)
+    assert answer.headers["content-type"] == "text/x-python; charset=utf-8"
+    assert answer.content == Path(verify.__file__).read_bytes()
 
 
 def test_the_document_is_served_as_it_is_committed(served: Served) -> None:

@@ -24,6 +24,9 @@ have no part in answers 404, as what does not exist.
 `If-Match`, and what others changed meanwhile answers 412. Send an `Idempotency-Key` with a POST, and it can be repeated
 safely. Every change makes one entry in the organization's audit log, and one event.
 
+**The audit log** is a Merkle tree (RFC 6962) with a signed head. Keep its checkpoints, and [verify.py](docs/verify.py)
+proves without the service that what you have of the log was not altered.
+
 **Problems** are `application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, `errors` lists
 every fault of the request at once.
 """

@@ -24,6 +24,7 @@ _DOCUMENTS: Final[Mapping[str, Schema]] = {
     "text/css": {"schema": {"type": "string"}, "example": "body { margin: 0 }"},
     "text/html": {"schema": {"type": "string"}, "example": '<!doctype html><html lang="en"></html>'},
     "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},
+    "text/x-python": {"schema": {"type": "string"}, "example": "import hashlib"},
 }
 """What is answered that is no record, by media type."""
 
