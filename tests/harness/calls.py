@@ -102,7 +102,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     assert model.name not in ("Scan", "ExecuteStatement"), "nothing may scan the table"
     service = model.service_model.service_name
     body = params["body"]
-    given = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
+    given = json.loads(body) if service in ("dynamodb", "sqs", "sesv2") and body else {}
     _thread.call = Call(f"{service}:{model.name}", given)
     if _thread.calls is not None:
         _thread.calls.made.append(_thread.call)

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from email.utils import parseaddr
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,11 +19,14 @@ from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
+from tests.harness.invitations import invite
+from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import make_key
 from tests.harness.workers import Workers
 
 ACCOUNT = "eu-central-1:123456789012"
 TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
+MAIL = f"arn:aws:ses:{ACCOUNT}"
 WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 
 Need = tuple[str, str]
@@ -51,6 +55,10 @@ def needs(call: Call) -> Iterator[Need]:
     elif service == "dynamodb":
         index = call.parameters.get("IndexName")
         yield call.name, f"{TABLE}/index/{index}" if index else TABLE
+    elif service == "sesv2":
+        sender = parseaddr(call.parameters["FromEmailAddress"])[1].rpartition("@")[2]
+        yield f"ses:{name}", f"{MAIL}:identity/{sender}"
+        yield f"ses:{name}", f"{MAIL}:configuration-set/mail"  # asked for too, once an identity has a set of its own
     else:
         yield call.name, f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
 
@@ -101,6 +109,22 @@ def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(world
     assert {handler: refused(handler, workers.made[handler]) for handler in ("events", "jobs", "sweep")} == {
         "events": set(), "jobs": set(), "sweep": set(),
     }  # fmt: skip
+
+
+def test_the_workers_may_send_mail(world: World, mailbox: Mailbox) -> None:
+    workers = world.workers
+    assert isinstance(workers, WatchedWorkers)
+    invite(world.api, world.organization, "sophie@example.org")
+    workers.settle()
+    assert len(mailbox.letters) == 1
+    assert {handler: refused(handler, workers.made[handler]) for handler in ("events", "jobs")} == {
+        "events": set(), "jobs": set(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ["api", "events", "sweep"])
+def test_no_other_function_may_send_mail(function: str) -> None:
+    assert not allowed(function, ("ses:SendEmail", f"{MAIL}:identity/atrium.example"))
 
 
 @pytest.mark.parametrize(("function", "queue"), [("events", "events.fifo"), ("jobs", "jobs")])
