@@ -55,7 +55,7 @@ def named(token: str) -> Key | None:
     except ValueError:
         return None
     claim, tag = data[:_NAMED_BYTES], data[_NAMED_BYTES:]
-    if len(claim) != _NAMED_BYTES or not signing.check(claim, tag, _CONTEXT):
+    if to_base64url(data) != token or len(claim) != _NAMED_BYTES or not signing.check(claim, tag, _CONTEXT):
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
     return Invitation.key_of(organization_id=str(organization), id=str(invitation))
