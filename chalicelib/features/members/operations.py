@@ -97,7 +97,8 @@ def _end(ctx: Context, member: Member) -> None:
     """
     ctx.changes.delete(member)
     for invitation in ctx.among(Invitation, Invitation.by_inviter, _AT_ONCE, pending_by=member.user_id):
-        ctx.changes.update(invitation, **ended("revoked"))
+        if invitation.status == "pending":
+            ctx.changes.update(invitation, **ended("revoked"))
     ctx.changes.create(Departure.of(ctx.new(), member))
 
 

@@ -22,7 +22,7 @@ def revoke_what_they_invited(message: dict[str, Any]) -> None:
     pk = Invitation.by_inviter.pk.format(organization_id=departure.organization_id, pending_by=departure.user_id)
     for item in table.query(pk, index=Invitation.by_inviter.index, limit=_AT_ONCE).items:
         invitation = Invitation.from_item(item)
-        if invitation.invited_as == departure.membership_id:
+        if invitation.status == "pending" and invitation.invited_as == departure.membership_id:
             changes = Changes(now())
             changes.update(invitation, **ended("revoked"))
             outbox.commit(changes, "organization.invitation.revoked", Origin.system(Departure.task))
