@@ -49,7 +49,7 @@ class Offer:
         wanted = OUTCOMES[decision]
         if outcome is None:
             return False
-        holds = self.member is not None or outcome == "declined"
+        holds = outcome == "declined" or (self.member is not None and self.member.id == self.invitation.joined_as)
         if (outcome, self.invitation.answered_by) != (wanted, user.id) or not holds:
             raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
         return True

@@ -14,7 +14,8 @@ MOST_PENDING: Final = 100
 class Invitation(Entity):
     """An invitation to an organization. `outcome`: how it ended; `pending_by`: its inviter, as long as it has none.
 
-    `invited_as` is the inviter's membership: it holds no longer than that does. `sending` counts how often it was sent.
+    `invited_as` is the inviter's membership: it holds no longer than that does. `joined_as` is the one it led to.
+    `sending` counts how often it was sent.
     """
 
     kind, parameter = "organization.invitation", "invitation_id"
@@ -42,6 +43,7 @@ class Invitation(Entity):
     pending_by: str | None = None
     outcome: Status | None = None
     answered_by: str | None = None
+    joined_as: str | None = None
 
     @property
     def status(self) -> Status:

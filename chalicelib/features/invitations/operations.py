@@ -132,10 +132,17 @@ def _refuse_ended(invitation: Invitation) -> None:
 def _answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> AcceptanceOut:
     if offer.answered(user, decision):
         return offer.described()
-    outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
+    outcome, invitation = OUTCOMES[decision], offer.invitation
+    member = offer.member or _joining(ctx, invitation, user) if outcome == "accepted" else None
     ctx.changes.event = f"organization.invitation.{outcome}"
-    answered = ctx.changes.update(invitation, **ended(outcome, answered_by=user.id))
-    if outcome == "accepted" and member is None:
-        new = Member.joining(ctx.new(), invitation.organization_id, user, Role(invitation.role))
-        member = ctx.changes.create(new)
+    joined_as = member.id if member else None
+    answered = ctx.changes.update(invitation, **ended(outcome, answered_by=user.id, joined_as=joined_as))
+    if member and member is not offer.member:
+        ctx.changes.create(member)
+    if offer.inviter:
+        ctx.changes.require(offer.inviter)  # They may be leaving at this moment.
     return replace(offer, invitation=answered, member=member).described()
+
+
+def _joining(ctx: Context, invitation: Invitation, user: User) -> Member:
+    return Member.joining(ctx.new(), invitation.organization_id, user, Role(invitation.role))
