@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
+from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
@@ -43,9 +44,7 @@ def asked_to_invite(
     return api.post(f"{organization.path}/invite", as_=as_ or organization.owner, json=body)
 
 
-def invite(
-    api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any
-) -> Invited:
+def invite(api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any) -> Invited:
     """Return an invitation, sent by the organization's owner or whoever is named."""
     answer = asked_to_invite(api, organization, whom, as_=as_, **fields)
     assert answer.status == 201, answer.text
@@ -77,3 +76,14 @@ def declines(api: Api, invited: Invited, person: Person) -> Json:
     answer = opens(api, invited, person, decision="decline")
     assert answer.status == 200, answer.text
     return answer.json
+
+
+def status_of(api: Api, organization: Founded, invited: Invited) -> str:
+    """Return what has become of an invitation, as the owner reads it."""
+    return str(api.get(invited.path, as_=organization.owner).json["status"])
+
+
+def history(api: Api, organization: Founded, invited: Invited) -> list[str]:
+    """Return what happened to an invitation, one thing after the other."""
+    entries = log_of(api, organization, targetId=invited.id)
+    return [entry["type"].removeprefix("organization.invitation.") for entry in reversed(entries)]

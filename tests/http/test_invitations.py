@@ -1,0 +1,357 @@
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.features.invitations.entities import Invitation
+from chalicelib.kernel.clock import after
+from tests.conftest import Configure
+from tests.harness import cloud
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.invitations import ACCEPTANCE, accepts, asked_to_invite, declines, invite, resend, token_of
+from tests.harness.organizations import Founded, found, joins, make_key
+from tests.harness.workers import Workers
+
+NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+SOPHIE = "sophie@example.org"
+
+
+def statuses(api: Api, organization: Founded) -> list[str]:
+    return [i["status"] for i in api.items(f"{organization.path}/invitations", as_=organization.owner)]
+
+
+class TestInviteToOrganization:
+    def test_an_address_is_enough(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
+        moment = clock.freeze()
+        answer = api.post(f"{organization.path}/invite", as_=ada, json={"email": SOPHIE})
+        assert answer.status == 201
+        invited = answer.json
+        assert invited == {
+            "id": invited["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "email": SOPHIE,
+            "role": "member", "message": None, "expiresInDays": 7, "status": "pending", "sentAt": moment,
+            "expiresAt": after(moment, days=7), "invitedBy": ada.id, "acceptUrl": invited["acceptUrl"],
+        }  # fmt: skip
+
+    def test_it_is_found_where_the_answer_says(self, api: Api, organization: Founded, ada: Person) -> None:
+        answer = asked_to_invite(api, organization, SOPHIE)
+        assert answer.location == f"{organization.path}/invitations/{answer.json['id']}"
+        assert api.get(answer.location, as_=ada).json == {**answer.json, "acceptUrl": None}
+
+    def test_everything_listed_is_accepted(self, api: Api, organization: Founded, clock: Clock) -> None:
+        moment = clock.freeze()
+        message = "Come and join us.\n\nThe Engines"
+        invited = invite(api, organization, SOPHIE, role="editor", message=message, expiresInDays=30).record
+        assert (invited["role"], invited["message"], invited["expiresInDays"]) == ("editor", message, 30)
+        assert invited["expiresAt"] == after(moment, days=30)
+
+    def test_an_address_is_kept_in_lower_case(self, api: Api, organization: Founded) -> None:
+        assert invite(api, organization, " Sophie.Germain@Example.ORG ").record["email"] == "sophie.germain@example.org"
+
+    def test_the_link_leads_to_the_service_and_is_for_nobody_elses_cache(self, api: Api, organization: Founded) -> None:
+        answer = asked_to_invite(api, organization, SOPHIE)
+        link, token = answer.json["acceptUrl"], token_of(answer.json["acceptUrl"])
+        assert link == f"http://127.0.0.1:8000{ACCEPTANCE}?token={token}"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert api.get(ACCEPTANCE, query={"token": token}).status == 200
+
+    def test_the_link_leads_to_a_page_of_the_products_own_if_one_is_set(
+        self, api: Api, organization: Founded, configure: Configure
+    ) -> None:
+        for page, separator in (("https://app.example/join", "?"), ("https://app.example/?to=join", "&")):
+            configure(invitation_url=page)
+            invited = invite(api, organization, f"{len(page)}@example.org")
+            assert invited.record["acceptUrl"] == f"{page}{separator}token={invited.token}"
+            assert api.get(ACCEPTANCE, query={"token": invited.token}).status == 200
+
+    def test_every_link_is_another(self, api: Api, organization: Founded) -> None:
+        tokens = {invite(api, organization, f"{n}@example.org").token for n in range(20)}
+        assert len(tokens) == 20
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("email", ""), ("email", "sophie"), ("email", "sophie@localhost"), ("email", "so phie@example.org"),
+         ("email", "a@example.org, b@example.org"), ("email", None), ("email", 3), ("email", [SOPHIE]),
+         ("role", "owner"), ("role", "superuser"), ("role", "Admin"), ("role", None), ("role", ""),
+         ("message", "x" * 4001), ("message", "a\x00b"), ("message", 3), ("expiresInDays", 0), ("expiresInDays", 31),
+         ("expiresInDays", -1), ("expiresInDays", 1.5), ("expiresInDays", "7"), ("expiresInDays", True),
+         ("expiresInDays", None), ("status", "accepted"), ("acceptUrl", "x"), ("expiresAt", "2099-01-01T00:00:00Z"),
+         ("invitedBy", NOBODY)],
+    )  # fmt: skip
+    def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
+        body = {"email": SOPHIE, field: value}
+        answer = api.post(f"{organization.path}/invite", as_=organization.owner, json=body)
+        assert answer.code == "422 validation_failed"
+        assert set(answer.faults) == {f"/{field}"}
+        assert statuses(api, organization) == []
+
+    def test_an_address_has_to_be_given(self, api: Api, organization: Founded, ada: Person) -> None:
+        bodies: list[Json | None] = [{}, None]
+        for body in bodies:
+            answer = api.post(f"{organization.path}/invite", as_=ada, json=body)
+            assert answer.faults == {"/email": "required"}
+
+    def test_the_limits_themselves_are_allowed(self, api: Api, organization: Founded) -> None:
+        for days in (1, 30):
+            invited = invite(api, organization, f"{days}@example.org", expiresInDays=days, message="x" * 4000)
+            assert invited.record["expiresInDays"] == days
+
+    def test_asked_for_again_with_its_key_it_is_the_same_with_its_link(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
+        path, once = f"{organization.path}/invite", {"Idempotency-Key": "once"}
+        first, again = (api.post(path, as_=ada, json={"email": SOPHIE}, headers=once) for _ in range(2))
+        assert again.said == first.said
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert token_of(again.json["acceptUrl"]) not in json.dumps(cloud.stored(), default=repr)
+        assert len(statuses(api, organization)) == 1
+
+
+class TestWhoMayInvite:
+    def test_admins_and_the_owner_may_and_lower_roles_may_not(
+        self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person
+    ) -> None:
+        assert invite(api, organization, SOPHIE, as_=grace).record["invitedBy"] == grace.id
+        for person in (edith, mary):
+            assert asked_to_invite(api, organization, "x@example.org", as_=person).code == "403 insufficient_role"
+
+    def test_to_strangers_operators_and_rivals_there_is_nothing_here(
+        self, api: Api, organization: Founded, stranger: Person, operator: Person
+    ) -> None:
+        rival = make_key(api, found(api, stranger), "admin")
+        for caller in (stranger, operator, rival):
+            assert asked_to_invite(api, organization, SOPHIE, as_=caller).code == "404 not_found"
+        assert api.post(f"{organization.path}/invite", json={"email": SOPHIE}).code == "401 unauthenticated"
+
+    @pytest.mark.parametrize("role", ["member", "editor", "admin"])
+    def test_people_grant_roles_up_to_their_own(
+        self, api: Api, organization: Founded, ada: Person, grace: Person, role: str
+    ) -> None:
+        for n, person in enumerate((ada, grace)):
+            assert invite(api, organization, f"{n}@example.org", as_=person, role=role).record["role"] == role
+
+    def test_a_key_without_admin_grants_no_role_above_editor(self, api: Api, organization: Founded) -> None:
+        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        refused = asked_to_invite(api, organization, SOPHIE, as_=area, role="admin")
+        assert (refused.code, refused.faults) == ("403 insufficient_role", {"/role": "insufficient_role"})
+        assert invite(api, organization, SOPHIE, as_=area, role="editor").record["invitedBy"] == area.id
+        assert invite(api, organization, "x@example.org", as_=full, role="admin").record["role"] == "admin"
+
+    @pytest.mark.parametrize("scope", ["read", "write", "members:read", "api-keys:write"])
+    def test_a_key_needs_the_scope(self, api: Api, organization: Founded, scope: str) -> None:
+        key = make_key(api, organization, scope)
+        assert asked_to_invite(api, organization, SOPHIE, as_=key).code == "403 insufficient_scope"
+
+
+class TestOneOfEachAddress:
+    def test_an_address_has_one_pending_invitation_however_it_is_spelt(self, api: Api, organization: Founded) -> None:
+        invite(api, organization, SOPHIE)
+        for spelt in (SOPHIE, SOPHIE.upper(), "Sophie@Example.Org"):
+            answer = asked_to_invite(api, organization, spelt, role="admin")
+            assert (answer.code, answer.faults) == ("409 already_exists", {"/email": "already_exists"})
+        assert statuses(api, organization) == ["pending"]
+
+    def test_another_organization_may_invite_it_too(self, api: Api, organization: Founded, grace: Person) -> None:
+        invite(api, organization, SOPHIE)
+        assert invite(api, found(api, grace), SOPHIE).record["status"] == "pending"
+
+    def test_one_that_is_revoked_or_declined_makes_room(
+        self, api: Api, organization: Founded, ada: Person, stranger: Person
+    ) -> None:
+        api.delete(invite(api, organization, stranger).path, as_=ada)
+        declines(api, invite(api, organization, stranger), stranger)
+        invite(api, organization, stranger)
+        assert statuses(api, organization) == ["revoked", "declined", "pending"]
+
+    def test_an_expired_one_makes_room_before_anybody_noticed(
+        self, api: Api, organization: Founded, clock: Clock, workers: Workers
+    ) -> None:
+        invite(api, organization, SOPHIE)
+        clock.shift(days=7, seconds=1)
+        later = invite(api, organization, SOPHIE)
+        assert statuses(api, organization) == ["expired", "pending"]
+        workers.settle()
+        assert statuses(api, organization) == ["expired", "pending"]
+        assert asked_to_invite(api, organization, SOPHIE).code == "409 already_exists"
+        assert api.delete(later.path, as_=organization.owner).status == 204
+
+    def test_a_members_address_is_not_invited(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+        for address in (mary.email, mary.email.upper(), ada.email):
+            answer = asked_to_invite(api, organization, address)
+            assert (answer.code, answer.faults) == ("409 already_member", {"/email": "already_member"})
+        assert statuses(api, organization) == []
+
+    def test_nor_is_that_of_somebody_who_has_just_accepted(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
+        accepts(api, invite(api, organization, stranger), stranger)
+        assert asked_to_invite(api, organization, stranger).code == "409 already_member"
+
+    def test_nor_is_that_of_somebody_who_joined_by_other_means(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
+        joins(organization, stranger, "member")
+        assert asked_to_invite(api, organization, stranger).code == "409 already_member"
+
+    def test_a_former_members_is(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+        api.delete(f"{organization.path}/members/{mary.id}", as_=ada)
+        assert accepts(api, invite(api, organization, mary), mary)["membership"]["role"] == "member"
+
+    def test_of_several_at_once_one_is_sent(self, api: Api, organization: Founded) -> None:
+        with ThreadPoolExecutor(5) as threads:
+            answers = list(threads.map(lambda _: asked_to_invite(api, organization, SOPHIE), range(5)))
+        assert sorted(a.status for a in answers) == [201, 409, 409, 409, 409]
+        assert {a.json["code"] for a in answers if a.status == 409} == {"already_exists"}
+        assert statuses(api, organization) == ["pending"]
+
+
+@pytest.fixture
+def at_most_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Invitation, "limit", replace(Invitation.limit, most=3))
+
+
+def three(api: Api, organization: Founded) -> None:
+    for n in range(3):
+        invite(api, organization, f"{n}@example.org", expiresInDays=n + 1)
+    assert asked_to_invite(api, organization, SOPHIE).code == "409 limit_exceeded"
+
+
+class TestLimit:
+    def test_100_are_pending_in_an_organization_at_most(self, api: Api, organization: Founded, ada: Person) -> None:
+        for n in range(100):
+            invite(api, organization, f"{n}@example.org")
+        assert asked_to_invite(api, organization, SOPHIE).code == "409 limit_exceeded"
+        assert statuses(api, organization) == ["pending"] * 100
+        assert invite(api, found(api, ada), SOPHIE).record["status"] == "pending"
+
+    @pytest.mark.usefixtures("at_most_three")
+    def test_revoking_makes_room_for_one_also_when_repeated(self, api: Api, organization: Founded, ada: Person) -> None:
+        three(api, organization)
+        first, *_ = api.items(f"{organization.path}/invitations", as_=ada)
+        for _ in range(2):
+            assert api.delete(f"{organization.path}/invitations/{first['id']}", as_=ada).status == 204
+        invite(api, organization, SOPHIE)
+        assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("at_most_three")
+    def test_an_answer_makes_room(self, api: Api, organization: Founded, stranger: Person, operator: Person) -> None:
+        one, other = (invite(api, organization, person) for person in (stranger, operator))
+        invite(api, organization, SOPHIE)
+        assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
+        accepts(api, one, stranger)
+        declines(api, other, operator)
+        for address in ("x@example.org", "y@example.org"):
+            invite(api, organization, address)
+        assert asked_to_invite(api, organization, "z@example.org").code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("at_most_three")
+    def test_expired_ones_do_not_count(self, api: Api, organization: Founded, clock: Clock, workers: Workers) -> None:
+        three(api, organization)
+        clock.shift(days=1, seconds=1)
+        workers.settle()
+        invite(api, organization, SOPHIE)
+        assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("at_most_three")
+    def test_sending_again_needs_no_room(self, api: Api, organization: Founded, clock: Clock) -> None:
+        for n in range(2):
+            invite(api, organization, f"{n}@example.org")
+        last = invite(api, organization, SOPHIE)
+        clock.shift(minutes=2)
+        assert resend(api, organization, last).id == last.id
+        assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("at_most_three")
+    def test_it_holds_when_many_are_sent_at_once(self, api: Api, organization: Founded) -> None:
+        with ThreadPoolExecutor(6) as threads:
+            answers = list(threads.map(lambda n: asked_to_invite(api, organization, f"{n}@example.org"), range(6)))
+        assert sorted(a.status for a in answers) == [201, 201, 201, 409, 409, 409]
+        assert statuses(api, organization) == ["pending"] * 3
+
+
+class TestListInvitations:
+    def test_all_are_listed_in_the_order_they_were_made_whatever_became_of_them(
+        self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person, clock: Clock
+    ) -> None:
+        invite(api, organization, "late@example.org", expiresInDays=1)
+        clock.shift(days=2)
+        accepts(api, invite(api, organization, stranger), stranger)
+        declines(api, invite(api, organization, operator), operator)
+        api.delete(invite(api, organization, "gone@example.org").path, as_=ada)
+        invite(api, organization, SOPHIE)
+        assert statuses(api, organization) == ["expired", "accepted", "declined", "revoked", "pending"]
+
+    def test_none_is_listed_with_its_link(self, api: Api, organization: Founded, ada: Person) -> None:
+        made = [invite(api, organization, f"{name}@example.org").record for name in "cab"]
+        listed = api.items(f"{organization.path}/invitations", as_=ada)
+        assert listed == [{**record, "acceptUrl": None} for record in made]
+
+    def test_they_come_page_by_page(self, api: Api, organization: Founded, ada: Person) -> None:
+        made = [invite(api, organization, f"{n}@example.org").id for n in range(5)]
+        pages = api.pages(f"{organization.path}/invitations", as_=ada, query={"limit": 2})
+        assert [[i["id"] for i in page["items"]] for page in pages if page["items"]] == [made[:2], made[2:4], made[4:]]
+
+    def test_admins_and_keys_that_read_members_see_them_and_nobody_else(
+        self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
+    ) -> None:
+        path = f"{organization.path}/invitations"
+        invited = invite(api, organization, SOPHIE)
+        for caller in (grace, make_key(api, organization, "members:read"), make_key(api, organization, "admin")):
+            assert [i["id"] for i in api.items(path, as_=caller)] == [invited.id]
+        for person in (edith, mary):
+            assert api.get(path, as_=person).code == "403 insufficient_role"
+        assert api.get(path, as_=make_key(api, organization, "read")).code == "403 insufficient_scope"
+        assert api.get(path, as_=stranger).code == "404 not_found"
+        assert api.get(path).code == "401 unauthenticated"
+
+
+class TestGetInvitation:
+    def test_it_is_read_without_its_link_and_with_an_etag(
+        self, api: Api, organization: Founded, grace: Person, clock: Clock
+    ) -> None:
+        invited = invite(api, organization, SOPHIE)
+        answer = api.get(invited.path, as_=grace)
+        assert answer.json == {**invited.record, "acceptUrl": None}
+        seen = {"If-None-Match": answer.etag}
+        assert api.get(invited.path, as_=grace, headers=seen).status == 304
+        clock.shift(minutes=2)
+        resend(api, organization, invited)
+        assert api.get(invited.path, as_=grace, headers=seen).status == 200
+
+    def test_its_etag_changes_when_time_ends_it(
+        self, api: Api, organization: Founded, ada: Person, clock: Clock
+    ) -> None:
+        invited = invite(api, organization, SOPHIE)
+        seen = {"If-None-Match": api.get(invited.path, as_=ada).etag}
+        clock.shift(days=8)
+        answer = api.get(invited.path, as_=ada, headers=seen)
+        assert (answer.status, answer.json["status"]) == (200, "expired")
+
+    @pytest.mark.parametrize("invitation", [NOBODY, "x", "%20", "acceptance"])
+    def test_what_is_none_is_not_found(self, api: Api, organization: Founded, ada: Person, invitation: str) -> None:
+        assert api.get(f"{organization.path}/invitations/{invitation}", as_=ada).code == "404 not_found"
+
+    def test_one_of_another_organization_is_not_found_here(self, api: Api, organization: Founded, ada: Person) -> None:
+        theirs = invite(api, found(api, ada), SOPHIE)
+        path = f"{organization.path}/invitations/{theirs.id}"
+        assert api.get(path, as_=ada).code == "404 not_found"
+        assert api.delete(path, as_=ada).code == "404 not_found"
+        assert api.post(f"{path}/resend", as_=ada).code == "404 not_found"
+        assert api.get(theirs.path, as_=ada).json["status"] == "pending"
+
+    def test_who_may_read_it(
+        self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person
+    ) -> None:
+        invited = invite(api, organization, stranger)
+        assert api.get(invited.path, as_=make_key(api, organization, "members:read")).status == 200
+        for person in (edith, mary):
+            assert api.get(invited.path, as_=person).code == "403 insufficient_role"
+        assert api.get(invited.path, as_=stranger).code == "404 not_found", "to be invited is not to have a part in it"
+
+    def test_it_is_not_to_be_changed(self, api: Api, organization: Founded, ada: Person) -> None:
+        invited = invite(api, organization, SOPHIE)
+        for method in ("PATCH", "PUT"):
+            answer = api.request(method, invited.path, as_=ada, json={"role": "admin"})
+            assert answer.code == "405 method_not_allowed"

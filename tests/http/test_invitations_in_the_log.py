@@ -1,0 +1,192 @@
+import base64
+import json
+import logging
+from collections import Counter
+
+import pytest
+
+from tests.conftest import Configure
+from tests.harness import cloud
+from tests.harness.api import ADDRESS, USER_AGENT, Api, Json
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.invitations import ACCEPTANCE, Invited, accepts, declines, invite, opens, resend
+from tests.harness.logs import log_of, verify
+from tests.harness.organizations import Founded, make_key
+from tests.harness.workers import Workers, bodies
+
+ADA = "Ada Lovelace"
+
+
+def last_entry(api: Api, organization: Founded) -> Json:
+    return log_of(api, organization, limit=1)[0]
+
+
+def told(entry: Json) -> tuple[str, str | None, dict[str, tuple[object, object]]]:
+    """Return what happened, who did it, and what changed."""
+    changed = {change["field"]: (change["from"], change["to"]) for change in entry["changes"]}
+    return entry["type"].removeprefix("organization."), entry["actor"]["name"], changed
+
+
+class TestEntries:
+    def test_that_of_an_invitation_tells_who_invited_whom(
+        self, api: Api, organization: Founded, stranger: Person, ada: Person
+    ) -> None:
+        invited = invite(api, organization, stranger, role="editor", message="Come.")
+        entry = last_entry(api, organization)
+        assert told(entry) == ("invitation.created", ADA, {})
+        assert entry["actor"] == {"type": "user", "id": ada.id, "name": ADA}
+        assert entry["target"] == {"type": "organization.invitation", "id": invited.id, "name": stranger.email}
+        assert entry["data"] == {**invited.record, "acceptUrl": None}
+        context = {name: value for name, value in entry["context"].items() if name != "requestId"}
+        assert context == {"operationId": "invite_to_organization", "ipAddress": ADDRESS, "userAgent": USER_AGENT}
+
+    def test_that_of_a_key_names_the_key(self, api: Api, organization: Founded, stranger: Person) -> None:
+        key = make_key(api, organization, "members:write", name="Directory")
+        invite(api, organization, stranger, as_=key)
+        assert last_entry(api, organization)["actor"] == {"type": "api_key", "id": key.id, "name": "Directory"}
+
+    def test_that_of_the_next_sending_tells_until_when_it_holds_now(
+        self, api: Api, organization: Founded, stranger: Person, clock: Clock
+    ) -> None:
+        first = invite(api, organization, stranger).record
+        clock.shift(days=1)
+        later = resend(api, organization, Invited(first, f"{organization.path}/invitations/{first['id']}")).record
+        entry = last_entry(api, organization)
+        assert told(entry) == ("invitation.resent", ADA, {
+            "sentAt": (first["sentAt"], later["sentAt"]), "expiresAt": (first["expiresAt"], later["expiresAt"]),
+        })  # fmt: skip
+        assert entry["data"] == {**later, "acceptUrl": None}
+
+    def test_that_of_its_end_tells_who_ended_it(
+        self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person
+    ) -> None:
+        accepts(api, invite(api, organization, stranger), stranger)
+        accepted = last_entry(api, organization)
+        declines(api, invite(api, organization, operator), operator)
+        declined = last_entry(api, organization)
+        revoked_ = invite(api, organization, "x@example.org")
+        api.delete(revoked_.path, as_=ada)
+        revoked = last_entry(api, organization)
+        assert [told(entry) for entry in (accepted, declined, revoked)] == [
+            ("invitation.accepted", stranger.name, {"status": ("pending", "accepted")}),
+            ("invitation.declined", operator.name, {"status": ("pending", "declined")}),
+            ("invitation.revoked", ADA, {"status": ("pending", "revoked")}),
+        ]
+        assert accepted["actor"] == {"type": "user", "id": stranger.id, "name": stranger.name}
+        assert accepted["context"]["operationId"] == "accept_invitation"
+        for entry in (accepted, declined, revoked):
+            shown = api.get(f"{organization.path}/invitations/{entry['target']['id']}", as_=ada).json
+            assert entry["data"] == shown
+            assert entry["target"]["type"] == "organization.invitation"
+
+    def test_that_of_a_post_names_its_own_operation(self, api: Api, organization: Founded, stranger: Person) -> None:
+        invited = invite(api, organization, stranger)
+        api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token})
+        entry = last_entry(api, organization)
+        assert (entry["type"], entry["context"]["operationId"]) == (
+            "organization.invitation.accepted", "respond_to_invitation",
+        )  # fmt: skip
+
+    def test_when_its_time_is_over_it_is_the_service_that_ends_it(
+        self, api: Api, organization: Founded, stranger: Person, ada: Person, clock: Clock, workers: Workers
+    ) -> None:
+        invited = invite(api, organization, stranger)
+        clock.shift(days=8)
+        workers.settle()
+        entry = last_entry(api, organization)
+        assert (entry["type"], entry["target"]["id"]) == ("organization.invitation.expired", invited.id)
+        assert entry["actor"] == {"type": "system", "id": None, "name": None}
+        assert entry["context"] == {
+            "operationId": "invitations.expire", "requestId": None, "ipAddress": None, "userAgent": None,
+        }  # fmt: skip
+        assert entry["data"] == api.get(invited.path, as_=ada).json
+
+    def test_each_change_has_one_and_the_log_is_whole(
+        self, api: Api, organization: Founded, ada: Person, grace: Person, stranger: Person, operator: Person,
+        clock: Clock, workers: Workers,
+    ) -> None:  # fmt: skip
+        invite(api, organization, "late@example.org", expiresInDays=1)
+        clock.shift(days=2)
+        first = invite(api, organization, stranger)
+        clock.shift(minutes=2)
+        accepts(api, resend(api, organization, first), stranger)
+        declines(api, invite(api, organization, operator), operator)
+        api.delete(invite(api, organization, "gone@example.org").path, as_=ada)
+        invite(api, organization, "left@example.org", as_=grace)
+        api.post(f"{organization.path}/leave", as_=grace)
+        clock.shift(minutes=2)
+        workers.settle()
+        entries = [e for e in log_of(api, organization) if e["target"]["type"] == "organization.invitation"]
+        assert Counter(told(entry)[0] for entry in entries) == {
+            "invitation.created": 5, "invitation.expired": 1, "invitation.resent": 1, "invitation.accepted": 1,
+            "invitation.declined": 1, "invitation.revoked": 1,
+        }  # fmt: skip
+        assert verify(api, organization)["valid"]
+
+
+class TestSecrets:
+    def all_of_it(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> list[str]:
+        """Let tokens be made, shown, tried, refused and used, and return them."""
+        once = {"Idempotency-Key": "once"}
+        body = {"email": stranger.email}
+        made = api.post(f"{organization.path}/invite", as_=organization.owner, json=body, headers=once)
+        first = Invited(made.json, f"{organization.path}/invitations/{made.json['id']}")
+        clock.shift(minutes=2)
+        again = api.post(f"{first.path}/resend", as_=organization.owner, headers=once | {"Idempotency-Key": "2"})
+        second = Invited(again.json, first.path)
+        for invited in (first, second):
+            opens(api, invited)
+            opens(api, invited, organization.owner)
+            opens(api, invited.token[:-1], stranger)
+        body = {"token": second.token}
+        assert api.post(ACCEPTANCE, as_=stranger, json=body, headers=once).status == 200
+        return [first.token, second.token]
+
+    def test_no_token_is_in_the_table_nor_in_a_queue(
+        self, api: Api, organization: Founded, stranger: Person, clock: Clock, workers: Workers, configure: Configure
+    ) -> None:
+        configure(mail_from="Engines <engines@example.com>")
+        tokens = self.all_of_it(api, organization, stranger, clock)
+        for sweeps in range(2):
+            if sweeps:
+                workers.sweep()
+            everything = json.dumps(cloud.stored(), default=repr)
+            for queue in ("events.fifo", "jobs"):
+                everything += json.dumps(bodies(queue))
+            assert "organization.invitation" in everything
+            for token in tokens:
+                claim, tag = base64.urlsafe_b64decode(f"{token}==")[:36], base64.urlsafe_b64decode(f"{token}==")[36:]
+                assert len(tag) == 16
+                for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(claim + tag).decode()):
+                    assert secret not in everything
+
+    def test_no_token_is_in_an_entry(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> None:
+        tokens = self.all_of_it(api, organization, stranger, clock)
+        entries = json.dumps(log_of(api, organization))
+        assert "organization.invitation.resent" in entries
+        for token in tokens:
+            assert token[-20:] not in entries
+        assert {entry["data"].get("acceptUrl") for entry in log_of(api, organization)} == {None}
+
+    def test_no_token_is_in_what_is_logged(
+        self, api: Api, organization: Founded, stranger: Person, clock: Clock, workers: Workers,
+        caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        caplog.set_level(logging.DEBUG, logger="atrium")
+        tokens = self.all_of_it(api, organization, stranger, clock)
+        workers.settle()
+        printed = capfd.readouterr()
+        records = [vars(record) for record in caplog.records if record.name == "atrium"]
+        logged = json.dumps(records, default=repr) + printed.out + printed.err
+        assert "accept_invitation" in logged
+        for token in tokens:
+            assert token[-20:] not in logged
+
+    def test_no_token_is_in_what_is_answered_to_its_use(
+        self, api: Api, organization: Founded, ada: Person, stranger: Person
+    ) -> None:
+        invited = invite(api, organization, stranger)
+        for caller in (None, ada, stranger, stranger, make_key(api, organization, "admin")):
+            answer = opens(api, invited, caller)
+            assert invited.token[-20:] not in answer.text + str(answer.headers)
