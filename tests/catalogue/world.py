@@ -1,6 +1,6 @@
 """The world that every operation's example is called in: an organization with its people, and another beside it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -42,41 +42,52 @@ class People:
         return person
 
 
+@dataclass(frozen=True)
+class Furnished(Founded):
+    """An organization with one of each thing that paths name."""
+
+    api_key: callers.Caller
+    invitation: Invited
+    erasure_id: str
+
+    @classmethod
+    def made(cls, api: Api, owner: Person, name: str, invited: Person) -> "Furnished":
+        """Let a person found it, and furnish it, over HTTP."""
+        bare = found(api, owner, name=name)
+        key = make_key(api, bare, "api-keys:read", name="Inventory")
+        invitation = invite(api, bare, invited)
+        erasure = api.post(f"{bare.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
+        return cls(bare.record, owner, key, invitation, erasure.json["id"])
+
+    @property
+    def things(self) -> Mapping[str, str]:
+        """What names it and the things in it, by path parameter."""
+        return {
+            "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
+            "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
+        }  # fmt: skip
+
+
 @dataclass
 class World:
-    """An organization with a member of each role, an API key, an invitation and a log; and a rivals' organization.
-
-    It was made some minutes ago.
-    """
+    """An organization with a member of each role and a log, and a rivals' organization; made some minutes ago."""
 
     api: Api
     workers: Workers
     people: People
-    organization: Founded
-    rivals: Founded
-    api_key: callers.Caller
-    rival_key: callers.Caller
-    invitation: Invited
-    rival_invitation: Invited
+    organization: Furnished
+    rivals: Furnished
 
     @classmethod
     def made(cls, api: Api, workers: Workers, people: People) -> "World":
         """Make it, over HTTP, until nothing is left to be done."""
         with ago(minutes=3):
-            return cls._made(api, workers, people)
-
-    @classmethod
-    def _made(cls, api: Api, workers: Workers, people: People) -> "World":
-        organization, rivals = (
-            found(api, owner, name=name) for owner, name in ((people.owner, "Bletchley"), (people.outsider, "Rivals"))
-        )
-        for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
-            joins(organization, people.of_role(role), role)
-        both = (organization, rivals)
-        key, rival_key = (make_key(api, place, "api-keys:read", name="Inventory") for place in both)
-        invitation, rival_invitation = (invite(api, place, people.invited) for place in both)
-        workers.settle()
-        return cls(api, workers, people, organization, rivals, key, rival_key, invitation, rival_invitation)
+            organization = Furnished.made(api, people.owner, "Bletchley", people.invited)
+            rivals = Furnished.made(api, people.outsider, "Rivals", people.invited)
+            for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
+                joins(organization, people.of_role(role), role)
+            workers.settle()
+        return cls(api, workers, people, organization, rivals)
 
     @property
     def id(self) -> str:
@@ -86,19 +97,22 @@ class World:
     @property
     def slug(self) -> str:
         """The organization's slug."""
-        return str(self.organization.record["slug"])
+        return self.organization.things["slug"]
+
+    @property
+    def api_key(self) -> callers.Caller:
+        """The organization's API key."""
+        return self.organization.api_key
+
+    @property
+    def invitation(self) -> Invited:
+        """The organization's invitation."""
+        return self.organization.invitation
 
     def rivals_own(self, parameter: str) -> str:
         """Return what a path parameter holds that names something of the rivals."""
-        theirs = {
-            "organization_id": self.rivals.id,
-            "slug": str(self.rivals.record["slug"]),
-            "user_id": self.people.outsider.id,
-            "api_key_id": self.rival_key.id,
-            "invitation_id": self.rival_invitation.id,
-        }
-        assert parameter in theirs, f"give the rivals something that {parameter} names, in tests/catalogue/world.py"
-        return theirs[parameter]
+        assert parameter in self.rivals.things, f"furnish with what {parameter} names, in tests/catalogue/world.py"
+        return self.rivals.things[parameter]
 
     def entitled(self, operation: Operation) -> Person | None:
         """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""

@@ -6,17 +6,9 @@ from chalicelib.features.erasures.entities import Erasure
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, new, put
 
-GONE: Final = {"email": "long-gone@example.com"}
-
-
-def _started(world: World) -> str:
-    answer = world.api.post(f"{world.organization.path}/erasures", as_=world.people.owner, json=GONE)
-    return str(answer.json["id"])
-
-
 EXAMPLES: Final[Examples] = {
-    "erase_person": lambda world: example(GONE, organization_id=world.id),
-    "get_erasure": lambda world: example(organization_id=world.id, erasure_id=_started(world)),
+    "erase_person": lambda world: example({"email": "gone@example.org"}, organization_id=world.id),
+    "get_erasure": lambda world: example(organization_id=world.id, erasure_id=world.organization.erasure_id),
 }
 
 
