@@ -1,4 +1,4 @@
-"""`python -m local`: run, token, provision, routes."""
+"""`python -m local`: run, token, mail, provision, routes."""
 
 import argparse
 import sys
@@ -35,6 +35,11 @@ def _parser() -> argparse.ArgumentParser:
     token.add_argument("--expires-in", type=int, default=TWELVE_HOURS, metavar="SECONDS", help="default: 12 hours")
     token.set_defaults(command=_token)
 
+    mail = commands.add_parser("mail", help="print the mail that a run has sent, the newest first")
+    mail.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    mail.add_argument("--html", action="store_true", help="print what the newest one looks like, for a browser")
+    mail.set_defaults(command=_mail)
+
     provision = commands.add_parser("provision", help="make table, queues and bucket in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
     provision.set_defaults(command=_provision)
@@ -69,6 +74,21 @@ def _token(chosen: argparse.Namespace) -> int:
 
     person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator)
     print(Issuer().token(person, chosen.expires_in))
+    return 0
+
+
+def _mail(chosen: argparse.Namespace) -> int:
+    from local.mail import NoEmulator, printed, sent
+
+    try:
+        mails = sent(chosen.port)
+    except NoEmulator as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not mails:
+        print("No mail was sent yet.", file=sys.stderr)
+        return 1
+    print(mails[0].html if chosen.html else printed(mails))
     return 0
 
 

@@ -14,6 +14,8 @@ from local.folders import STATE, write_private
 from local.issuer import Issuer
 
 PREFIX: Final = "atrium"
+SENDER: Final = "Atrium <mail@atrium.test>"
+"""Whom mail comes from, unless the environment says otherwise; the emulator delivers none."""
 
 _KEYS: Final = ("audit_signing_key", "data_key", "token_key")
 
@@ -53,6 +55,7 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "exports_bucket": exports_bucket(PREFIX),
         **Issuer().settings(),
         **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
+        "mail_from": SENDER,
         "webhook_allow_private": True,
     }
     write_private(file, json.dumps(given, indent=2))

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parseaddr
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.aws import client
+from chalicelib.kernel.settings import settings
 from infrastructure.resources import (
     DEAD_LETTERS_KEPT_SECONDS,
     MAX_RECEIVES,
@@ -24,10 +27,14 @@ _OFTEN: Final = {"Delay": 1, "MaxAttempts": 60}
 
 
 def provision(prefix: str) -> Mapping[str, str]:
-    """Make the table, the queues and the bucket of a prefix, and return the settings that name them."""
+    """Make the table, the queues and the bucket of a prefix, and return the settings that name them.
+
+    The sender of mail, if one is set, is verified with SES.
+    """
     _provision_table(prefix)
     bucket = exports_bucket(prefix)
     _provision_bucket(bucket)
+    _provision_sender(parseaddr(settings().mail_from)[1])
     addresses = {queue_setting(queue): _provision_queue(prefix, queue) for queue in QUEUES}
     return {"table_name": prefix, "exports_bucket": bucket, **addresses}
 
@@ -90,3 +97,10 @@ def _provision_bucket(name: str) -> None:
         if error.response["Error"]["Code"] != "404":
             raise
         s3.create_bucket(Bucket=name)
+
+
+def _provision_sender(address: str) -> None:
+    ses = client("sesv2")
+    if address:
+        with suppress(ses.exceptions.AlreadyExistsException):
+            ses.create_email_identity(EmailIdentity=address)

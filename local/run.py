@@ -146,6 +146,7 @@ Atrium is ready after {seconds:.1f} s.
   URL    {url}
   docs   {url}/docs
   logs   {os.path.relpath(folder)}/*.log
+  mail   .venv/bin/python -m local mail
 
   TOKEN={_token()}
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')

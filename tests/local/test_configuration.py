@@ -10,7 +10,7 @@ from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
 from local import run as run_module
 from local.__main__ import main
-from local.configuration import complete, configure, forget_the_cloud
+from local.configuration import SENDER, complete, configure, forget_the_cloud
 from local.folders import ROOT
 from tests.local.conftest import KEYS
 
@@ -29,6 +29,7 @@ def test_the_service_gets_all_it_needs(state: Path) -> None:
     assert known.public_url == URL
     assert known.aws_endpoint_url == ENDPOINT
     assert known.webhook_allow_private is True
+    assert known.mail_from == SENDER
     assert json.loads(Path(known.auth_jwks).read_text())["keys"]
     assert known.auth_issuer
     assert known.auth_audience

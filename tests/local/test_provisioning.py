@@ -3,6 +3,7 @@ import json
 import pytest
 
 from chalicelib.kernel.aws import client
+from chalicelib.kernel.settings import settings
 from infrastructure.resources import MAX_RECEIVES, QUEUES, queue_setting, table
 from local.provisioning import provision
 
@@ -74,3 +75,17 @@ def test_what_is_missing_is_added() -> None:
 
 def test_stages_of_different_prefixes_share_nothing() -> None:
     assert not set(provision("one").values()) & set(provision("two").values())
+
+
+def identities() -> list[str]:
+    return [found["IdentityName"] for found in client("sesv2").list_email_identities()["EmailIdentities"]]
+
+
+def test_the_sender_of_mail_is_verified_if_one_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    provision("atrium")
+    assert identities() == []
+    monkeypatch.setenv("MAIL_FROM", "Atrium <mail@atrium.example>")
+    settings.cache_clear()
+    for _ in range(2):
+        provision("atrium")
+        assert identities() == ["mail@atrium.example"]

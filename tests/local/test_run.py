@@ -89,6 +89,11 @@ def test_a_stop_while_it_starts_leaves_nothing_behind(
     assert "Stopping" in capsys.readouterr().out
 
 
+def test_it_says_where_mail_is_read(state: Path) -> None:
+    configure(state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
+    assert "  mail   .venv/bin/python -m local mail\n" in ready(8000, state, 1)
+
+
 @pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
 def test_it_names_the_issuer_whose_tokens_count(setting: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
