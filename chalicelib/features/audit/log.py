@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
+from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import Sealed, is_entry
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
@@ -15,6 +16,7 @@ from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.ledger import sequence_key
 
 _SIFTED: Final = 100
+_LONG_AT_ONCE: Final = 100
 _INDEX_PATIENCE: Final = (0.2, 0.5, 1.0)
 """Seconds to wait, again and again, for the sequence index, which lags behind the table."""
 
@@ -29,11 +31,17 @@ class Filter:
     since: str | None = None
     until: str | None = None
 
+    @classmethod
+    def of(cls, filters: EntryFilters) -> "Filter":
+        """Return the filter that a caller asked for."""
+        return cls(filters.type, filters.actor_id, filters.target_id, filters.since, filters.until)
+
     def holds(self, entry: EntryItem) -> bool:
         """Return whether an entry passes."""
-        exact = (self.actor in (None, entry.actor)) and (self.target in (None, entry.target))
-        if not exact or self.type is None:
-            return exact
+        exact = self.actor in (None, entry.actor) and self.target in (None, entry.target)
+        in_time = (self.since or "") <= entry.created_at <= (self.until or "~")
+        if not (exact and in_time) or self.type is None:
+            return exact and in_time
         return entry.type.startswith(self.type[:-1]) if self.type.endswith("*") else entry.type == self.type
 
 
@@ -47,7 +55,8 @@ def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list
     template = facet.pk if facet else EntryItem.pk
     pk = template.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target)
     found = table.query(
-        pk, index=facet.index if facet else None, after=after, limit=limit if narrowed else _SIFTED, newest_first=True,
+        pk, index=facet.index if facet else None, after=after, newest_first=True,
+        limit=limit if narrowed else max(limit, _SIFTED),
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
@@ -108,7 +117,7 @@ def _erased(entry: EntryItem) -> dict[str, Any]:
 
 
 def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
-    """Yield the sealed entries after a sequence and up to another, a list for each page of the index.
+    """Yield the sealed entries after a sequence and up to another, in lists that can well be held at once.
 
     At a gap the last list begins with what stands behind it, or is empty at the end of the log. A gap is looked at
     again before: the index lags behind the table by moments.
@@ -120,7 +129,7 @@ def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
         items = table.query(pk, index="index1", since=first, until=last).items
         dense = items[: _dense(log, items, after)]
         if dense:
-            yield _with_bodies(log, dense)
+            yield from (_with_bodies(log, portion) for portion in _portions(dense))
             after += len(dense)
         elif (wait := next(waits, None)) is not None:
             time.sleep(wait)
@@ -133,6 +142,18 @@ def _dense(log: str, items: list[Item], after: int) -> int:
     # Two entries at one place are no gap: whoever verifies has to see both.
     gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log, after + n + 1)[1])
     return next(gaps, len(items))
+
+
+def _portions(items: list[Item]) -> Iterator[list[Item]]:
+    # A page holds a megabyte of items; what those leave out can be a hundred times that.
+    start, long = 0, 0
+    for end, item in enumerate(items):
+        if "body" not in item:
+            if long == _LONG_AT_ONCE:
+                yield items[start:end]
+                start, long = end, 0
+            long += 1
+    yield items[start:]
 
 
 def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:

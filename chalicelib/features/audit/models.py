@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.encoding import from_base64url
 from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, shape
@@ -27,7 +27,7 @@ Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_cas
 Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_note)]
 
 
-class AuditQuery(ListQuery):
+class EntryFilters(BaseModel):
     """Which entries. All filters given have to match."""
 
     type: EventFilter | None = Field(
@@ -38,6 +38,10 @@ class AuditQuery(ListQuery):
     target_id: Id | None = None
     since: Moment | None = Field(None, alias="from", description="The earliest, RFC 3339 with an offset.")
     until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.")
+
+
+class AuditQuery(EntryFilters, ListQuery):
+    """Which entries of the list. All filters given have to match."""
 
 
 class IntegrityQuery(Continued):

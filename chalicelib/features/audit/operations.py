@@ -18,8 +18,7 @@ routes = RouteGroup("organizations")
 )  # fmt: skip
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> Page[AuditEntry]:
     """List what happened in an organization, newest first."""
-    wanted = Filter(query.type, query.actor_id, query.target_id, query.since, query.until)
-    entries, last = logs.page(organization.log, wanted, ctx.position(query), query.limit)
+    entries, last = logs.page(organization.log, Filter.of(query), ctx.position(query), query.limit)
     return ctx.page(logs.lines(organization.log, entries), last, query)
 
 
