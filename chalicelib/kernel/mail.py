@@ -109,7 +109,7 @@ def _moment(timestamp: str) -> str:
 def _harmless(text: str) -> str:
     """Return the text without what shows nothing and moves the rest; its lines stay lines."""
     lines = "\n".join(text.splitlines())
-    shown = "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cs") else " " for c in lines)
+    shown = "".join(c if c == "\n" or unicodedata.category(c) != "Cc" else " " for c in lines)
     return shown.translate(_DIRECTIONS)
 
 
