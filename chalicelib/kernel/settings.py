@@ -7,6 +7,7 @@ A setting is read from the environment variable of its name in capitals. On the 
 import json
 import os
 import re
+from email.utils import getaddresses
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -24,6 +25,7 @@ from pydantic import (
 from chalicelib.kernel.encoding import key_of_32_bytes
 
 _NEEDED_IN_THE_CLOUD: Final = ("events_queue_url", "jobs_queue_url", "auth_jwks", "auth_issuer", "auth_audience")
+_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 
 Key = Annotated[str, AfterValidator(key_of_32_bytes)]
@@ -78,6 +80,14 @@ class Settings(BaseModel):
     def _is_there(cls, value: str, info: ValidationInfo) -> str:
         if not value and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage")
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_a_sender(cls, value: str) -> str:
+        found = [address for _, address in getaddresses([value])]
+        if value and not (len(found) == 1 and _ADDRESS.fullmatch(found[0])):
+            raise ValueError("must be an e-mail address, alone or as in Atrium <mail@example.com>")
         return value
 
     @field_validator("auth_jwks")

@@ -83,3 +83,11 @@ def test_the_environment_speaks_louder_than_the_file(tmp_path: Path, monkeypatch
     file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
     known = read(monkeypatch, SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
     assert (known.table_name, known.mail_from) == ("filed", "said@example.com")
+
+
+@pytest.mark.parametrize("sender", ["Atrium", "mail@", "@example.com", "Atrium <mail>", "a@b.example, c@d.example"])
+def test_mail_comes_from_an_address(sender: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="MAIL_FROM: must be an e-mail address"):
+        read(monkeypatch, MAIL_FROM=sender)
+    for right in ("mail@example.com", "Atrium <mail@example.com>", '"Atrium, Inc." <mail@example.com>', ""):
+        assert read(monkeypatch, MAIL_FROM=right).mail_from == right
