@@ -1,0 +1,71 @@
+"""What a log costs as it grows: `python -m benchmarks.log_scale --entries 1000000 --dynamodb http://127.0.0.1:8001`.
+
+Logs of 1,000 entries and ten times as many, and so on up to `--entries`, are filled through the ledger's own code, then
+listed and verified. Figures go to `benchmarks/results/log_scale.json`, and from there to `docs/scale.md`.
+
+`--dynamodb` is the address of Amazon's DynamoDB Local, started beside this (1.25 or later, Java 17):
+
+    java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -dbPath FOLDER -port 8001
+
+It keeps its logs in FOLDER: a run that was ended is gone on with by the next, and `--only` measures one thing anew.
+It listens on every address of the machine; `unshare -n` gives it, and this program, a network of their own. Without
+`--dynamodb` the table is in the emulator of `make run`, which looks at all items of the table to read an index: good
+for some thousand entries.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from benchmarks.log_scale import document, listing, results, verifying
+from benchmarks.log_scale.logs import Log
+from benchmarks.log_scale.stage import stage
+from tests.harness.callers import Person
+
+_SMALLEST: Final = 1_000
+_TOLD_SECONDS: Final = 30
+
+MEASURES: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
+    "pages": listing.pages,
+    "walk": listing.walk,
+    "verify": verifying.verify,
+}
+
+
+def main() -> None:
+    """Fill and measure as the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.log_scale", description="What a log costs as it grows.")
+    parser.add_argument("--entries", type=int, default=_SMALLEST, help="how many the longest log holds")
+    parser.add_argument("--dynamodb", metavar="URL", help="where DynamoDB Local answers")
+    parser.add_argument("--only", choices=MEASURES, action="append", help="measure this only; may be repeated")
+    wanted = parser.parse_args()
+    with stage(wanted.dynamodb) as owner:
+        for entries in _sizes(wanted.entries):
+            log = Log(entries)
+            _fill(log, owner)
+            for measure in wanted.only or MEASURES:
+                figures = MEASURES[measure](log, owner)
+                results.keep(wanted.dynamodb, entries, measure, figures)
+                print(f"{entries:,} entries, {measure}: {figures}", flush=True)
+    document.FILE.write_text(document.document(results.read()))
+
+
+def _sizes(most: int) -> list[int]:
+    sizes = [_SMALLEST]
+    while sizes[-1] * 10 <= most:
+        sizes.append(sizes[-1] * 10)
+    return sizes
+
+
+def _fill(log: Log, owner: Person) -> None:
+    log.found(owner)
+    began = told = time.monotonic()
+    for size in log.fill():
+        if time.monotonic() - told > _TOLD_SECONDS:
+            told = time.monotonic()
+            print(f"{size:,} of {log.entries:,} entries after {told - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The logs that are measured: as many entries as wanted, of several kinds, each given its place by the ledger itself.
+
+The entries are made up, but always the same: what was begun is gone on with, and another run measures the same log.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+from uuid import NAMESPACE_DNS, uuid5
+
+from chalicelib.features.members.entities import Member
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.kernel import ledger, table
+from chalicelib.kernel.clock import milliseconds, timestamp
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.events import Event
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.ledger import Head, head_key
+from chalicelib.kernel.roles import Role
+from tests.catalogue.world import put, put_items
+from tests.harness.callers import Person
+from tests.harness.joining import beginning
+
+_BEGAN_MS: Final = milliseconds("2024-11-01T00:00:00Z")
+_APART_MS: Final = 60_000
+_CHUNK: Final = 20 * ledger.BATCH
+
+PEOPLE: Final = 200
+TARGETS: Final = 2_000
+ONE_LONG_IN: Final = 40
+KINDS: Final = {
+    "page.updated": 40, "page.published": 12, "page.created": 8, "space.updated": 8, "taxonomy.node.created": 8,
+    "platform.theme.updated": 4, "organization.member.updated": 8, "organization.member.removed": 3,
+    "organization.invitation.accepted": 5, "organization.api_key.rotated": 2, "organization.updated": 2,
+}  # fmt: skip
+"""Types of event, and how often each is among a hundred."""
+
+_WORDS: Final = (
+    "engine", "loom", "punched", "card", "operation", "variable", "symbol", "analytical", "notes", "Bernoulli",
+    "numbers", "science", "of", "the", "and", "to", "weaves", "algebraic", "patterns", "Straße", "naïve", "“quoted”",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of an organization that is there for it, with so many entries once it is filled."""
+
+    entries: int
+
+    @property
+    def id(self) -> str:
+        """The organization's id."""
+        return _id(f"log of {self.entries}")
+
+    @property
+    def size(self) -> int:
+        """How many entries have their place."""
+        return Head.of(table.get(head_key(self.id))).tree.size
+
+    def found(self, owner: Person) -> None:
+        """Put the organization and its owner into the table."""
+        name, moment = f"log-of-{self.entries}", at(0)
+        organization = Organization(
+            id=self.id, created_at=moment, updated_at=moment, name=name, slug=name, owner_id=owner.id
+        )
+        put([organization, Member.joining(beginning(moment), self.id, owner.user(), Role.OWNER)])
+
+    def fill(self) -> Iterator[int]:
+        """Commit the entries that lack, and let the ledger append them; yield the size after each few hundred."""
+        ledger.append(self.id)  # What an earlier run committed and didn't append comes first.
+        size = self.size
+        while size < self.entries:
+            until = min(size + _CHUNK, self.entries)
+            put_items(item for number in range(size, until) for item in self._items(number))
+            ledger.append(self.id)
+            size = self.size
+            yield size
+
+    def _items(self, number: int) -> list[Item]:
+        return event(self.id, number).items()
+
+
+def event(log: str, number: int) -> Event:
+    """Return what happened as the log's entry of this number, from 0 on."""
+    chance, moment = Random(number), at(number)  # noqa: S311 - made up, not secret
+    (kind,) = chance.choices(list(KINDS), list(KINDS.values()))
+    actor, target = actor_id(int(PEOPLE * chance.random() ** 2)), target_id(chance.randrange(TARGETS))
+    data, changes = _record(chance, number, target, moment)
+    return Event(
+        id=new_id(moment), type=kind, occurred_at=moment, log=log,
+        actor={"type": "user", "id": actor, "name": f"Person {actor[:4]}"},
+        target={"type": kind.rpartition(".")[0], "id": target, "name": data["name"]},
+        context={
+            "operationId": f"{kind.rpartition('.')[2]}_{kind.split('.')[-2]}", "requestId": _id(f"request {number}"),
+            "ipAddress": f"192.0.2.{chance.randrange(1, 255)}", "userAgent": "Mozilla/5.0 (X11; Linux x86_64)",
+        },
+        changes=changes, data=data,
+    )  # fmt: skip
+
+
+def _record(chance: Random, number: int, target: str, moment: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a record and how it was changed; one in forty is so long that its entry's bytes are stored apart."""
+    long = number % ONE_LONG_IN == 0
+    before, now = (_text(chance, 400 if long else 12) for _ in range(2))
+    data = {
+        "id": target, "createdAt": at(0), "updatedAt": moment, "version": number + 1,
+        "name": _text(chance, 3), "description": _text(chance, chance.randrange(5, 60)), "text": now,
+        "seo": {"title": _text(chance, 5), "noindex": False, "image": None},
+        "more": _text(chance, 300) if long else None,
+    }  # fmt: skip
+    return data, [{"field": "text", "from": before, "to": now}]
+
+
+def _text(chance: Random, words: int) -> str:
+    return " ".join(chance.choices(_WORDS, k=words))
+
+
+def at(number: int) -> str:
+    """Return when the entry of a number happened."""
+    return timestamp(_BEGAN_MS + number * _APART_MS)
+
+
+def actor_id(number: int) -> str:
+    """Return the id of one of the people; those of small numbers do the most."""
+    return _id(f"person {number}")
+
+
+def target_id(number: int) -> str:
+    """Return the id of one of the records that the entries are about."""
+    return _id(f"record {number}")
+
+
+def _id(name: str) -> str:
+    return str(uuid5(NAMESPACE_DNS, f"{name}.log-scale.example"))

@@ -1,0 +1,46 @@
+"""The figures: kept in `benchmarks/results/log_scale.json`, each with the day and the machine it is of."""
+
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from local.folders import ROOT
+
+FILE: Final = ROOT / "benchmarks" / "results" / "log_scale.json"
+_GIB: Final = 1024**3
+
+Results = dict[str, Any]
+
+
+def keep(dynamodb: str | None, entries: int, measure: str, figures: Any) -> None:
+    """Keep the figures of one measure of the log of so many entries, in place of former ones."""
+    kept = read()
+    kept.setdefault(str(entries), {})[measure] = {"of": _circumstances(dynamodb), "figures": figures}
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_text(json.dumps(kept, indent=2) + "\n")
+
+
+def read() -> Results:
+    """Return all that was kept, by the number of entries and the measure."""
+    kept: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
+    return kept
+
+
+def _circumstances(dynamodb: str | None) -> dict[str, str]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
+    return {
+        "day": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} cores of {_processor()}, {memory:.0f} GiB",
+        "python": platform.python_version(),
+        "table": "DynamoDB Local" if dynamodb else "ministack",
+    }
+
+
+def _processor() -> str:
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,49 @@
+"""Where the benchmark takes place: emulators of AWS, the service's settings, and an owner who asks."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from chalicelib.kernel.settings import settings
+from local.configuration import PREFIX
+from local.emulator import COMMAND, answers, environment
+from local.processes import start, stop
+from local.provisioning import provision
+from local.run import READY_SECONDS, free_port
+from tests.harness.callers import Issuer, Person
+from tests.harness.patience import until
+
+_STOP_SECONDS: Final = 30
+
+
+@contextmanager
+def stage(dynamodb: str | None) -> Iterator[Person]:
+    """Let the service find queues, buckets and a table within the block, and yield who asks it.
+
+    Processes that are started there find them too. The table is at `dynamodb`, an address, and stays there; without
+    one it is the emulator's, and goes with it.
+    """
+    import_module("tests.conftest")  # It gives this process the settings of tests.
+    with TemporaryDirectory() as folder:
+        port, issuer = free_port(), Issuer(Path(folder))
+        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", environment(port, Path(folder) / "aws"))
+        try:
+            until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
+            _tell(f"http://127.0.0.1:{port}", dynamodb, issuer)
+            os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
+            settings.cache_clear()
+            yield issuer.person("ada", "Ada Lovelace")
+        finally:
+            stop([emulator], _STOP_SECONDS)
+
+
+def _tell(emulator: str, dynamodb: str | None, issuer: Issuer) -> None:
+    # The service knows one emulator for everything; botocore knows one for each of its services.
+    addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
+    os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})
+    os.environ.update(issuer.settings())
+    settings.cache_clear()

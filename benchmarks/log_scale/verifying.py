@@ -1,0 +1,41 @@
+"""Verifying a log, window after window."""
+
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+from benchmarks.log_scale.asking import Taken, apart, ask
+from benchmarks.log_scale.logs import Log
+from tests.harness.callers import Person
+
+
+def verify(log: Log, owner: Person) -> dict[str, Any]:
+    """Verify a whole log in a process of its own; return what that took, and its peak memory."""
+    windows, memory = apart(_windows, log, owner)
+    return {
+        "entries": log.entries,
+        "requests": len(windows),
+        "mostCalls": max(windows, key=lambda taken: sum(taken.calls.values())).called,
+        "mostUnits": max(taken.units for taken in windows),
+        "secondsFirst": round(windows[0].seconds, 2),
+        "secondsMedian": round(median(taken.seconds for taken in windows), 2),
+        "secondsMost": round(max(taken.seconds for taken in windows), 2),
+        "seconds": round(sum(taken.seconds for taken in windows), 1),
+        "memory": asdict(memory),
+    }
+
+
+def _windows(log: Log, owner: Person) -> list[Taken]:
+    cursor: dict[str, str] = {}
+    windows: list[Taken] = []
+    while True:
+        report, taken = ask("verify_audit_integrity", log.id, owner, cursor)
+        windows.append(taken)
+        if not report["valid"]:
+            raise SystemExit(f"The log of {log.entries} entries is not whole: {report}")
+        if not report["nextCursor"]:
+            break
+        cursor = {"cursor": report["nextCursor"]}
+    if report["checkedEntries"] < log.entries:
+        raise SystemExit(f"Of {log.entries} entries {report['checkedEntries']} were verified.")
+    return windows
