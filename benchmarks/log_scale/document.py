@@ -14,8 +14,8 @@ _HEAD: Final = f"""\
 # What a log costs as it grows
 
 Measured by `python -m benchmarks.log_scale`, which writes this page. Each log is an organization's, filled with made-up
-entries by the ledger's own code: {len(KINDS)} types, {PEOPLE} actors, {TARGETS:,} targets, 1.6 KB each on average; one in
-{ONE_LONG_IN} has 12 KB, and stands in an item of its own. All logs are in one table.
+entries by the ledger's own code: {len(KINDS)} types, {PEOPLE} actors, {TARGETS:,} targets, 1.6 KB each on average; one
+in {ONE_LONG_IN} has 12 KB, and stands in an item of its own. All logs are in one table.
 
 **How to read it.** Calls, read units and bytes are what DynamoDB would be asked for as well: they are counted at the
 client, and units as the emulator reports them, one for 4 KB read consistently and half of one from an index. They hold
