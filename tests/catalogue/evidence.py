@@ -20,12 +20,16 @@ Items = dict[tuple[str, str], Json]
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry as it is stored: its canonical bytes, and its place in its log once it has one."""
+    """An entry as it is stored: its canonical bytes, and its place in its log once it has one.
+
+    Of an erased one, whose bytes are empty, `kept` is all that stays.
+    """
 
     id: str
     log: str
     sequence: int | None
     body: bytes
+    kept: bytes
 
     @property
     def json(self) -> Json:
@@ -35,8 +39,8 @@ class Entry:
 
     @property
     def leaf(self) -> bytes:
-        """The hash of its leaf, made of what it says."""
-        return rfc6962.leaf_hash(self.json)
+        """The hash of its leaf, made of what it says; of an erased one, what was kept of it."""
+        return rfc6962.leaf_hash(self.json) if self.body else self.kept
 
 
 def entries(items: Items | None = None) -> list[Entry]:
@@ -47,8 +51,10 @@ def entries(items: Items | None = None) -> list[Entry]:
 
 
 def _entry(item: Json, items: Items) -> Entry:
-    body = item.get("body") or items[f"B#{item['log_id']}", item["id"]]["body"]
-    return Entry(item["id"], item["log_id"], item.get("sequence"), body)
+    long = (f"B#{item['log_id']}", item["id"])
+    body = b"" if "erased" in item else item.get("body") or items[long]["body"]
+    assert bool(body) or long not in items
+    return Entry(item["id"], item["log_id"], item.get("sequence"), body, item["leaf"])
 
 
 def assert_proven(items: Items | None = None) -> None:

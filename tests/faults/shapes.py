@@ -4,16 +4,20 @@ from collections import Counter
 from typing import Any, Final
 
 from tests.catalogue.evidence import Items
+from tests.harness.api import Json
 
 Shape = Counter[Any]
 
 _ID_CHARACTERS: Final = 36
+_TELLING: Final = ("n", "type", "outcome", "status", "failures")
+"""Attributes whose values tell what has happened."""
 
 
 def shape(items: Items) -> Shape:
-    """Return how many items there are of each kind, with which attributes."""
-    return Counter(_shape(pk, sk, tuple(sorted(item))) for (pk, sk), item in items.items())
+    """Return how many items there are of each kind, with which attributes; and what a counter says, or a record is."""
+    return Counter(_shape(pk, sk, item) for (pk, sk), item in items.items())
 
 
-def _shape(pk: str, sk: str, names: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
-    return pk.partition("#")[0], sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else "", names
+def _shape(pk: str, sk: str, item: Json) -> tuple[object, ...]:
+    begins = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
+    return pk.partition("#")[0], begins, tuple(sorted(item)), *(item.get(name) for name in _TELLING)

@@ -86,8 +86,7 @@ class TestAMutation:
             again = asked(operation, world)
             assert again
             self._judge_again(operation, world, answer, again, happened=happened)
-            world.workers.deliver()
-            finally_there = snapshots.stored()
+            finally_there = settled(world, clock)
             assert shape(finally_there) == done
             evidence.assert_proven(finally_there)
         assert at > 1, "the fault found no call"

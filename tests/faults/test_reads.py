@@ -12,7 +12,7 @@ from tests.catalogue.world import World
 from tests.faults.variants import Variant
 from tests.harness.faults import Fault
 
-READS: Final = [operation for operation in operations() if operation.method == "GET"]
+READS: Final = [operation for operation in operations() if not operation.mutates]
 FAULTS: Final = [Variant(f, lasts) for f in (Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT) for lasts in (False, True)]
 
 

@@ -1,21 +1,20 @@
 """A fault at any AWS call of any worker: what it left is finished by the message that returns, or by the sweep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
 from chalicelib.kernel import queues
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.clock import now
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.problems import Problem
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World
+from tests.faults import tasks
 from tests.faults.shapes import Shape, shape
 from tests.faults.variants import Variant, by_lean_variant, calls
 from tests.harness import snapshots
@@ -30,112 +29,81 @@ def with_entries_that_wait(world: World) -> None:
         assert answer.status == 200
 
 
-def with_a_deleted_organization(world: World) -> None:
-    """Let an organization with more in it than one transaction removes wait for its purge."""
-    crowd(world, 3)
-    assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
-    world.workers.settle()
-
-
-def with_a_key_that_expires(world: World) -> None:
-    """Let an API key expire in a day."""
-    world.key("read", expiresAt=after(now(), days=1))
-    world.workers.settle()
-
-
 def with_all_that_can_be_due(world: World) -> None:
     """Let entries wait and a key expire."""
-    with_a_key_that_expires(world)
+    tasks.a_key_expires(world)
     with_entries_that_wait(world)
 
 
-def append(world: World) -> None:
+def append(world: World, _given: object) -> None:
     """Deliver what tells the ledger of both organizations."""
     for place in (world.organization, world.rivals):
         queues.wake(place.id, new_id(now()))
     world.workers.attempt()
 
 
-def purge(world: World) -> None:
-    """Deliver what tells that the organization's time is over."""
-    pk, sk = Organization.key_of(id=world.id)
-    queues.start("organizations.purge", (pk, sk))
-    world.workers.attempt()
-
-
-def sweep(world: World) -> None:
+def sweep(world: World, _given: object) -> None:
     """Let the schedule tick."""
     world.workers.sweep()
-
-
-def sweep_and_work(world: World) -> None:
-    """Let the schedule tick, and do what that queues."""
-    world.workers.sweep()
-    world.workers.attempt()
 
 
 @dataclass(frozen=True)
 class Work:
     """Something workers do: what it begins with, how much later it is done, and how it is begun."""
 
-    given: Callable[[World], None]
-    later: dict[str, float]
-    do: Callable[[World], None]
+    given: Callable[[World], Any]
+    later: Mapping[str, float]
+    do: Callable[[World, Any], None]
+
+    @classmethod
+    def of(cls, name: str, example: tasks.TaskExample) -> "Work":
+        """Return the work of a task that is begun by its message."""
+
+        def do(world: World, record: Any) -> None:
+            queues.start(name, record)
+            world.workers.attempt()
+
+        return cls(example.given, example.later, do)
 
 
 WORKS: Final = {
-    "append": Work(with_entries_that_wait, {"seconds": 0}, append),
+    "append": Work(with_entries_that_wait, {}, append),
     "sweep": Work(with_all_that_can_be_due, {"days": 2}, sweep),
-    "expire": Work(with_a_key_that_expires, {"days": 2}, sweep_and_work),
-    "purge": Work(with_a_deleted_organization, {"days": RESTORABLE_DAYS, "minutes": 3}, purge),
+    **{name: Work.of(name, example) for name, example in tasks.EXAMPLES.items()},
 }
-_ROUNDS: Final = 2
 by_work = pytest.mark.parametrize("work", WORKS.values(), ids=WORKS.keys())
-
-
-def finished(world: World, clock: Clock, done: Shape | None = None) -> evidence.Items:
-    """What the table holds when messages have come back, and the schedule has ticked after the leases ended."""
-    for _ in range(_ROUNDS):
-        clock.shift(minutes=2)
-        world.workers.settle()
-        items = snapshots.stored()
-        if shape(items) == done:
-            break
-    return items
-
 
 _done: dict[int, Shape] = {}
 
 
 @by_lean_variant
 @by_work
+@pytest.mark.usefixtures("mailbox")
 class TestAWorker:
     def test_finishes_once_what_was_begun(
         self, work: Work, variant: Variant, world: World, begin: Begin, clock: Clock
     ) -> None:
         done = self._without_fault(work, world, begin, clock)
         for at in calls():
-            begin(work.given)
-            clock.shift(**work.later)
-            with variant.strikes(at) as injected, suppress(Died, Problem):
-                work.do(world)
-            if not injected.hit:
-                break
-            ended = finished(world, clock, done)
+            given = begin(work.given)
+            with clock.later(**work.later):
+                with variant.strikes(at) as injected, suppress(Died, Problem):
+                    work.do(world, given)
+                if not injected.hit:
+                    break
+                ended = tasks.finished(world, clock, done)
             assert shape(ended) == done
             evidence.assert_proven(ended)
-            clock.shift(**{unit: -amount for unit, amount in work.later.items()})
         assert at > 1, "the fault found no call"
 
     @staticmethod
     def _without_fault(work: Work, world: World, begin: Begin, clock: Clock) -> Shape:
         if id(work) not in _done:
-            begin(work.given)
+            given = begin(work.given)
             before = snapshots.stored()
-            clock.shift(**work.later)
-            work.do(world)
-            ended = finished(world, clock)
+            with clock.later(**work.later):
+                work.do(world, given)
+                ended = tasks.finished(world, clock)
             assert shape(ended) != shape(before)
             _done[id(work)] = shape(ended)
-            clock.shift(**{unit: -amount for unit, amount in work.later.items()})
         return _done[id(work)]

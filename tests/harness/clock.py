@@ -36,6 +36,14 @@ class Clock:
         if self._frozen_ns is not None:
             self._frozen_ns += moved
 
+    @contextmanager
+    def later(self, **amounts: float) -> Iterator[None]:
+        """Let the block happen so much later, and come back from there, whatever passes meanwhile."""
+        shift_ns, frozen_ns = self._shift_ns, self._frozen_ns
+        self.shift(**amounts)
+        yield
+        self._shift_ns, self._frozen_ns = shift_ns, frozen_ns
+
     def freeze(self, moment: str | None = None) -> str:
         """Let time stand still, now or at a moment (RFC 3339), and return the moment as the service writes it."""
         self._frozen_ns = milliseconds(moment) * _MS_NS if moment else self._ns()

@@ -4,7 +4,7 @@ Count `at` up from 1 until nothing is hit, and every call of a request has been 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -109,6 +109,36 @@ def failing(fault: Fault, *, at: int = 1, times: int | None = 1, name: str | Non
     injected = Injected(fault, at, times, name)
     with patch.object(time, "sleep", lambda _: _sleep(_MILLISECOND)), interfering(injected):
         yield injected
+
+
+@dataclass
+class Overtaking:
+    """Something that happens before the `at`th call is made, and what call that was."""
+
+    what: Callable[[], object]
+    at: int
+    hit: str | None = None
+    _seen: int = 0
+
+    def before(self, call: Call) -> None:
+        self._seen += 1
+        if self._seen == self.at:
+            self.hit = call.name
+            self.what()
+
+    def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
+        """Let it pass."""
+
+    def after(self, call: Call) -> None:
+        """Let it be done."""
+
+
+@contextmanager
+def overtaken(what: Callable[[], object], *, at: int) -> Iterator[Overtaking]:
+    """Let something come between the calls of the block, before the `at`th that this thread makes."""
+    overtaking = Overtaking(what, at)
+    with interfering(overtaking):
+        yield overtaking
 
 
 def _refusal(status: int, code: str, **more: Any) -> tuple[AWSResponse, dict[str, Any]]:

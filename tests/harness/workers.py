@@ -1,6 +1,7 @@
 """What Lambda's event sources do: hand queued messages and ticks of the schedule to the app's handlers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ class Workers:
 
     def __init__(self, app: Chalice) -> None:
         self._app = app
+        self._in_hand = set[str]()
         self.calls = Calls()
         """What the last batch or tick took of AWS."""
 
@@ -44,11 +46,15 @@ class Workers:
         return delivered.done
 
     def attempt(self) -> Delivered:
-        """Deliver all that is queued, once; messages that fail stay, and are seen again by the next call."""
+        """Deliver all that is queued, once; messages that fail stay, and are seen again by the next call.
+
+        A call within a call is another worker's: it sees no message that the first one has in hand.
+        """
         delivered, failed = Delivered(), set[str]()
-        while batch := next(self._batches(failed), None):
+        while batch := next(self._batches(failed | self._in_hand), None):
             source, queue, messages = batch
-            answer = self._call(source.name, {"Records": [_record(queue, message) for message in messages]})
+            with self._holding(messages):
+                answer = self._call(source.name, {"Records": [_record(queue, message) for message in messages]})
             returned = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
             failed |= returned
             for message in messages:
@@ -63,6 +69,10 @@ class Workers:
         """Let the schedule tick once."""
         self._call("sweep", _TICK)
 
+    def anchor(self) -> None:
+        """Let the hourly schedule of the anchors tick once."""
+        self._call("anchor", _TICK)
+
     def settle(self) -> None:
         """Deliver, sweep and deliver: what is queued or due now is done then."""
         self.deliver()
@@ -73,12 +83,21 @@ class Workers:
         with recorded() as self.calls:
             return self._app.handler_map[handler](event, LambdaContext(handler, 512, 60_000))
 
-    def _batches(self, failed: set[str]) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
+    @contextmanager
+    def _holding(self, messages: Iterable[Any]) -> Iterator[None]:
+        ids = {message.id for message in messages}
+        self._in_hand |= ids
+        try:
+            yield
+        finally:
+            self._in_hand -= ids
+
+    def _batches(self, hidden: set[str]) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
         for source in self._app.event_sources:
             if isinstance(source, SQSEventConfig):
                 queue = waiting(str(source.queue))
-                stuck = {message.group_id for message in queue._messages if message.id in failed} - {None}  # noqa: SLF001
-                free = [m for m in queue._messages if m.id not in failed and m.group_id not in stuck]  # noqa: SLF001
+                stuck = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
+                free = [m for m in queue._messages if m.id not in hidden and m.group_id not in stuck]  # noqa: SLF001
                 if free:
                     yield source, queue, free[: source.batch_size]
 

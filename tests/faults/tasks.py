@@ -1,0 +1,115 @@
+"""An example of each task: what lets it be, and how much later its time has come."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.kernel import tasks
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import Key
+from tests.catalogue import evidence
+from tests.catalogue.examples.registry import crowd
+from tests.catalogue.world import World
+from tests.faults.shapes import Shape, shape
+from tests.harness import cloud, snapshots
+from tests.harness.clock import Clock
+from tests.harness.invitations import invite
+
+
+@dataclass(frozen=True)
+class TaskExample:
+    """A task that waits to be done.
+
+    `given` lets it be, and returns where the record stands that it is about. `later`: when its time has come; of one
+    that is due at once it is empty. `found_by`: the schedule that finds it if its message is lost.
+    """
+
+    given: Callable[[World], Key]
+    later: Mapping[str, float] = field(default_factory=dict)
+    found_by: str = "sweep"
+
+
+def a_key_expires(world: World) -> Key:
+    """Let an API key have a day to live."""
+    key = world.key("read", expiresAt=after(now(), days=1))
+    world.workers.settle()
+    return f"O#{world.id}", f"K#{key.id}"
+
+
+def an_invitation_expires(world: World) -> Key:
+    """Let the invitation that is there wait."""
+    return f"O#{world.id}", f"I#{world.invitation.id}"
+
+
+def an_organization_is_deleted(world: World) -> Key:
+    """Let an organization with more in it than one transaction removes wait for its purge, and nothing else be due."""
+    crowd(world, 3)
+    for place in (world.organization, world.rivals):
+        assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
+    assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
+    world.workers.settle()
+    return Organization.key_of(id=world.id)
+
+
+def a_member_has_gone(world: World) -> Key:
+    """Let somebody be removed who has invited more people than are uninvited in the same breath."""
+    admin = world.people.admin
+    for n in range(_INVITED):
+        invite(world.api, world.organization, f"{n}@example.org", as_=admin)
+    removed = world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=world.people.owner)
+    assert removed.status == 204
+    world.workers.deliver()
+    return _only("organization.departure")
+
+
+def somebody_is_invited(world: World) -> Key:
+    """Let an invitation's mail be still to be sent."""
+    invite(world.api, world.organization, "sophie@example.org")
+    return _only("organization.invitation_mail")
+
+
+def somebody_is_to_be_forgotten(world: World) -> Key:
+    """Let the editor, who has left traces, be still to be erased."""
+    owner, editor = world.people.owner, world.people.editor
+    member = f"{world.organization.path}/members/{editor.id}"
+    assert world.api.patch(member, as_=owner, json={"role": "member"}).status == 200
+    world.workers.settle()
+    erasure = world.api.post(f"{world.organization.path}/erasures", as_=owner, json={"email": editor.email})
+    return f"O#{world.id}", f"Z#{erasure.json['id']}"
+
+
+def _only(kind: str) -> Key:
+    (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
+    return record["pk"], record["sk"]
+
+
+_INVITED: Final = 42
+_ROUNDS: Final = 4
+
+EXAMPLES: Final[Mapping[str, TaskExample]] = {
+    "api_keys.expire": TaskExample(a_key_expires, {"days": 2}),
+    "erasures.run": TaskExample(somebody_is_to_be_forgotten),
+    "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
+    "invitations.mail": TaskExample(somebody_is_invited),
+    "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
+    "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
+}
+
+
+def names() -> list[str]:
+    """Return the name of every task of the service."""
+    load_tasks()
+    return sorted(tasks._tasks)  # noqa: SLF001 - the service asks for one at a time
+
+
+def finished(world: World, clock: Clock, done: Shape | None = None) -> evidence.Items:
+    """Return what the table holds when messages have come back, and the schedule has ticked after the leases ended."""
+    for _ in range(_ROUNDS):
+        clock.shift(minutes=2)
+        world.workers.settle()
+        items = snapshots.stored()
+        if shape(items) == done:
+            break
+    return items
