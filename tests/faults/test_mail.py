@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Final
 
-import pytest
-
 from chalicelib.features.invitations.entities import InvitationMail
 from chalicelib.kernel import queues
 from chalicelib.kernel.entity import Key
@@ -59,17 +57,3 @@ def test_a_mail_is_sent_once_unless_its_worker_fell_after_it(
         assert mails() == []
         assert len(mailbox.letters) == 1 or (taken == 1 and not forgotten and len(mailbox.letters) == 2)
     assert at > 1, "the fault found no call"
-
-
-@pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.DIED_BEFORE])
-def test_a_mail_that_was_not_taken_is_sent_once(
-    fault: Fault, world: World, begin: Begin, clock: Clock, mailbox: Mailbox
-) -> None:
-    begin(with_a_mail_that_nobody_was_told_of)
-    clock.shift(minutes=1)
-    with failing(fault, name="sesv2:SendEmail") as injected, suppress(Died):
-        world.workers.settle()
-    assert injected.hit
-    assert mailbox.letters == []
-    finish(world, clock)
-    assert len(mailbox.letters) == 1
