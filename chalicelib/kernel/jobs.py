@@ -47,7 +47,7 @@ J = TypeVar("J", bound=Job)
 def take(kind: type[J], message: dict[str, Any]) -> J | None:
     """Return the job that a message names, held for this worker; None if it is gone, done or another's just now."""
     item = table.get((message["pk"], message["sk"]))
-    job = kind.from_item(item) if item else None
+    job = kind.from_item(item) if item and item["kind"] == kind.kind else None
     if job is None or job.turn_at is None or job.turn_at > now():
         return None
     try:

@@ -1,11 +1,10 @@
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended, Taken, guard_key
+from chalicelib.kernel.changes import Changes, Contended, Taken
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Write
@@ -126,6 +125,36 @@ class TestSettle:
         assert changes.empty
 
 
+class TestAbout:
+    def test_the_entry_is_about_it_and_it_stays_as_it_is(self) -> None:
+        watched, other = stored("a"), stored("b")
+        changes = Changes(now())
+        changes.about(watched)
+        changes.settle(other, sent=False)
+        changes.commit()
+        assert changes.target == (watched, watched)
+        assert read(watched) == watched
+
+    def test_what_only_the_service_knows_of_it_may_change(self) -> None:
+        made = stored("a")
+        changes = Changes(now())
+        changes.settle(made, sent=False)
+        changes.about(made)
+        assert changes.target == (made, made.but(sent=False))
+
+    def test_it_is_what_the_entry_is_about_whatever_changes_later(self) -> None:
+        watched, other = stored("a"), stored("b")
+        changes = Changes(now())
+        changes.about(watched)
+        changes.delete(other)
+        assert changes.target == (watched, watched)
+
+    def test_alone_it_changes_nothing(self) -> None:
+        changes = Changes(now())
+        changes.about(stored("a"))
+        assert changes.empty
+
+
 class TestDelete:
     def test_guard_and_companions_go_with_it(self) -> None:
         made = stored("a", hints=["x"])
@@ -151,39 +180,6 @@ class TestDelete:
         changes = Changes(now())
         changes.delete(made)
         assert changes.moment == "2026-11-20T09:30:00.001Z"
-
-
-class TestUnique:
-    def test_a_value_is_one_records(self) -> None:
-        stored("a")
-        with pytest.raises(Problem, match="slug_taken") as refused:
-            stored("a")
-        assert [error.pointer for error in refused.value.errors] == ["/label"]
-
-    def test_a_former_value_leads_to_its_record_for_a_while(self, clock: Clock) -> None:
-        made = stored("a")
-        changes = Changes(now())
-        changes.update(made, label="b")
-        changes.commit()
-        guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
-        assert guard is not None
-        assert (guard["ref"], guard["alias"]) == (made.id, True)
-        assert abs(guard["ttl"] - time.time() - 90 * 86_400) < 5
-        with pytest.raises(Problem, match="slug_taken"):
-            stored("a")
-        clock.shift(days=91)
-        assert stored("a").label == "a"
-
-    def test_of_many_at_once_one_takes_it(self) -> None:
-        def take(_: int) -> bool:
-            try:
-                stored("a")
-            except Problem:
-                return False
-            return True
-
-        with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(take, range(8))) == 1
 
 
 class TestLimit:

@@ -1,0 +1,286 @@
+"""Jobs: taken by one worker at a time, kept step by step, found again whatever becomes of messages and workers."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
+import pytest
+
+from chalicelib.kernel import due, jobs, outbox, table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.jobs import LEASE_SECONDS, Job
+from chalicelib.kernel.models import RecordOutput
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.problems import Problem
+from tests.harness import cloud
+from tests.harness.clock import Clock
+from tests.harness.faults import Fault, failing
+from tests.harness.joining import beginning
+from tests.harness.parcels import LOG, parcel
+from tests.harness.parcels import stored as stored_parcel
+from tests.harness.workers import Workers, bodies
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+class EngineOut(RecordOutput):
+    wheels: int
+
+
+class Engine(Job):
+    """An engine that is built wheel by wheel."""
+
+    kind, task = "engine", "engines.build"
+    pk, sk = "E#{organization_id}", "{id}"
+    public: ClassVar[type[EngineOut]] = EngineOut
+
+    organization_id: str = LOG
+    wheels: int = 0
+
+
+class Carriage(Engine):
+    """A carriage, that could be mistaken for an engine."""
+
+    kind, task = "carriage", "carriages.build"
+
+
+del KINDS["engine"], KINDS["carriage"]
+
+
+def ordered(turn_at: str | None = "now") -> Engine:
+    """Return an engine that is ordered, and may be built from a moment on."""
+    changes = Changes(now())
+    engine = changes.create(Engine(**beginning(now()), turn_at=now() if turn_at == "now" else turn_at))
+    changes.commit()
+    return engine
+
+
+def message(engine: Job | None) -> dict[str, str]:
+    """Return the message that starts a job."""
+    assert engine is not None
+    pk, sk = engine.stored_at
+    return {"task": engine.task, "pk": pk, "sk": sk}
+
+
+def taken(engine: Engine) -> Engine:
+    """Return the engine in the hands of a worker."""
+    found = jobs.take(Engine, message(engine))
+    assert found is not None
+    return found
+
+
+def stored(engine: Engine) -> Engine:
+    """Return the engine as the table holds it."""
+    item = table.get(engine.stored_at)
+    assert item is not None
+    return Engine.from_item(item)
+
+
+class TestTake:
+    def test_a_job_is_its_takers_for_a_while(self, clock: Clock) -> None:
+        moment = clock.freeze()
+        engine = taken(ordered())
+        assert engine == stored(engine)
+        assert (engine.turn_at, engine.failures) == (after(moment, seconds=LEASE_SECONDS), 1)
+
+    def test_of_many_workers_at_once_one_takes_it(self) -> None:
+        engine = ordered()
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda _: jobs.take(Engine, message(engine)), range(8)))
+        assert sum(one is not None for one in found) == 1
+
+    def test_it_is_anothers_until_its_time_is_over(self, clock: Clock) -> None:
+        clock.freeze()
+        engine = taken(ordered())
+        clock.shift(seconds=LEASE_SECONDS - 0.001)
+        assert jobs.take(Engine, message(engine)) is None
+        clock.shift(seconds=0.001)
+        assert taken(engine).failures == 2
+
+    def test_it_is_nobodys_before_its_turn(self, clock: Clock) -> None:
+        engine = ordered(after(now(), seconds=5))
+        assert jobs.take(Engine, message(engine)) is None
+        clock.shift(seconds=5)
+        assert taken(engine).failures == 1
+
+    def test_there_is_nothing_to_take_of_what_is_done_or_gone(self) -> None:
+        engine = ordered(None)
+        assert jobs.take(Engine, message(engine)) is None
+        cloud.remove(dict(zip(("pk", "sk"), engine.stored_at, strict=True)))
+        assert jobs.take(Engine, message(engine)) is None
+
+    def test_a_job_of_another_kind_is_not_taken_for_it(self) -> None:
+        engine = ordered()
+        assert jobs.take(Carriage, message(engine)) is None
+        assert stored(engine) == engine
+
+
+class TestKeep:
+    def test_it_stores_what_was_done_and_holds_the_job_for_longer(self, clock: Clock) -> None:
+        clock.freeze()
+        engine = taken(ordered())
+        clock.shift(seconds=100)
+        engine = jobs.keep(engine, wheels=1)
+        assert engine == stored(engine)
+        assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
+        assert engine.turn_at == after(now(), seconds=LEASE_SECONDS)
+
+    def test_time_after_time(self) -> None:
+        engine = taken(ordered())
+        for wheels in (1, 2, 3):
+            engine = jobs.keep(engine, wheels=wheels)
+        assert stored(engine).wheels == 3
+
+    def test_whoever_was_too_slow_has_lost_it_and_stores_nothing(self, clock: Clock) -> None:
+        slow = taken(ordered())
+        clock.shift(seconds=LEASE_SECONDS)
+        quick = jobs.keep(taken(slow), wheels=2)
+        changes = Changes(now())
+        changes.create(parcel("a"))
+        for give in (jobs.keep, jobs.end, jobs.pass_on):
+            with pytest.raises(Contended):
+                give(slow, wheels=1)
+        with pytest.raises(Contended):
+            jobs.keep(slow, changes, wheels=1)
+        assert stored(slow) == quick
+        assert [item["pk"] for item in cloud.stored()] == [quick.stored_at[0]]
+        assert bodies("jobs") == []
+
+    def test_what_goes_with_it_is_done_with_it(self) -> None:
+        changes = Changes(now())
+        made = changes.create(parcel("a"))
+        engine = jobs.keep(taken(ordered()), changes, wheels=1)
+        assert stored(engine).wheels == 1
+        assert table.get(made.stored_at)
+
+    def test_what_goes_with_it_and_was_changed_meanwhile_lets_nothing_be_kept(self) -> None:
+        engine, made = taken(ordered()), stored_parcel("a")
+        other = Changes(now())
+        other.update(made, weight=2)
+        other.commit()
+        changes = Changes(now())
+        changes.update(made, weight=3)
+        with pytest.raises(Contended):
+            jobs.keep(engine, changes, wheels=1)
+        assert stored(engine) == engine
+
+
+class TestPassOn:
+    def test_the_next_turn_begins_at_once_by_a_message(self) -> None:
+        engine = jobs.pass_on(taken(ordered()), wheels=4)
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        engine = taken(engine)
+        assert (engine.wheels, engine.failures) == (4, 2)
+
+    def test_the_next_turn_begins_later_by_the_sweep(self, clock: Clock) -> None:
+        clock.freeze()
+        engine = jobs.pass_on(taken(ordered()), seconds=600)
+        assert bodies("jobs") == []
+        clock.shift(seconds=599)
+        assert due.sweep() == 0
+        assert jobs.take(Engine, message(engine)) is None
+        clock.shift(seconds=1)
+        assert due.sweep() == 1
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+
+    def test_if_its_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
+        engine = taken(ordered())
+        throttled = failing(Fault.THROTTLED, name="sqs:SendMessage", times=None)
+        with throttled, pytest.raises(Problem, match="unavailable"):
+            jobs.pass_on(engine, wheels=1)
+        assert due.sweep() == 1
+        assert taken(engine).wheels == 1
+
+    def test_turns_that_came_to_nothing_are_counted_until_something_is_kept(self) -> None:
+        engine = ordered()
+        for failures in (1, 2, 3):
+            engine = taken(engine)
+            assert engine.failures == failures
+            engine = jobs.pass_on(engine)
+        engine = jobs.pass_on(jobs.keep(taken(engine), wheels=1))
+        assert taken(engine).failures == 1
+
+
+class TestEnd:
+    def test_nobody_takes_it_again_and_nothing_is_due(self, clock: Clock) -> None:
+        engine = jobs.end(taken(ordered()), wheels=9)
+        assert (stored(engine).wheels, stored(engine).turn_at) == (9, None)
+        assert jobs.take(Engine, message(engine)) is None
+        clock.shift(days=1)
+        assert due.sweep() == 0
+
+    def test_what_goes_with_it_is_done_with_it(self) -> None:
+        changes = Changes(now())
+        made = changes.create(parcel("a"))
+        jobs.end(taken(ordered()), changes)
+        assert table.get(made.stored_at)
+
+
+class TestAJob:
+    def test_that_nobody_was_told_of_is_found_by_the_sweep(self) -> None:
+        engine = ordered()
+        assert due.sweep() == 1
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+
+    def test_that_is_in_hand_is_left_alone_and_found_when_its_worker_died(self, clock: Clock) -> None:
+        clock.freeze()
+        engine = taken(ordered())
+        clock.shift(seconds=LEASE_SECONDS - 1)
+        assert due.sweep() == 0
+        clock.shift(seconds=1)
+        assert due.sweep() == 1
+        assert taken(engine).failures == 2
+
+    def test_that_the_sweep_has_queued_can_be_taken_by_an_earlier_message_too(self) -> None:
+        engine = ordered()
+        assert due.sweep() == 1
+        assert jobs.keep(taken(engine), wheels=1) == stored(engine)
+        assert jobs.take(Engine, message(engine)) is None
+
+
+class TestAStart:
+    """A job that begins with a mutation: its message rides in the one that wakes the ledger."""
+
+    @staticmethod
+    def _ordered() -> Engine:
+        changes = Changes(now())
+        engine = changes.create(Engine(**beginning(now()), turn_at=now()))
+        changes.start(Engine.task, engine)
+        outbox.commit(changes, "engine.ordered", Origin.system("tests"))
+        return engine
+
+    def test_one_message_says_both(self) -> None:
+        engine = self._ordered()
+        assert [json.loads(body) for body in bodies("events.fifo")] == [{"log": LOG, "then": [message(engine)]}]
+        assert bodies("jobs") == []
+
+    def test_the_ledgers_worker_passes_it_on(self, workers: Workers) -> None:
+        engine = self._ordered()
+        assert workers.attempt().failed == [json.dumps(message(engine))], "no task of the service builds engines"
+        assert bodies("events.fifo") == []
+
+    def test_the_ledgers_worker_passes_it_on_when_it_can(self, workers: Workers) -> None:
+        engine = self._ordered()
+        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
+            assert len(workers.attempt().failed) == 1
+        assert bodies("jobs") == []
+        workers.attempt()
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+
+    def test_if_the_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
+        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
+            engine = self._ordered()
+        assert bodies("events.fifo") == []
+        assert due.sweep() == 1
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+
+    def test_nothing_is_started_by_what_was_not_committed(self) -> None:
+        engine = ordered()
+        changes = Changes(now())
+        changes.create(engine)
+        changes.start(Engine.task, engine)
+        with pytest.raises(Contended):
+            outbox.commit(changes, "engine.ordered", Origin.system("tests"))
+        assert bodies("events.fifo") == bodies("jobs") == []
