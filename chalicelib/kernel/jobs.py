@@ -69,6 +69,13 @@ def end(job: J, changes: Changes | None = None, **result: Any) -> J:
     return _settle(job, changes, turn_at=None, **result)
 
 
+def remove(job: Job) -> None:
+    """Remove a job that is done and that nobody asks for. Raises Contended if it is another's by now."""
+    changes = Changes(now())
+    changes.delete(job)
+    changes.commit()
+
+
 def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
     """End the turn, and let the next begin so much later. Raises Contended if the job is another's by now."""
     passed = _settle(job, turn_at=after(now(), seconds=seconds), **progress)

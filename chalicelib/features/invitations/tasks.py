@@ -51,9 +51,7 @@ def send_invitation(message: dict[str, Any]) -> None:
         pause = _PAUSES[min(job.failures, len(_PAUSES)) - 1]
         jobs.pass_on(job, seconds=pause * random.uniform(1 - _SCATTER, 1 + _SCATTER))  # noqa: S311 - jitter is no secret
         return
-    changes = Changes(now())
-    changes.delete(job)
-    changes.commit()
+    jobs.remove(job)
 
 
 def _offered(job: InvitationMail) -> Offer | None:

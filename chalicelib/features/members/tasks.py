@@ -26,6 +26,4 @@ def revoke_what_they_invited(message: dict[str, Any]) -> None:
             changes = Changes(now())
             changes.update(invitation, **ended("revoked"))
             outbox.commit(changes, "organization.invitation.revoked", Origin.system(Departure.task))
-    changes = Changes(now())
-    changes.delete(departure)
-    changes.commit()
+    jobs.remove(departure)
