@@ -43,3 +43,11 @@ def sweep(_event: CloudWatchEvent) -> int:
     from chalicelib.entrypoints import workers
 
     return workers.sweep()
+
+
+@app.schedule(Rate(1, unit=Rate.HOURS))
+def anchor(_event: CloudWatchEvent) -> int:
+    """Let the heads of the logs that grew be kept outside of the table."""
+    from chalicelib.entrypoints import workers
+
+    return workers.anchor()

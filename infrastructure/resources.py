@@ -67,6 +67,11 @@ def exports_bucket(prefix: str) -> str:
     return f"{prefix}-exports"
 
 
+def anchors_bucket(prefix: str) -> str:
+    """Return the name of the bucket of the logs' anchors; it is made with object lock."""
+    return f"{prefix}-anchors"
+
+
 def _index(name: str, pk: str, sk: str) -> dict[str, Any]:
     return {"IndexName": name, "KeySchema": _schema(pk, sk), "Projection": {"ProjectionType": "ALL"}}
 

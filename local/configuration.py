@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import SettingsError, settings
-from infrastructure.resources import QUEUES, exports_bucket, queue_setting
+from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting
 from local.folders import STATE, write_private
 from local.issuer import Issuer
 
@@ -22,6 +22,7 @@ _KEYS: Final = ("audit_signing_key", "data_key", "token_key")
 _DECIDED_HERE: Final = (
     "TABLE_NAME",
     "EXPORTS_BUCKET",
+    "ANCHORS_BUCKET",
     *(queue_setting(queue).upper() for queue in QUEUES),
     "AWS_ENDPOINT_URL",
     "AWS_PROFILE",
@@ -53,6 +54,7 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "aws_endpoint_url": endpoint,
         "table_name": PREFIX,
         "exports_bucket": exports_bucket(PREFIX),
+        "anchors_bucket": anchors_bucket(PREFIX),
         **Issuer().settings(),
         **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
         "mail_from": SENDER,

@@ -16,6 +16,7 @@ from infrastructure.resources import (
     MAX_RECEIVES,
     QUEUES,
     TTL_ATTRIBUTE,
+    anchors_bucket,
     dead_letter_queue,
     exports_bucket,
     queue_name,
@@ -27,16 +28,17 @@ _OFTEN: Final = {"Delay": 1, "MaxAttempts": 60}
 
 
 def provision(prefix: str) -> Mapping[str, str]:
-    """Make the table, the queues and the bucket of a prefix, and return the settings that name them.
+    """Make the table, the queues and the buckets of a prefix, and return the settings that name them.
 
     The sender of mail, if one is set, is verified with SES.
     """
     _provision_table(prefix)
-    bucket = exports_bucket(prefix)
-    _provision_bucket(bucket)
+    exports, anchors = exports_bucket(prefix), anchors_bucket(prefix)
+    _provision_bucket(exports, lock=False)
+    _provision_bucket(anchors, lock=True)
     _provision_sender(parseaddr(settings().mail_from)[1])
     addresses = {queue_setting(queue): _provision_queue(prefix, queue) for queue in QUEUES}
-    return {"table_name": prefix, "exports_bucket": bucket, **addresses}
+    return {"table_name": prefix, "exports_bucket": exports, "anchors_bucket": anchors, **addresses}
 
 
 def _provision_table(name: str) -> None:
@@ -89,14 +91,14 @@ def _queue(name: str, attributes: Mapping[str, str]) -> str:
     return f"{sqs.meta.endpoint_url}{urlsplit(address).path}"
 
 
-def _provision_bucket(name: str) -> None:
+def _provision_bucket(name: str, *, lock: bool) -> None:
     s3 = client("s3")
     try:
         s3.head_bucket(Bucket=name)
     except ClientError as error:
         if error.response["Error"]["Code"] != "404":
             raise
-        s3.create_bucket(Bucket=name)
+        s3.create_bucket(Bucket=name, ObjectLockEnabledForBucket=lock)
 
 
 def _provision_sender(address: str) -> None:

@@ -55,6 +55,10 @@ GUARD: Final = "guard of a unique value"
 
 _LOG: Final = "{log_id}"
 
+_KERNEL_INDEXES: Final = (
+    ("index1", ledger.sequence_key(_LOG, 0)[0]), ("index2", "ANCHOR#{shard}"), ("due", "DUE#{shard}"),
+)  # fmt: skip
+
 _Rows = Iterable[Sequence[str]]
 
 
@@ -78,7 +82,7 @@ def index_keys() -> list[tuple[str, str]]:
     """Return each list's or filter's index and the template of its partition key."""
     indexed = [(c.index, c.pk) for entity in entities() for c in entity.collections.values() if c.index]
     facets = [(facet.index, facet.pk) for entity in entities() for facet in entity.facets.values()]
-    return [*indexed, *facets, ("index1", ledger.sequence_key(_LOG, 0)[0]), ("due", "DUE#{shard}")]
+    return [*indexed, *facets, *_KERNEL_INDEXES]
 
 
 def document() -> str:
@@ -124,6 +128,8 @@ def _lists() -> _Rows:
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
     pk, _ = ledger.sequence_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
+    keys = code("index2"), code("ANCHOR#{shard}"), code("{since}#{log_id}")
+    yield code("ledger head"), f"grown since it was anchored, in {ledger.UNANCHORED_SHARDS} shards", *keys
 
 
 def _uniques() -> _Rows:

@@ -16,6 +16,7 @@ from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.logs import line, measure
+from chalicelib.kernel.settings import settings
 
 Event = dict[str, Any]
 _BATCH_MS: Final = 30_000
@@ -41,6 +42,16 @@ def sweep() -> int:
     """Queue all that is due, and return how much that was."""
     with line("schedule", "sweep") as facts:
         facts["queued"] = due.sweep()
+    return int(facts["queued"])
+
+
+def anchor() -> int:
+    """Queue the anchoring of all logs that grew, and return how many these are; without a bucket there is nothing."""
+    from chalicelib.features.audit.tasks import queue_anchors
+
+    with line("schedule", "anchor") as facts:
+        facts["bucket"] = settings().anchors_bucket or None
+        facts["queued"] = queue_anchors() if facts["bucket"] else 0
     return int(facts["queued"])
 
 

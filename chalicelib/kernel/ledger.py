@@ -7,7 +7,8 @@ nothing.
 """
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -16,7 +17,7 @@ from typing import Final
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
-from chalicelib.kernel.clock import now_ms, pause
+from chalicelib.kernel.clock import now, now_ms, pause
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.events import EntryItem, pointer_key, text_key
@@ -31,11 +32,20 @@ BATCH: Final = (table.MOST_WRITES - 1) // 2
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
 
+UNANCHORED_SHARDS: Final = 8
+"""Partitions of the index over the heads that grew since they were anchored."""
+
 _KEY_ID_BYTES: Final = 4
 _NUMBER_BYTES: Final = 8
 _MAC_BYTES: Final = 16
 _TRIES: Final = 5
+_PAGE: Final = 100
 _AT_MOST_MS: Final = 20_000
+
+_MOVE: Final = (
+    "SET #size = :size, #peaks = :peaks, #note = :note, #index2pk = :index2pk, "
+    "#index2sk = if_not_exists(#index2sk, :index2sk)"  # since when it has waited for its anchor
+)
 
 
 class BrokenOutbox(Exception):
@@ -136,11 +146,16 @@ def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
 
 def _move_head(log: str, size: int, tree: CompactRange) -> Write:
     note = checkpoints.sign(Checkpoint(origin(log), tree.size, tree.root()), from_base64(settings().audit_signing_key))
+    values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
     return Write(
-        "Update", head_key(log), update="SET #size = :size, #peaks = :peaks, #note = :note",
-        condition="#size = :was" if size else "attribute_not_exists(#size)", names=["size", "peaks", "note"],
-        values={"size": tree.size, "peaks": b"".join(tree.peaks), "note": note} | ({"was": size} if size else {}),
+        "Update", head_key(log), update=_MOVE,
+        condition="#size = :was" if size else "attribute_not_exists(#size)", names=list(values),
+        values=values | ({"was": size} if size else {}),
     )  # fmt: skip
+
+
+def _unanchored_mark(log: str) -> Item:
+    return {"index2pk": _unanchored(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
@@ -219,6 +234,30 @@ def _former_key_ids(public_keys: str) -> frozenset[bytes]:
 
 def _key_id(public_key: bytes) -> bytes:
     return sha256(public_key).digest()[:_KEY_ID_BYTES]
+
+
+def unanchored(shard: int) -> Iterator[list[Item]]:
+    """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
+    found = table.query(_unanchored(shard), index="index2", limit=_PAGE)
+    yield found.items
+    while found.last:
+        found = table.query(_unanchored(shard), index="index2", after=found.last, limit=_PAGE)
+        yield found.items
+
+
+def note_anchored(log: str, size: int) -> None:
+    """Let a head wait for no anchor any more, if it is still the one of that size."""
+    names = ["size", "index2pk", "index2sk"]
+    anchored = Write(
+        "Update", head_key(log), update="REMOVE #index2pk, #index2sk", condition="#size = :size", names=names,
+        values={"size": size},
+    )  # fmt: skip
+    with suppress(Cancelled):
+        table.write([anchored])
+
+
+def _unanchored(shard: int) -> str:
+    return f"ANCHOR#{shard}"
 
 
 def pending(log: str) -> int:

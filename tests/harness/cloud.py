@@ -1,4 +1,4 @@
-"""AWS in memory: the table, queues and bucket that `infrastructure/resources.py` names, made once, emptied often."""
+"""AWS in memory: the table, queues and buckets that `infrastructure/resources.py` names, made once, emptied often."""
 
 import os
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _provision() -> None:
 
 
 def clear() -> None:
-    """Empty the table, the queues and the bucket, and let the process forget what it remembers between requests."""
+    """Empty the table, the queues and the buckets, and let the process forget what it remembers between requests."""
     settings.cache_clear()
     calls.watch()
     table().items.clear()
@@ -57,7 +57,8 @@ def clear() -> None:
         queue._messages.clear()  # noqa: SLF001 - moto's own purge takes a queue by its name, and waits for a minute
         queue._pending_messages.clear()  # noqa: SLF001
         queue.deleted_messages.clear()
-    s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets[settings().exports_bucket].keys.clear()
+    for bucket in s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets.values():
+        bucket.keys.clear()
     auth._known.clear()  # noqa: SLF001
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001

@@ -11,6 +11,7 @@ from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.cloud import Item
 from tests.harness.organizations import Founded
+from tests.harness.workers import Workers
 
 
 def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
@@ -30,6 +31,14 @@ def finding(api: Api, organization: Founded, **query: object) -> tuple[object, o
     assert report["valid"] == (report["failure"] is None)
     assert report["failure"] is None or report["nextCursor"] is None
     return report["failure"], report["firstInvalidSequence"]
+
+
+def grow(api: Api, workers: Workers, organization: Founded, entries: int = 1) -> None:
+    """Let a log get so many entries more."""
+    for n in range(entries):
+        body = {"name": f"Name {n} after {head(organization)['size']}"}
+        assert api.patch(organization.path, as_=organization.owner, json=body).status == 200
+    workers.deliver()
 
 
 def entry(organization: Founded, sequence: int) -> Item:

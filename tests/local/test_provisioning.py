@@ -44,9 +44,13 @@ def test_a_queue_gives_up_into_its_own_dead_letter_queue(queue: str) -> None:
     assert int(kept) == 14 * 24 * 60 * 60
 
 
-def test_the_bucket_is_there() -> None:
-    bucket = provision("atrium")["exports_bucket"]
-    assert [b["Name"] for b in client("s3").list_buckets()["Buckets"]] == [bucket] == ["atrium-exports"]
+def test_the_buckets_are_there_and_anchors_can_be_locked() -> None:
+    made = provision("atrium")
+    buckets = [made["anchors_bucket"], made["exports_bucket"]]
+    assert sorted(b["Name"] for b in client("s3").list_buckets()["Buckets"]) == buckets
+    assert buckets == ["atrium-anchors", "atrium-exports"]
+    lock = client("s3").get_object_lock_configuration(Bucket="atrium-anchors")["ObjectLockConfiguration"]
+    assert lock == {"ObjectLockEnabled": "Enabled"}, "what a developer makes can be removed again"
 
 
 def test_doing_it_again_changes_nothing_and_loses_nothing() -> None:

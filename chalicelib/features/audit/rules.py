@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from chalicelib.features.audit.models import Failure
+from chalicelib.kernel import checkpoints
+from chalicelib.kernel.checkpoints import NoteError
+from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import place, sealed_as, sequence_key
+from chalicelib.kernel.ledger import Head, origin, place, public_keys, sealed_as, sequence_key, split_hashes
 from chalicelib.kernel.merkle import CompactRange, leaf_hash
 
 
@@ -51,6 +55,15 @@ class Verified:
             leaves.append(entry.item["leaf"])
         return Verified(self.tree.extend(leaves))
 
+    def position(self) -> dict[str, Any]:
+        """Return it as a cursor keeps it."""
+        return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks))}
+
+    @classmethod
+    def at(cls, position: dict[str, Any]) -> "Verified":
+        """Return what a cursor kept."""
+        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))))
+
 
 def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
     """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
@@ -82,6 +95,17 @@ def _erased_failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
         return "modified"
     whole = stays.but(body=None, actor=None, target=None).item() | place(log, sequence, size, stays.leaf)
     return None if (whole | {"seal": item["seal"]}).items() <= item.items() else "modified"
+
+
+def head_fault(log: str, head: Head) -> Fault | None:
+    """Return what is wrong with the head of a log that has entries: its note is signed, and says what its tree says."""
+    try:
+        signed = checkpoints.verify(head.note, public_keys())
+    except NoteError:
+        return Fault("bad_signature", None)
+    if (signed.origin, signed.size) != (origin(log), head.tree.size):
+        return Fault("bad_signature", None)
+    return None if signed.root == head.tree.root() else Fault("forked", None)
 
 
 def is_entry(item: Item) -> bool:

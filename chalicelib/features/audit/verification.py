@@ -1,24 +1,18 @@
 """Verification of a log: recomputes its tree from its entries, a window a request, against its signed head."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from chalicelib.features.audit import anchors
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import Fault, Verified
+from chalicelib.features.audit.anchors import BrokenAnchor
+from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.ledger import (
-    BrokenHead,
-    Head,
-    head_key,
-    origin,
-    pending,
-    public_keys,
-    sequence_key,
-    split_hashes,
-)
-from chalicelib.kernel.merkle import EMPTY_ROOT, CompactRange
+from chalicelib.kernel.ledger import BrokenHead, Head, head_key, origin, pending, public_keys, sequence_key
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.merkle import EMPTY_ROOT
 from chalicelib.kernel.problems import FieldError, Invalid
 
 WINDOW: Final = 5_000
@@ -27,16 +21,19 @@ WINDOW: Final = 5_000
 
 @dataclass(frozen=True)
 class Progress:
-    """How far verification is: the head that was signed when it began, and the tree of what was verified since."""
+    """How far verification is: the head that was signed when it began, and the tree of what was verified since.
+
+    `anchor` is the note of the newest anchor there was then; empty if there was none.
+    """
 
     note: str
     size: int
+    anchor: str
     verified: Verified
 
     def position(self) -> dict[str, Any]:
         """Return it as a cursor keeps it."""
-        tree = self.verified.tree
-        return {"note": self.note, "size": self.size, "at": tree.size, "peaks": to_base64(b"".join(tree.peaks))}
+        return {"note": self.note, "size": self.size, "anchor": self.anchor, **self.verified.position()}
 
     @property
     def root(self) -> bytes:
@@ -49,8 +46,7 @@ class Progress:
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Progress":
         """Return what a cursor kept."""
-        tree = CompactRange(position["at"], split_hashes(from_base64(position["peaks"])))
-        return cls(position["note"], position["size"], Verified(tree))
+        return cls(position["note"], position["size"], position["anchor"], Verified.at(position))
 
 
 @dataclass(frozen=True)
@@ -68,26 +64,39 @@ class Outcome:
 
 
 def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> Outcome:
-    """Verify one window of a log, from a position or from its beginning, and hold it against a checkpoint kept.
+    """Verify one window of a log, from a position or from its beginning.
 
-    Raises Invalid if `kept_note` is no checkpoint of this log.
+    It is held against its newest anchor and a checkpoint that somebody kept: it has to begin with both. Raises Invalid
+    if `kept_note` is no checkpoint of this log, Problem `unavailable` if the anchors can't be read.
     """
     waiting = pending(log)  # Counted before the head is read: what is appended meanwhile is in the tree, not nowhere.
-    head = None if position else _head(log)
-    if position:
-        progress = Progress.at(position)
-    elif head:
-        progress = Progress(head.note, head.tree.size, Verified())
-    else:
-        return Outcome(Progress("", 0, Verified()), Fault("bad_signature", None), waiting)
-    kept = _kept_checkpoint(log, kept_note) if kept_note else None
+    progress, fault = (Progress.at(position), None) if position else _begun(log, waiting)
+    kept = _kept_checkpoints(log, progress, kept_note)
     if isinstance(kept, Fault):
         return Outcome(progress, kept, waiting)
-    fault = _head_fault(log, progress, kept, waiting)
-    if head and not fault and head.tree.root() != progress.root:
-        fault = Fault("forked", None)
+    if any(checkpoint.size > progress.size for checkpoint in kept):
+        fault = fault or Fault("truncated", progress.size + 1)
     result = fault or _advance(log, progress, kept)
     return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
+
+
+def _begun(log: str, waiting: int) -> tuple[Progress, Fault | None]:
+    """Return where verification begins, and what is wrong there already."""
+    forged = Fault("bad_signature", None)
+    try:
+        # The anchor is read before the head: a log that nobody cut off is never the shorter of the two.
+        anchor, broken = anchors.newest(log), None
+    except BrokenAnchor as error:
+        report(brokenAnchor=str(error))
+        anchor, broken = None, forged
+    head = _head(log)
+    if head is None:
+        return Progress("", 0, "", Verified()), forged
+    progress = Progress(head.note, head.tree.size, anchor.note if anchor else "", Verified())
+    if progress.size:
+        return progress, broken or head_fault(log, head)
+    # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
+    return progress, broken or (None if waiting else Fault("truncated", 1))
 
 
 def _head(log: str) -> Head | None:
@@ -96,6 +105,15 @@ def _head(log: str) -> Head | None:
         return Head.of(table.get(head_key(log)))
     except BrokenHead:
         return None
+
+
+def _kept_checkpoints(log: str, progress: Progress, note: str | None) -> list[Checkpoint] | Fault:
+    """Return what the log has to begin with; an anchor was verified when verification began."""
+    anchored = [checkpoints.parse(progress.anchor).checkpoint] if progress.anchor else []
+    kept = _kept_checkpoint(log, note) if note else None
+    if isinstance(kept, Fault):
+        return kept
+    return [*anchored, kept] if kept else anchored
 
 
 def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
@@ -110,30 +128,17 @@ def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     return checkpoint
 
 
-def _head_fault(log: str, progress: Progress, kept: Checkpoint | None, waiting: int) -> Fault | None:
-    if kept and kept.size > progress.size:
-        return Fault("truncated", progress.size + 1)
-    if not progress.size:
-        # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
-        return None if waiting else Fault("truncated", 1)
-    try:
-        signed = checkpoints.verify(progress.note, public_keys())
-    except NoteError:
-        return Fault("bad_signature", None)
-    return None if (signed.origin, signed.size) == (origin(log), progress.size) else Fault("bad_signature", None)
-
-
-def _advance(log: str, progress: Progress, kept: Checkpoint | None) -> Progress | Fault:
+def _advance(log: str, progress: Progress, kept: Sequence[Checkpoint]) -> Progress | Fault:
     verified = progress.verified
     stop = min(progress.size, verified.tree.size + WINDOW)
-    # A kept checkpoint is compared exactly where it ends.
-    stops = [kept.size, stop] if kept and verified.tree.size < kept.size < stop else [stop]
-    for end in stops:
-        result = _verify_up_to(log, verified, end)
+    # What is kept is compared exactly where it ends.
+    ends = {checkpoint.size for checkpoint in kept if verified.tree.size < checkpoint.size < stop}
+    for end in [*sorted(ends), stop]:
+        result = verify_up_to(log, verified, end)
         if isinstance(result, Fault):
             return result if _continues(log, result, progress.size) else Fault("truncated", result.sequence)
         verified = result
-        if kept and kept.size == verified.tree.size and kept.root != verified.tree.root():
+        if any(c.size == verified.tree.size and c.root != verified.tree.root() for c in kept):
             return Fault("forked", None)
     if verified.tree.size == progress.size and (fault := _end_fault(log, progress, verified)):
         return fault
@@ -151,7 +156,8 @@ def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None
     return Fault("forked", progress.size + 1) if beyond and not grown else None
 
 
-def _verify_up_to(log: str, verified: Verified, end: int) -> Verified | Fault:
+def verify_up_to(log: str, verified: Verified, end: int) -> Verified | Fault:
+    """Return the verified log with the entries up to a sequence, or the first fault among them."""
     for entries in logs.sealed(log, verified.tree.size, end):
         if not entries:
             return Fault("missing", verified.tree.size + 1)

@@ -1,0 +1,60 @@
+"""Anchors as they stand in their bucket, for those who own it; and logs that those who own the table cut off."""
+
+from typing import Any
+
+from chalicelib.kernel import aws
+from chalicelib.kernel.ledger import head_key
+from chalicelib.kernel.settings import settings
+from tests.harness import cloud, snapshots
+from tests.harness.cloud import Item
+from tests.harness.logs import entry, head
+from tests.harness.organizations import Founded
+from tests.harness.workers import Workers
+
+_NEVER_REACHED = 10**12
+
+
+def name(log: str, size: int) -> str:
+    """Return what the anchor of a log's head of this size is called."""
+    return f"{log}/{_NEVER_REACHED - size:012d}"
+
+
+def anchored(log: str) -> list[int]:
+    """Return the sizes at which a log was anchored, the newest first; each anchor was written but once."""
+    listed = _s3().list_object_versions(Bucket=settings().anchors_bucket, Prefix=f"{log}/")
+    keys = [str(version["Key"]) for version in listed.get("Versions", [])]
+    assert len(keys) == len(set(keys))
+    return [_NEVER_REACHED - int(key.partition("/")[2]) for key in keys]
+
+
+def read(log: str, size: int) -> str:
+    """Return what an anchor says."""
+    found = _s3().get_object(Bucket=settings().anchors_bucket, Key=name(log, size))["Body"].read()
+    return str(found.decode())
+
+
+def put(log: str, size: int, data: bytes) -> None:
+    """Put what looks like an anchor, past the service."""
+    _s3().put_object(Bucket=settings().anchors_bucket, Key=name(log, size), Body=data)
+
+
+def waits(log: str) -> bool:
+    """Return whether a log's head waits for its anchor."""
+    return "index2pk" in snapshots.stored()[head_key(log)]
+
+
+def anchor(workers: Workers) -> None:
+    """Let an hour be over: the schedule ticks, and what it queued is done."""
+    workers.anchor()
+    workers.deliver()
+
+
+def cut_off(organization: Founded, earlier: Item) -> None:
+    """Take from a log's end all that came after an earlier head, and put that back."""
+    for sequence in range(earlier["size"] + 1, head(organization)["size"] + 1):
+        cloud.remove(entry(organization, sequence))
+    cloud.put(earlier)
+
+
+def _s3() -> Any:
+    return aws.client("s3")
