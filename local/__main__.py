@@ -1,4 +1,4 @@
-"""`python -m local`: run, token, mail, provision, routes."""
+"""`python -m local`: run, token, mail, tick, provision, routes."""
 
 import argparse
 import sys
@@ -40,7 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     mail.add_argument("--html", action="store_true", help="print what the newest one looks like, for a browser")
     mail.set_defaults(command=_mail)
 
-    provision = commands.add_parser("provision", help="make table, queues and bucket in an emulator that is up")
+    tick = commands.add_parser("tick", help="let a schedule of a run tick now: sweep, anchor")
+    tick.add_argument("schedule", help="its name in app.py")
+    tick.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    tick.set_defaults(command=_tick)
+
+    provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
     provision.set_defaults(command=_provision)
 
@@ -89,6 +94,18 @@ def _mail(chosen: argparse.Namespace) -> int:
         print("No mail was sent yet.", file=sys.stderr)
         return 1
     print(mails[0].html if chosen.html else printed(mails))
+    return 0
+
+
+def _tick(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.settings import SettingsError
+    from local.tick import NoTick, tick
+
+    try:
+        print(f"{chosen.schedule}: {tick(chosen.schedule, chosen.port)} queued.")
+    except (NoTick, SettingsError) as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

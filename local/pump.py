@@ -5,6 +5,7 @@ The handlers are those that the Chalice app has registered; a new one needs noth
 
 import importlib
 import logging
+import re
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from uuid import uuid4
 from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from chalice.app import Chalice, ScheduledEventConfig, SQSEventConfig
+from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
 from chalice.local import LambdaContext
 
 from chalicelib.kernel.settings import settings
@@ -28,7 +29,10 @@ Handler = Callable[[dict[str, Any], LambdaContext], Any]
 Message = Mapping[str, Any]
 
 SCHEDULE_SECONDS: Final = 5
-"""Every schedule fires so often, whatever its rate on AWS: nobody waits a minute at a desk."""
+"""Every schedule fires so soon; one of a minute also again: nobody waits a minute at a desk. Others keep their rate."""
+
+_RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_UNITS: Final = {"minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
 
 _SCHEDULE_TIMEOUT_SECONDS: Final = 60
 _BATCH_LIMIT: Final = 10
@@ -95,13 +99,25 @@ class Schedule:
 
     name: str
     handle: Handler
+    seconds: int
+
+    def tick(self) -> Any:
+        """Call the handler as EventBridge would, and return its answer. Raises what it raises."""
+        return self.handle(_tick(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
 
     def fire(self) -> None:
-        """Call the handler as EventBridge would."""
+        """Call the handler, whatever comes of it."""
         try:
-            self.handle(_tick(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
+            self.tick()
         except Exception:  # noqa: BLE001 - as Lambda does: whatever a handler raises, its schedule goes on
             _log.exception("%s failed", self.name)
+
+    def keep_firing(self, stopped: Event) -> None:
+        """Fire again and again until told to stop."""
+        pause: float = SCHEDULE_SECONDS
+        while not stopped.wait(pause):
+            self.fire()
+            pause = SCHEDULE_SECONDS if self.seconds <= _UNITS["minute"] else self.seconds
 
 
 @cache
@@ -124,13 +140,13 @@ def schedules(app: Chalice) -> Iterator[Schedule]:
     """Yield the app's scheduled handlers."""
     for source in app.event_sources:
         if isinstance(source, ScheduledEventConfig):
-            yield Schedule(source.name, app.handler_map[source.name])
+            yield Schedule(source.name, app.handler_map[source.name], _seconds(source.schedule_expression))
 
 
 def pump(app: Chalice, stopped: Event) -> None:
     """Keep every queue and schedule of the app going until told to stop."""
     polling = [Thread(target=_keep_polling, args=(c, stopped)) for c in consumers(app) for _ in range(c.pollers)]
-    firing = [Thread(target=_keep_firing, args=(s, stopped)) for s in schedules(app)]
+    firing = [Thread(target=s.keep_firing, args=(stopped,)) for s in schedules(app)]
     threads = [*polling, *firing]
     for thread in threads:
         thread.daemon = True
@@ -149,9 +165,13 @@ def _keep_polling(consumer: Consumer, stopped: Event) -> None:
             stopped.wait(_PAUSE_SECONDS)
 
 
-def _keep_firing(schedule: Schedule, stopped: Event) -> None:
-    while not stopped.wait(SCHEDULE_SECONDS):
-        schedule.fire()
+def _seconds(expression: str | ScheduleExpression) -> int:
+    """Return how long it is from one time to the next. Raises ValueError if that is no rate."""
+    text = expression if isinstance(expression, str) else expression.to_string()
+    rate = _RATE.fullmatch(text)
+    if not rate:
+        raise ValueError(f"the local stage knows rates only, and not {text}")
+    return int(rate[1]) * _UNITS[rate[2]]
 
 
 def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:

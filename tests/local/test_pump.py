@@ -7,7 +7,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from chalice.app import Chalice, CloudWatchEvent, SQSEvent
+from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.kernel.aws import client
 from local import pump as pump_module
@@ -154,6 +154,44 @@ def test_a_schedule_gets_a_tick_and_survives_its_failure(caplog: pytest.LogCaptu
     schedule.fire()
     assert [tick["detail-type"] for tick in ticks] == ["Scheduled Event", "Scheduled Event"]
     assert caplog.text.count("ValueError: broken") == 2
+
+
+class Counted(Event):
+    """Notes how long it is waited for, and is set after the third time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waited.append(timeout)
+        return len(self.waited) > 3
+
+
+@pytest.mark.parametrize(
+    ("rate", "pauses"),
+    [
+        ("rate(1 minute)", [5, 5, 5, 5]),
+        ("rate(1 hour)", [5, 3600, 3600, 3600]),
+        (Rate(2, unit=Rate.DAYS), [5, 172_800, 172_800, 172_800]),
+    ],
+    ids=str,
+)
+def test_a_schedule_fires_soon_and_then_at_its_rate_or_every_few_seconds(rate: str | Rate, pauses: list[float]) -> None:
+    app, stopped, fired = Chalice("test"), Counted(), list[CloudWatchEvent]()
+    app.schedule(rate, name="tick")(fired.append)
+    (schedule,) = schedules(app)
+    schedule.keep_firing(stopped)
+    assert stopped.waited == pauses
+    assert len(fired) == 3
+
+
+@pytest.mark.parametrize("expression", ["cron(0 * * * ? *)", "rate(1 fortnight)"])
+def test_what_is_no_rate_is_refused_at_the_start(expression: str) -> None:
+    app = Chalice("test")
+    app.schedule(expression)(lambda _: None)
+    with pytest.raises(ValueError, match="knows rates only"):
+        list(schedules(app))
 
 
 def test_the_pump_keeps_queues_and_schedules_going_until_told(

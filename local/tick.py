@@ -1,0 +1,35 @@
+"""A schedule's next tick, now: `python -m local tick anchor`."""
+
+import importlib
+import os
+from typing import Any
+
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.settings import settings
+from local.configuration import forget_the_cloud
+from local.folders import STATE
+from local.pump import schedules
+
+
+class NoTick(Exception):
+    """There is no such schedule, or nothing that it could tick for; says what there is."""
+
+
+def tick(name: str, port: int | None = None) -> Any:
+    """Let a schedule tick for the run on a port, or for the one that was started last; return its handler's answer.
+
+    What it queues is that run's to do. Raises NoTick, and SettingsError if the environment is of another stage.
+    """
+    forget_the_cloud()
+    file = (STATE / str(port) if port else STATE) / "settings.json"
+    known = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}
+    if name not in known:
+        raise NoTick(f"There is no schedule {name!r}. There are: {', '.join(sorted(known))}.")
+    os.environ["SETTINGS_FILE"] = str(file)
+    settings.cache_clear()
+    try:
+        if file.exists():
+            return known[name].tick()
+    except Problem as problem:
+        raise NoTick(problem.detail) from problem
+    raise NoTick("Nothing runs there. Start `make run`.")

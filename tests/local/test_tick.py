@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from chalicelib.kernel import logs
+from chalicelib.kernel.aws import client
+from local.__main__ import main
+from local.configuration import configure
+from local.provisioning import provision
+
+
+@pytest.fixture(autouse=True)
+def _lines() -> None:
+    """The service's lines go where those of all tests go, not to the first of these, which ends before the others."""
+    logs.logger()
+
+
+@pytest.fixture
+def run(aws: None, state: Path) -> None:
+    """What a run on port 8000 leaves in its folder, with an AWS in memory."""
+    assert aws is None
+    made = json.dumps(dict(provision("atrium")))
+    for file in (state / "settings.json", state / "8000" / "settings.json"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(made)
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("words", [[], ["--port", "8000"]])
+@pytest.mark.parametrize("schedule", ["sweep", "anchor"])
+def test_a_schedule_ticks_at_once(words: list[str], schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    head = {"pk": "Q#log", "sk": "!", "index2pk": "ANCHOR#0", "index2sk": "2026-11-20T09:30:00.000Z#log"}
+    due = {"pk": "A", "sk": "#", "task": "some.task", "duepk": "DUE#0", "duesk": "2026-11-20T09:30:00.000Z#A#"}
+    for item in (head, due):
+        client("dynamodb").put_item(TableName="atrium", Item={name: {"S": value} for name, value in item.items()})
+    assert main(["tick", schedule, *words]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{schedule}: 1 queued."
+
+
+@pytest.mark.usefixtures("run")
+def test_a_schedule_that_is_none_is_refused_by_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tick", "clock"]) == 1
+    assert capsys.readouterr().err == "There is no schedule 'clock'. There are: anchor, sweep.\n"
+
+
+@pytest.mark.usefixtures("state")
+def test_without_a_run_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tick", "anchor"]) == 1
+    assert capsys.readouterr().err == "Nothing runs there. Start `make run`.\n"
+
+
+def test_a_run_that_is_over_does_not_answer(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
+    assert main(["tick", "anchor"]) == 1
+    assert capsys.readouterr().err == "The database did not answer in time. Try again in a moment.\n"
