@@ -26,7 +26,9 @@ PUBLIC_KEY: Final = base64.b64encode(KEY.public_key().public_bytes_raw()).decode
 Json = dict[str, Any]
 
 _TREE_SIZE: Final = re.compile(rb'"treeSize":([0-9]+)\}\}\n$')
-_LEFT_OF_ERASED: Final = re.compile(rb'^\{"id":"([^"]+)","type":"([^"]+)","occurredAt":"([^"]+)"')
+_LEFT_OF_ERASED: Final = re.compile(
+    rb'"erased":true,"id":"([^"]+)","occurredAt":"([^"]+)",.*"target":null,"type":"([^"]+)"'
+)
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ def waiting(text: bytes) -> bytes:
 
 def _erased(sequence: int) -> bytes:
     return (
-        f'{{"id":"01939d3c-0000-7000-8000-{sequence:012x}","type":"organization.updated",'
-        f'"occurredAt":"2026-11-20T09:30:00.000Z","organizationId":"{LOG}",'
-        '"actor":null,"target":null,"context":null,"changes":[],"data":null,"erased":true}'
+        '{"actor":null,"changes":[],"context":null,"data":null,"erased":true,'
+        f'"id":"01939d3c-0000-7000-8000-{sequence:012x}","occurredAt":"2026-11-20T09:30:00.000Z",'
+        f'"organizationId":"{LOG}","target":null,"type":"organization.updated"}}'
     ).encode()
 
 

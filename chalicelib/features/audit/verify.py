@@ -53,9 +53,9 @@ _PLACE: Final = re.compile(
 )
 _UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ERASED: Final = (
-    rf'\{{"id":"{_UUID}","type":"[a-z_]+(?:\.[a-z_]+)*","occurredAt":"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'
-    r'T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z","organizationId":%s,"actor":null,"target":null,"context":null,'
-    r'"changes":\[\],"data":null,"erased":true'
+    rf'\{{"actor":null,"changes":\[\],"context":null,"data":null,"erased":true,"id":"{_UUID}","occurredAt":"[0-9]{{4}}-'
+    r'[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z","organizationId":%s,"target":null,'
+    r'"type":"[a-z_]+(?:\.[a-z_]+)*"'
 )
 
 
