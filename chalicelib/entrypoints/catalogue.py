@@ -12,7 +12,10 @@ from typing import Final
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operation import Operation
 
-FEATURES: Final = ("organizations", "members", "invitations", "api_keys", "audit", "erasures", "domains", "system")
+FEATURES: Final = (
+    *("organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "domains"),
+    "system",
+)
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
 

@@ -149,6 +149,24 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/export",
+        "chalicelib.features.audit_exports.operations:export_audit_log",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/audit-log/export-async",
+        "chalicelib.features.audit_exports.operations:start_audit_export",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/export-async/{export_id}",
+        "chalicelib.features.audit_exports.operations:get_audit_export",
+    ),
+    (
+        "organizations",
         "POST",
         "/organizations/{organization_id}/erasures",
         "chalicelib.features.erasures.operations:erase_person",

@@ -1,6 +1,6 @@
 """Files in S3: large ones made part by part, small ones written once. A bucket is named by its setting."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -26,27 +26,29 @@ def begin(bucket: str, key: str, content_type: str) -> str:
 
 
 def put_part(bucket: str, key: str, upload: str, number: int, data: bytes) -> None:
-    """Put a part, numbered from 1; put again, it takes the place of the one before. Raises NoFile."""
+    """Put a part, numbered from 1 to 10,000. Raises NoFile."""
     _call("upload_part", Bucket=bucket, Key=key, UploadId=upload, PartNumber=number, Body=data)
 
 
-def complete(bucket: str, key: str, upload: str) -> None:
-    """Make the file of all its parts. Raises NoFile, also if it is complete already."""
+def complete(bucket: str, key: str, upload: str, numbers: Collection[int]) -> None:
+    """Make the file of these parts, in the order of their numbers.
+
+    Raises NoFile if a part is gone, and if it is no longer being made: because it is complete already, for one.
+    """
     parts: list[dict[str, Any]] = []
     page: dict[str, Any] = {"IsTruncated": True}
     while page["IsTruncated"]:
-        after = {"PartNumberMarker": page["NextPartNumberMarker"]} if parts else {}
+        after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
         page = _call("list_parts", Bucket=bucket, Key=key, UploadId=upload, **after)
-        parts += [{"PartNumber": part["PartNumber"], "ETag": part["ETag"]} for part in page["Parts"]]
+        parts += [_named(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
+    if len(parts) < len(numbers):
+        raise NoFile(key)
     _call("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
 
 
-def abandon(bucket: str, key: str, upload: str) -> None:
-    """Forget a file that is being made, if it is."""
-    try:
-        _call("abort_multipart_upload", Bucket=bucket, Key=key, UploadId=upload)
-    except NoFile:
-        return
+def put(bucket: str, key: str, data: bytes) -> None:
+    """Put a small file, in the place of one of that name."""
+    _call("put_object", Bucket=bucket, Key=key, Body=data)
 
 
 def put_once(bucket: str, key: str, data: bytes) -> bool:
@@ -73,15 +75,25 @@ def read(bucket: str, key: str) -> Iterator[bytes]:
         yield from stream.iter_chunks(_CHUNK)
 
 
-def delete(bucket: str, key: str) -> None:
-    """Remove a file, if there is one."""
-    _call("delete_object", Bucket=bucket, Key=key)
+def clear(bucket: str, prefix: str) -> None:
+    """Remove every file whose name begins so, and whatever is still being made of one."""
+    while found := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
+        for upload in found:
+            _call("abort_multipart_upload", Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
+    while found := _call("list_objects_v2", Bucket=bucket, Prefix=prefix).get("Contents"):
+        for file in found:
+            _call("delete_object", Bucket=bucket, Key=file["Key"])
 
 
 def address(bucket: str, key: str, *, name: str, seconds: int) -> str:
     """Return a URL by which anybody can fetch the file as `name`, for so many seconds. Asks S3 for nothing."""
     asked = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{name}"'}
     return str(aws.client("s3").generate_presigned_url("get_object", Params=asked, ExpiresIn=seconds))
+
+
+def _named(part: dict[str, Any]) -> dict[str, Any]:
+    # Where S3 was given a checksum of each part, it wants to hear them again.
+    return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
 def _call(operation: str, **words: Any) -> Any:

@@ -14,6 +14,7 @@ from tests.harness import callers
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import ago
+from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, joins, make_key
@@ -49,6 +50,7 @@ class Furnished(Founded):
     api_key: callers.Caller
     invitation: Invited
     erasure_id: str
+    export_id: str
 
     @classmethod
     def made(cls, api: Api, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -57,7 +59,7 @@ class Furnished(Founded):
         key = make_key(api, bare, "api-keys:read", name="Inventory")
         invitation = invite(api, bare, invited)
         erasure = api.post(f"{bare.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
-        return cls(bare.record, owner, key, invitation, erasure.json["id"])
+        return cls(bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id)
 
     @property
     def things(self) -> Mapping[str, str]:
@@ -65,6 +67,7 @@ class Furnished(Founded):
         return {
             "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
             "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
+            "export_id": self.export_id,
         }  # fmt: skip
 
 

@@ -82,7 +82,14 @@ def _queried(parameters: Any) -> str:
     return " ".join(filter(None, words))
 
 
-_READS: Final = {"dynamodb:GetItem": _got, "dynamodb:BatchGetItem": _batch_got, "dynamodb:Query": _queried}
+def _listed(_parameters: Any) -> str:
+    return "`ListObjectsV2` of files"
+
+
+_READS: Final = {
+    "dynamodb:GetItem": _got, "dynamodb:BatchGetItem": _batch_got, "dynamodb:Query": _queried,
+    "s3:ListObjectsV2": _listed,
+}  # fmt: skip
 
 
 def _written(call: Call) -> str:

@@ -20,7 +20,9 @@ USER_TOKEN, API_KEY = "userToken", "apiKey"
 
 _DOCUMENTS: Final[Mapping[str, Schema]] = {
     "application/json": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}},
+    "application/x-ndjson": {"schema": {"type": "string"}, "example": '{"type":"organization.created","sequence":1}\n'},
     "image/svg+xml": {"schema": {"type": "string"}, "example": '<svg xmlns="http://www.w3.org/2000/svg"></svg>'},
+    "text/csv": {"schema": {"type": "string"}, "example": "sequence,id,occurredAt,type\r\n"},
     "text/css": {"schema": {"type": "string"}, "example": "body { margin: 0 }"},
     "text/html": {"schema": {"type": "string"}, "example": '<!doctype html><html lang="en"></html>'},
     "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},

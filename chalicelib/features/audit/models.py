@@ -34,8 +34,8 @@ class EntryFilters(BaseModel):
         None, description="One type, or with `.*` at its end all below.",
         examples=["organization.member.*"],
     )  # fmt: skip
-    actor_id: Id | None = None
-    target_id: Id | None = None
+    actor_id: Id | None = Field(None, examples=[None])
+    target_id: Id | None = Field(None, examples=[None])
     since: Moment | None = Field(None, alias="from", description="The earliest, RFC 3339 with an offset.")
     until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.")
 

@@ -1,0 +1,118 @@
+"""Making an export's file in the background, turn by turn; and removing it at its time."""
+
+import time
+from hashlib import sha256
+from typing import Any, Final
+
+from chalicelib.features.audit_exports import making
+from chalicelib.features.audit_exports.entities import AuditExport
+from chalicelib.features.audit_exports.making import Draft, Unreadable
+from chalicelib.features.audit_exports.rules import Omitted
+from chalicelib.kernel import jobs, outbox, table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.ledger import BrokenHead, Head, head_key
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.merkle import CompactRange
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.tasks import task
+
+KEPT_DAYS: Final = 7
+
+_MOST_WAITS: Final = 3
+_WAIT_SECONDS: Final = 30
+"""The sequence index may be late: that often, and for so long, an entry is waited for that it doesn't have."""
+
+_GIVEN_UP: Final = "The file could not be made: the file store or the database failed again and again. Start it again."
+_NO_HEAD: Final = "The head of the log was altered. GET …/audit-log/verify-integrity says more."
+_UNREADABLE: Final = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
+
+
+@task(AuditExport.task)
+def make_audit_export(message: dict[str, Any]) -> None:
+    """Make the file of an export of all entries that the log has at the first turn, and say that it is there.
+
+    Whatever ends a turn, the next goes on behind the last part that was kept.
+    """
+    export = jobs.take(AuditExport, message)
+    if export is None:
+        return
+    try:
+        if export.failures > jobs.MOST_FAILURES:
+            _fail(export, _GIVEN_UP)
+        else:
+            _make(export, jobs.ends_at())
+    except Contended:
+        report(export="another worker goes on with it")
+
+
+@task("audit_exports.clear")
+def clear_audit_export(message: dict[str, Any]) -> None:
+    """Remove the files of an export that has expired or failed."""
+    item = table.get((message["pk"], message["sk"]))
+    export = AuditExport.from_item(item) if item else None
+    if export and export.clear_at and export.clear_at <= now():
+        making.clear(export)
+        changes = Changes(now())
+        changes.settle(export, clear_at=None, status="expired" if export.expired else export.status, evidence=None)
+        changes.commit()
+
+
+def _make(export: AuditExport, ends_at: float) -> None:
+    if not export.upload:
+        try:
+            export = _begun(export)
+        except BrokenHead:
+            _fail(export, _NO_HEAD)
+            return
+    if not export.whole:
+        draft = Draft(export)
+        try:
+            export = draft.write(ends_at)
+        except Unreadable as unreadable:
+            _wait_or_fail(draft.export, unreadable)
+            return
+    if export.whole:
+        _finish(export)
+
+
+def _begun(export: AuditExport) -> AuditExport:
+    """Return the export with the log's head at this moment, and its file begun. Raises BrokenHead."""
+    head = Head.of(table.get(head_key(export.organization_id)))
+    provable = export.format == "ndjson"
+    return jobs.keep(
+        export, status="running", until=head.tree.size, checkpoint=head.note or None, entry_count=0,
+        upload=making.begin(export), omitted=Omitted([], CompactRange()).kept() if provable else None,
+    )  # fmt: skip
+
+
+def _wait_or_fail(export: AuditExport, unreadable: Unreadable) -> None:
+    if unreadable.late and export.failures < _MOST_WAITS:
+        jobs.pass_on(export, seconds=_WAIT_SECONDS)
+    else:
+        _fail(export, _UNREADABLE.format(unreadable.sequence))
+
+
+def _finish(export: AuditExport) -> None:
+    """Complete the file, and read it once more for its SHA-256: that of all parts in a row is not kept anywhere."""
+    digest, size, keep_by = sha256(), 0, time.monotonic() + making.KEEP_SECONDS
+    for chunk in making.complete(export):
+        digest.update(chunk)
+        size += len(chunk)
+        if time.monotonic() > keep_by:
+            export, keep_by = jobs.keep(export), time.monotonic() + making.KEEP_SECONDS
+    until = after(now(), days=KEPT_DAYS)
+    _end(
+        export, "completed", size_bytes=size, sha256=digest.hexdigest(), evidence=Omitted.of(export.omitted).evidence(),
+        expires_at=until, clear_at=until,
+    )  # fmt: skip
+
+
+def _fail(export: AuditExport, error: str) -> None:
+    _end(export, "failed", error=error, entry_count=None, clear_at=now())
+
+
+def _end(export: AuditExport, status: str, **result: Any) -> None:
+    changes = Changes(now())
+    changes.update(export, status=status, turn_at=None, omitted=None, **result)
+    outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -1,0 +1,23 @@
+"""Examples of the operations on exports of an organization's log."""
+
+from typing import Final
+
+from chalicelib.features.audit_exports.entities import AuditExport
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World, new, put
+
+EXAMPLES: Final[Examples] = {
+    "export_audit_log": lambda world: example(organization_id=world.id),
+    "start_audit_export": lambda world: example(
+        {"format": "csv", "filters": {"type": "organization.member.*"}}, organization_id=world.id
+    ),
+    "get_audit_export": lambda world: example(organization_id=world.id, export_id=world.organization.export_id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let so many exports have been there."""
+    put(
+        AuditExport(**begun, organization_id=world.id, format="ndjson", filters={}, status="expired")
+        for begun in new(number)
+    )

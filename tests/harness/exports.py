@@ -1,0 +1,93 @@
+"""Exports of a log, made over HTTP and by the workers, and the files that come of them."""
+
+import csv
+import gzip
+import json
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from moto.s3 import models as moto_s3
+
+from chalicelib.kernel import files
+from chalicelib.kernel.settings import settings
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Caller
+from tests.harness.organizations import Founded
+from tests.harness.workers import Workers
+
+
+def asked_to_export(api: Api, organization: Founded, *, as_: Caller | None = None, **body: Any) -> Answer:
+    """Return the answer to the request to make an export in the background, by the owner or whoever is named."""
+    return api.post(f"{organization.path}/audit-log/export-async", as_=as_ or organization.owner, json=body)
+
+
+@dataclass(frozen=True)
+class Started:
+    """An export in the background as it was when it was started."""
+
+    record: Json
+    organization: Founded
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.record["id"])
+
+    @property
+    def path(self) -> str:
+        """Where it is found."""
+        return f"{self.organization.path}/audit-log/export-async/{self.id}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Where it is stored."""
+        return f"O#{self.organization.id}", f"X#{self.id}"
+
+    def now(self, api: Api) -> Json:
+        """Return it as its organization's owner finds it now."""
+        answer = api.get(self.path, as_=self.organization.owner)
+        assert answer.status == 200, answer.text
+        return answer.json
+
+
+def begin_export(api: Api, organization: Founded, **body: Any) -> Started:
+    """Let the owner start an export in the background."""
+    answer = asked_to_export(api, organization, **body)
+    assert answer.status == 202, answer.text
+    return Started(answer.json, organization)
+
+
+def completed(api: Api, workers: Workers, organization: Founded, **body: Any) -> Json:
+    """Return an export that the owner started and the workers completed."""
+    started = begin_export(api, organization, **body)
+    workers.deliver()
+    record = started.now(api)
+    assert record["status"] == "completed", record
+    return record
+
+
+def fetched(record: Json) -> bytes:
+    """Return the file that an export's address leads to, as it is in the file store."""
+    _, bucket, *name = unquote(urlsplit(record["downloadUrl"]).path).split("/")
+    if bucket != settings().exports_bucket:  # It is in the name of the host.
+        name = [bucket, *name]
+    return b"".join(files.read(settings().exports_bucket, "/".join(name)))
+
+
+def lines(record: Json) -> list[Json]:
+    """Return the entries of an export in NDJSON."""
+    return [json.loads(line) for line in gzip.decompress(fetched(record)).splitlines()]
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """Return what the rows of a CSV say, by the names in its first line."""
+    return list(csv.DictReader(StringIO(text, newline=""), strict=True))
+
+
+def let_parts_be_small(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """Let parts of a file be as small as this, here and in S3."""
+    monkeypatch.setattr(files, "LEAST_PART_BYTES", least)
+    monkeypatch.setattr(moto_s3, "S3_UPLOAD_PART_MIN_SIZE", least)
