@@ -12,6 +12,9 @@ from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
 from tests.harness.by_operation import by_operation, changes_a_record
 
 UNLOGGED: Final = ("updatedAt", "version")
+MADE_ANEW: Final = {"downloadUrl": None}
+"""What a record shows that is made for whoever reads it: no entry holds it."""
+
 JSON: Final = {"Content-Type": "application/json"}
 PLAIN: Final = {"Content-Type": "text/plain"}
 NAMED_OTHERWISE: Final = {"organization.person_erased": "organization.erasure"}
@@ -36,9 +39,11 @@ def entry_about(answer: Answer) -> Json:
 
 
 def read(world: World, path: str) -> Json | None:
-    """The record at a path as the owner of the organization sees it, or None."""
+    """The record at a path as the owner of the organization sees it, or None; without what is made anew each time."""
     answer = world.api.get(path, as_=world.people.owner)
-    return answer.json if answer.status == 200 else None
+    if answer.status != 200:
+        return None
+    return {name: MADE_ANEW.get(name, value) for name, value in answer.json.items()}
 
 
 def differences(before: Json, now: Json) -> list[Json]:
