@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final, Self, dataclass_transform
 
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.person import Person
 
 Item = dict[str, Any]
 Key = tuple[str, str]
@@ -70,14 +71,6 @@ class Limit:
     per: str
     most: int
     counts: Callable[[Any], bool]
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody who is to be forgotten, by all that identifies them; in lower case."""
-
-    user_ids: frozenset[str]
-    emails: frozenset[str]
 
 
 @dataclass(frozen=True)

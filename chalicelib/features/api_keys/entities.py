@@ -5,7 +5,8 @@ from typing import Any
 
 from chalicelib.features.api_keys.models import ApiKeyOut
 from chalicelib.kernel.auth import key_pointer
-from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit, Person
+from chalicelib.kernel.entity import Collection, Credential, Due, Item, Limit
+from chalicelib.kernel.person import Person
 
 MOST_LIVE_KEYS = 100
 MOST_SECRETS = 5
@@ -20,6 +21,7 @@ class ApiKey(Credential):
     in_organization = Collection("O#{organization_id}", "K#{id}")
     limit = Limit("API keys", "O#{organization_id}", MOST_LIVE_KEYS, lambda key: key.live)
     public = ApiKeyOut
+    guarded_by = ("version", "live")
 
     hint: str
     created_by: str | None = None
@@ -36,5 +38,6 @@ class ApiKey(Credential):
         return tuple(key_pointer(digest, self.stored_at) for digest in self.digests)
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
-        """Return what lets the key no longer name the person as its creator."""
-        return {"created_by": None} if self.created_by in person.user_ids else {}
+        """Return what lets the key no longer name the person, as its creator or in its name."""
+        named = person.out_of_all({"name": self.name})
+        return {**named, "created_by": None} if self.created_by in person.user_ids else named

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from chalicelib.features.invitations.models import InvitationOut, Offered, Status
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Person, Unique
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Unique
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 
 MOST_PENDING: Final = 100
 
@@ -64,9 +65,10 @@ class Invitation(Entity):
         """Return None if the person was invited; what they had invited names them no more, and holds no longer."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None
-        if self.invited_by not in person.user_ids:
-            return {}
-        return {"invited_by": None, **({} if self.outcome else ended("revoked"))}
+        changed: dict[str, Any] = {**person.out_of_all({"message": self.message})}
+        if self.invited_by in person.user_ids:
+            changed |= {"invited_by": None, "invited_as": None, **({} if self.outcome else ended("revoked"))}
+        return changed
 
 
 def ended(outcome: Status, **changed: Any) -> dict[str, Any]:

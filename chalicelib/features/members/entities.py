@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Collection, Facet, Membership, Person
+from chalicelib.kernel.entity import Collection, Facet, Membership
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
 
@@ -45,8 +46,11 @@ class Member(Membership):
         return self.name or self.username or self.email or self.user_id
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
-        """Return None if it is the person's."""
-        return None if self.user_id in person.user_ids or self.email in person.emails else {}
+        """Return None if it is the person's; that of another only loses what it shares with them."""
+        if self.user_id in person.user_ids:
+            return None
+        named = person.out_of_all({"username": self.username, "name": self.name})
+        return {**named, "email": None} if self.email in person.emails else named
 
     @classmethod
     def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> "Member":
@@ -74,3 +78,7 @@ class Departure(Job):
             **new, organization_id=member.organization_id, user_id=member.user_id, membership_id=member.id,
             turn_at=after(new["created_at"], seconds=_INDEX_SECONDS),
         )  # fmt: skip
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return None if it is the person's: what they had invited loses its inviter, and thereby its effect."""
+        return None if self.user_id in person.user_ids else {}

@@ -1,15 +1,19 @@
 """What is stored of an organization."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.features.organizations.models import OrganizationOut
 from chalicelib.kernel.entity import Due, Place, Unique
 from chalicelib.kernel.operation import At
+from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 
 RESTORABLE_DAYS: Final = 30
 SLUG_TRAIL_DAYS: Final = 90
+
+_TEXTS: Final = ("name", "company_name", "company_legal_name", "company_id", "company_address")
+_ADDRESSES: Final = ("legal_email", "support_email")
 
 
 class Organization(Place):
@@ -47,6 +51,11 @@ class Organization(Place):
     def due(self) -> Due | None:
         """Its purge, once it is deleted."""
         return Due("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets none of its texts name the person; an address of theirs is no longer its own."""
+        named = person.out_of_all({name: getattr(self, name) for name in _TEXTS})
+        return {**named, **{name: None for name in _ADDRESSES if getattr(self, name) in person.emails}}
 
 
 def at_organization(role: Role, *, by_slug: bool = False, reopened_by: Mapping[str, str] | None = None) -> At:

@@ -1,0 +1,76 @@
+"""Person: somebody who is to be forgotten, by all that identifies them, and where they stand in text.
+
+An address stands in text that is nothing but that address, or in text of another kind, whatever surrounds it there: in
+`Mail: ada@example.com.` it does, in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com` it doesn't.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+IN_THEIR_STEAD: Final = "…"
+
+_WORD: Final = r"[\w\u0300-\u036f]"
+_BEFORE: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
+_BEHIND: Final = r"(?!-*[^\W_]|\.[^\W_])"
+_ATOM: Final = rf"(?:{_WORD}|[!#$%&'*+/=?^`{{|}}~-])"
+_ADDRESS: Final = re.compile(rf"{_ATOM}(?:{_ATOM}|\.)*@[\w.-]+")
+_NOTHING: Final = "(?!)"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody by the ids they have as a user and by their e-mail addresses, in lower case."""
+
+    user_ids: frozenset[str]
+    emails: frozenset[str]
+
+    def in_text(self, text: str) -> bool:
+        """Return whether a text names them."""
+        return self.out_of(text) != text
+
+    def in_json(self, text: str) -> bool:
+        """Return whether JSON in its canonical form (RFC 8785) names them, also by what a member is called."""
+        lowered = text.lower()
+        if not any(mark in lowered for mark in self._marks):
+            return False
+        try:
+            return any(map(self.in_text, _texts(from_json(text))))
+        except ValueError:
+            return self.in_text(text)
+
+    def out_of(self, text: str) -> str:
+        """Return a text that names them no more."""
+        if _ADDRESS.fullmatch(text):
+            return IN_THEIR_STEAD if text.lower() in self.emails else text
+        return self._named.sub(IN_THEIR_STEAD, text)
+
+    def out_of_all(self, texts: Mapping[str, str | None]) -> dict[str, str | None]:
+        """Return those of some texts that name them, as they have to be that they name them no more."""
+        return {name: self.out_of(text) for name, text in texts.items() if text and self.in_text(text)}
+
+    @cached_property
+    def _marks(self) -> list[str]:
+        return [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in self.user_ids | self.emails]
+
+    @cached_property
+    def _named(self) -> re.Pattern[str]:
+        emails = (f"{_BEFORE}{re.escape(email)}{_BEHIND}" for email in sorted(self.emails))
+        return re.compile("|".join([*emails, *map(re.escape, sorted(self.user_ids))]) or _NOTHING, re.IGNORECASE)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield name
+            yield from _texts(member)
+    elif isinstance(value, list):
+        for element in value:
+            yield from _texts(element)
