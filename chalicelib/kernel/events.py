@@ -41,7 +41,7 @@ def text_key(log: str, entry_id: str) -> Key:
 class EntryItem(Entity):
     """An entry as stored: a long `body` stands in an item of its own, sequence and seal come from the ledger.
 
-    Once erased it has neither body nor actor nor target; `erased` is the ledger's seal of that.
+    Once erased it has neither body nor actor nor target nor seal; `erased` is the service's signature of what stays.
     """
 
     kind = "entry"
@@ -70,11 +70,6 @@ class EntryItem(Entity):
             target=str(said["target"]["id"]), actor=str(said["actor"]["id"]), leaf=leaf_hash(body),
             body=body if len(body) <= INLINE_BYTES else None,
         )  # fmt: skip
-
-    def erasure_leaf(self) -> bytes:
-        """Return what stands for an erased entry: a hash of all that stays of it."""
-        stays = f"erased\n{self.id}\n{self.type}\n{self.created_at}\n{self.updated_at}\n".encode()
-        return hashlib.sha256(stays + self.leaf).digest()
 
 
 @dataclass(frozen=True)

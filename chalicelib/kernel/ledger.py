@@ -20,7 +20,7 @@ from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import now, now_ms, pause
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.events import EntryItem, pointer_key, text_key
+from chalicelib.kernel.events import EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
@@ -188,21 +188,6 @@ def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes) -> int | None:
     sequence = int.from_bytes(number, "big")
     former = seal[:_KEY_ID_BYTES] in _former_key_ids(settings().audit_former_public_keys)
     return sequence if former or seal == _sealing_key().seal(log, sequence, tree_size, leaf) else None
-
-
-def erase(log: str, entry: EntryItem) -> list[Write]:
-    """Return the writes that take from a sealed entry all but its place in the tree, and seal that it was the service.
-
-    Leaf and sequence stay, so the tree is what it was, and so is every checkpoint.
-    """
-    seal = _sealing_key().seal(log, entry.sequence or 0, entry.tree_size or 0, entry.erasure_leaf())
-    gone = ["body", "actor", "target", f"{EntryItem.by_actor.index}pk", f"{EntryItem.by_target.index}pk"]
-    erased = Write(
-        "Update", entry.stored_at, update="SET #erased = :seal REMOVE " + ", ".join(f"#{name}" for name in gone),
-        condition="#leaf = :leaf AND #sequence = :sequence", names=["erased", "leaf", "sequence", *gone],
-        values={"seal": seal, "leaf": entry.leaf, "sequence": entry.sequence},
-    )  # fmt: skip
-    return [erased, Write("Delete", text_key(log, entry.id))]
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ class World:
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
                 joins(organization, people.of_role(role), role)
             workers.settle()
+        with ago(minutes=1):
+            workers.settle()  # An erasure pauses for a minute.
         return cls(api, workers, people, organization, rivals)
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.features.audit.models import Failure
-from chalicelib.kernel import checkpoints
+from chalicelib.kernel import checkpoints, erasing
 from chalicelib.kernel.checkpoints import NoteError
 from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.entity import Item
@@ -84,17 +84,14 @@ def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
 
 
 def _erased_failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
-    """Return what is wrong with an entry that says it was erased: only the ledger's seal makes that true."""
-    item = entry.item
-    seals, size = (item.get("seal"), item.get("erased")), item.get("tree_size")
-    if not is_entry(item) or not all(isinstance(seal, bytes) for seal in seals) or not isinstance(size, int):
-        return "modified"
-    stays = EntryItem.from_item(item)
-    given = {sealed_as(item["seal"], log, size, stays.leaf), sealed_as(item["erased"], log, size, stays.erasure_leaf())}
-    if given != {sequence}:
-        return "modified"
-    whole = stays.but(body=None, actor=None, target=None).item() | place(log, sequence, size, stays.leaf)
-    return None if (whole | {"seal": item["seal"]}).items() <= item.items() else "modified"
+    """Return what is wrong with an entry that says it was erased: only the service's signature makes that true."""
+    return None if is_entry(entry.item) and erasing.is_whole(log, sequence, entry.item) else "modified"
+
+
+def is_proven(log: str, entry: Sealed) -> bool:
+    """Return whether an entry is what the ledger has sealed, at the sequence that it says is its own."""
+    sequence = entry.item.get("sequence")
+    return isinstance(sequence, int) and _failure(log, sequence, entry) is None
 
 
 def head_fault(log: str, head: Head) -> Fault | None:

@@ -4,16 +4,17 @@ from dataclasses import field
 from typing import Literal
 
 from chalicelib.features.erasures.models import ErasureOut, Status
-from chalicelib.kernel.entity import Item, Limit, Person
+from chalicelib.kernel.entity import Item, Limit
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 
 MOST_RUNNING = 10
 
-Step = Literal["search", "records", "entries"]
+Step = Literal["accounts", "addresses", "records", "remainder", "entries"]
 
 
 class Erasure(Job):
-    """The erasure of a person. `step`, `position` and `sequence` are how far it is; it forgets whom once it ends."""
+    """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about."""
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
@@ -24,9 +25,8 @@ class Erasure(Job):
     user_ids: list[str] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
     status: Status = "queued"
-    step: Step = "search"
+    step: Step
     position: Item | None = None
-    sequence: int = 0
     erased_records: int = 0
     erased_entries: int = 0
     error: str | None = None

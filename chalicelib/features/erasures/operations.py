@@ -20,8 +20,10 @@ routes = RouteGroup("organizations")
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
     """Erase a person: their data leaves members, invitations and the log's entries, for good.
 
-    An erased entry keeps its place and its leaf's hash, so the tree still verifies, and so does every checkpoint kept.
-    The owner can't be erased: transfer the ownership first. Exports made before keep what they hold until they expire.
+    An email means every user who was seen to own it here; to a user belong all addresses they were seen to own. What
+    names one of them is erased: membership and invitations go, texts lose the address, API keys their creator. An
+    erased entry keeps its place and its leaf's hash, so the tree still verifies, and so does every checkpoint kept. The
+    owner can't be erased: transfer the ownership first. Exports made before keep what they hold until they expire.
     """
     if body.email is None and body.user_id is None:
         raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
@@ -29,7 +31,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
     for user_id in [body.user_id, *(member.user_id for member in named)]:
         refuse_owner(Role.OWNER if user_id == organization.owner_id else Role.MEMBER)
     erasure = Erasure(
-        **ctx.new(), organization_id=organization.id, turn_at=ctx.now,
+        **ctx.new(), organization_id=organization.id, turn_at=ctx.now, step="accounts" if body.email else "addresses",
         user_ids=[body.user_id] if body.user_id else [], emails=[body.email] if body.email else [],
     )  # fmt: skip
     ctx.changes.start(Erasure.task, ctx.changes.create(erasure))

@@ -1,46 +1,42 @@
-"""Who is meant by an entry: pure decisions about its canonical bytes."""
+"""Whom the log speaks of: pure decisions about its entries."""
 
-import json
-import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pydantic_core import from_json
 
-from chalicelib.kernel.entity import Person
+from chalicelib.features.audit.rules import Sealed, is_proven
+from chalicelib.kernel.person import Person
 
-_LOCAL: Final = r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]"
-_DOMAIN: Final = r"[a-z0-9-]|\.[a-z0-9]"
+Account = tuple[str, str]
+"""A user id, and an e-mail address that was seen to be that user's."""
 
-
-class Traces:
-    """What a person leaves in a log: their user ids and addresses, wherever in an entry they stand."""
-
-    def __init__(self, person: Person) -> None:
-        self._person = person
-        # A longer address that ends or begins like this one is another's.
-        emails = (f"(?<!{_LOCAL}){_escaped(email)}(?!{_DOMAIN})" for email in sorted(person.emails))
-        self._pattern = re.compile("|".join([*emails, *map(re.escape, sorted(person.user_ids))]))
-
-    def in_entry(self, body: object) -> bool:
-        """Return whether an entry's canonical bytes name the person. Of bytes that are gone nothing is said."""
-        return isinstance(body, bytes) and bool(self._pattern.search(body.decode(errors="replace").lower()))
-
-    def widened(self, body: bytes) -> Person:
-        """Return the person, with what an entry that names them says of who they are besides.
-
-        An entry about a membership has both id and address; one of an answer to an invitation has the actor's id and
-        the address that they were seen to own.
-        """
-        entry = from_json(body)
-        data: dict[str, Any] = entry.get("data") or {}
-        user_id, email = data.get("userId"), data.get("email")
-        if entry["type"] in ("organization.invitation.accepted", "organization.invitation.declined") and not user_id:
-            user_id = entry["actor"]["id"]
-        known = user_id in self._person.user_ids or email in self._person.emails
-        if not known or not isinstance(user_id, str) or not isinstance(email, str):
-            return self._person
-        return Person(self._person.user_ids | {user_id}, self._person.emails | {email})
+_ANSWERS: Final = ("organization.invitation.accepted", "organization.invitation.declined")
 
 
-def _escaped(email: str) -> str:
-    return re.escape(json.dumps(email, ensure_ascii=False)[1:-1])
+def names(entry: Sealed, person: Person) -> bool:
+    """Return whether an entry names the person. One that was erased names nobody."""
+    return person.in_json(_text(entry))
+
+
+def accounts_in(entries: Iterable[Sealed], log: str, person: Person) -> Iterator[Account]:
+    """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
+    for entry in entries:
+        if names(entry, person) and is_proven(log, entry):
+            yield from _accounts(from_json(_text(entry)))
+
+
+def _text(entry: Sealed) -> str:
+    return entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
+
+
+def _accounts(said: Mapping[str, Any]) -> Iterator[Account]:
+    """Yield the account that an entry speaks of, if it does.
+
+    One about a membership has both id and address; one of an answer to an invitation has the actor's id and the address
+    that they were seen to own.
+    """
+    data = said["data"] or {}
+    user_id = said["actor"]["id"] if said["type"] in _ANSWERS else data.get("userId")
+    if isinstance(user_id, str) and isinstance(email := data.get("email"), str):
+        yield user_id, email

@@ -1,68 +1,93 @@
 """The erasure of a person, step by step; each step goes on where the one before was kept."""
 
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import Sealed, is_entry
-from chalicelib.features.erasures.entities import Erasure
-from chalicelib.features.erasures.rules import Traces
+from chalicelib.features.audit.rules import is_proven
+from chalicelib.features.erasures.entities import Erasure, Step
+from chalicelib.features.erasures.rules import Account, accounts_in, names
+from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import jobs, ledger, table
-from chalicelib.kernel.changes import Changes
+from chalicelib.kernel import erasing, jobs, ledger, table
+from chalicelib.kernel.changes import Changes, guard_key
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS
-from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.entity import KINDS, Entity, Item
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
-_PAGE: Final = 50
+_PAGE: Final = 200
 _AT_ONCE: Final = 45
 """Entries erased in one transaction: each is two writes, and the job's progress is one."""
 
+_PAUSE_SECONDS: Final = 60
+"""Longer than a request takes that began while the person was a member, and than an entry waits for its place."""
+
+_THEN: Final[dict[Step, Step]] = {
+    "accounts": "addresses", "addresses": "records", "records": "remainder", "remainder": "entries",
+}  # fmt: skip
 _OWNER: Final = "This person owns the organization. Transfer the ownership to another member, then start it again."
-_GIVEN_UP: Final = "It could not be finished. What was erased stays erased; start it again."
+_GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
 
 
 @task(Erasure.task)
 def erase_everywhere(message: dict[str, Any]) -> None:
-    """Find out by the log who is meant, then let the person leave the records, then the entries.
+    """Find out who is meant, then let the person leave the records and, last, the entries.
 
-    Records go first: whoever is no member any more makes no further entries.
+    The records are gone through twice, with a pause between: whatever the person had begun as a member is done by then.
+    And whom no record names, no further entry names.
     """
-    erasure = jobs.take(Erasure, message)
-    if erasure is None:
-        return
-    ends_at = jobs.ends_at()
-    while not erasure.over:
+    erasure, ends_at = jobs.take(Erasure, message), jobs.ends_at()
+    while erasure and not erasure.over:
         if erasure.failures > jobs.MOST_FAILURES:
             erasure = _end(erasure, "failed", _GIVEN_UP)
         elif time.monotonic() > ends_at:
             jobs.pass_on(erasure)
-            return
+            erasure = None
         else:
-            erasure = {"search": _search, "records": _leave_records, "entries": _leave_entries}[erasure.step](erasure)
+            erasure = _advance(erasure)
+
+
+def _advance(erasure: Erasure) -> Erasure | None:
+    """Return the erasure a page further, or None if its turn is over."""
+    if erasure.step in ("records", "remainder"):
+        return _leave_records(erasure)
+    if erasure.position is None:
+        ledger.append(erasure.organization_id)
+    return _leave_entries(erasure) if erasure.step == "entries" else _search(erasure)
 
 
 def _search(erasure: Erasure) -> Erasure:
-    """Look through one page of the log for who else the person is; at its end go on with the records."""
-    if not erasure.sequence:
-        ledger.append(erasure.organization_id)
-    for page in _pages(erasure):
-        person = erasure.person
-        for entry in page:
-            if isinstance(entry.body, bytes) and Traces(person).in_entry(entry.body):
-                person = Traces(person).widened(entry.body)
-        user_ids, emails = sorted(person.user_ids), sorted(person.emails)
-        return jobs.keep(erasure, status="running", sequence=_last(page), user_ids=user_ids, emails=emails)
-    organization = table.get(Organization.key_of(id=erasure.organization_id))
-    if organization is None or organization["owner_id"] in erasure.user_ids:
+    """Look through a page of the log for who it is: whose the given addresses were, then all addresses of those users.
+
+    Not who else had one of the latter: addresses pass from hand to hand.
+    """
+    entries, last = logs.committed(erasure.organization_id, erasure.position, _PAGE)
+    accounts = list(accounts_in(entries, erasure.organization_id, erasure.person))
+    accounts += [] if erasure.position else _accounts_of_members(erasure)
+    user_ids, emails = set(erasure.user_ids), set(erasure.emails)
+    if erasure.step == "accounts":
+        user_ids |= {user_id for user_id, email in accounts if email in erasure.emails}
+    else:
+        emails |= {email for user_id, email in accounts if user_id in erasure.user_ids}
+    return _kept(erasure, last, status="running", user_ids=sorted(user_ids), emails=sorted(emails))
+
+
+def _accounts_of_members(erasure: Erasure) -> list[Account]:
+    """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
+    keys = [Member.key_of(organization_id=erasure.organization_id, user_id=user_id) for user_id in erasure.user_ids]
+    found = [*table.get_all(keys).values()]
+    for email in erasure.emails:
+        pk = Member.by_email.pk.format(organization_id=erasure.organization_id, email=email)
+        found += table.query(pk, index=Member.by_email.index).items
+    return [(item["user_id"], item["email"]) for item in found if "email" in item]
+
+
+def _leave_records(erasure: Erasure) -> Erasure | None:
+    """Let the person leave a page of the organization's records."""
+    if erasure.position is None and _owned_by(erasure):
         return _end(erasure, "failed", _OWNER)
-    return jobs.keep(erasure, status="running", step="records", sequence=0)
-
-
-def _leave_records(erasure: Erasure) -> Erasure:
-    """Let the person leave one page of the organization's records; at their end go on with the entries."""
     pk, _ = Organization.key_of(id=erasure.organization_id)
     found = table.query(pk, after=erasure.position, limit=_PAGE)
     for item in found.items:
@@ -70,44 +95,56 @@ def _leave_records(erasure: Erasure) -> Erasure:
         changed = record.without(erasure.person) if record else {}
         if record and changed != {}:
             changes = Changes(now())
-            if changed is None:
-                changes.delete(record)
-            else:
+            if changed:
                 changes.update(record, **changed)
+            elif isinstance(record, Member) and record.role == Role.OWNER:
+                return _end(erasure, "failed", _OWNER)
+            else:
+                changes.delete(record)
+                _release(changes, record)
             erasure = jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
-    if found.last:
-        return jobs.keep(erasure, position=found.last)
-    # What the person did until now gets its place, so that it is found.
-    ledger.append(erasure.organization_id)
-    return jobs.keep(erasure, step="entries", position=None, sequence=0)
+    if found.last or erasure.step == "remainder":
+        return _kept(erasure, found.last)
+    jobs.pass_on(erasure, seconds=_PAUSE_SECONDS, step=_THEN[erasure.step], position=None)
+    return None
 
 
-def _leave_entries(erasure: Erasure) -> Erasure:
-    """Let the person leave one page of the log; at its end the erasure is done."""
-    log, traces = erasure.organization_id, Traces(erasure.person)
-    for page in _pages(erasure):
-        named = [EntryItem.from_item(e.item) for e in page if traces.in_entry(e.body) and is_entry(e.item)]
-        for start in range(0, len(named), _AT_ONCE):
-            batch = named[start : start + _AT_ONCE]
-            changes = Changes(now())
-            for write in (write for entry in batch for write in ledger.erase(log, entry)):
-                changes.also(write)
-            erasure = jobs.keep(
-                erasure, changes, sequence=batch[-1].sequence, erased_entries=erasure.erased_entries + len(batch)
-            )
-        return jobs.keep(erasure, sequence=_last(page))
-    return _end(erasure, "completed", None)
+def _owned_by(erasure: Erasure) -> bool:
+    organization = table.get(Organization.key_of(id=erasure.organization_id)) or {}
+    return organization.get("owner_id") in erasure.user_ids
 
 
-def _pages(erasure: Erasure) -> Iterator[list[Sealed]]:
-    """Yield the next page of the log. At a gap, which verification reports, it goes on with what stands behind."""
-    head = ledger.Head.of(table.get(ledger.head_key(erasure.organization_id)))
-    return (page for page in logs.sealed(erasure.organization_id, erasure.sequence, head.tree.size) if page)
+def _release(changes: Changes, record: Entity) -> None:
+    """Let the guards of a record's values go that have lapsed: they hold nothing, but say the value for days still."""
+    lapsing = [unique for unique in record.uniques.values() if unique.lapses]
+    keys = [guard_key(unique, record) for unique in lapsing if getattr(record, unique.lapses) <= changes.now]
+    for key, guard in table.get_all(keys).items():
+        if guard["ref"] == record.id:
+            changes.also(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": record.id}))
 
 
-def _last(page: list[Sealed]) -> int:
-    return int(page[-1].item["index1sk"])
+def _leave_entries(erasure: Erasure) -> Erasure | None:
+    """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
+    log = erasure.organization_id
+    entries, last = logs.committed(log, erasure.position, _PAGE)
+    named = [entry for entry in entries if names(entry, erasure.person)]
+    sealed = [entry for entry in named if "sequence" in entry.item]
+    for start in range(0, len(sealed), _AT_ONCE):
+        batch = sealed[start : start + _AT_ONCE]
+        changes = Changes(now())
+        for write in (w for entry in batch for w in erasing.erase(log, entry.item, proven=is_proven(log, entry))):
+            changes.also(write)
+        erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
+    if len(sealed) < len(named):
+        jobs.pass_on(erasure, seconds=_PAUSE_SECONDS)
+        return None
+    return jobs.keep(erasure, position=last) if last else _end(erasure, "completed", None)
+
+
+def _kept(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
+    """Keep an erasure that is a page further; the next step begins when there is none left."""
+    return jobs.keep(erasure, position=last, step=erasure.step if last else _THEN[erasure.step], **progress)
 
 
 def _end(erasure: Erasure, status: str, error: str | None) -> Erasure:
-    return jobs.end(erasure, status=status, error=error, user_ids=[], emails=[])
+    return jobs.end(erasure, status=status, error=error, user_ids=[], emails=[], position=None)

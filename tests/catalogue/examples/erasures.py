@@ -14,4 +14,4 @@ EXAMPLES: Final[Examples] = {
 
 def crowd(world: World, number: int) -> None:
     """Let so many people have been erased before."""
-    put(Erasure(**begun, organization_id=world.id, status="completed") for begun in new(number))
+    put(Erasure(**begun, organization_id=world.id, status="completed", step="entries") for begun in new(number))

@@ -1,0 +1,73 @@
+"""Erasing: what an entry says is removed, its place in the tree stays, and the service signs that it was the one.
+
+Otherwise whoever owns the table could hide an entry by calling it erased. It is a signature (Ed25519, RFC 8032) and not
+the ledger's seal, because it has to hold when the key was followed by another. The seal goes, so that nobody who kept
+the text can put it back unnoticed.
+"""
+
+from typing import Final
+
+from chalicelib.kernel import ledger
+from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.events import EntryItem, canonical, text_key
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.table import Write
+
+_PURPOSE: Final = b"atrium erased entry\n"
+_UNSIGNED: Final = b"\x00"
+_STAYS: Final = ("id", "created_at", "updated_at", "type", "leaf")
+_GONE: Final = (
+    "body", "actor", "target", "seal", f"{EntryItem.by_actor.index}pk", f"{EntryItem.by_target.index}pk",
+)  # fmt: skip
+
+
+def erase(log: str, item: Item, *, proven: bool) -> list[Write]:
+    """Return the writes that take from a sealed entry all but its place, its type and its time.
+
+    Only that of a `proven` one is signed: an entry that somebody altered stays one that verification finds.
+    """
+    erased = Write(
+        "Update", (item["pk"], item["sk"]), names=["pk", "erased", *_GONE], condition="attribute_exists(#pk)",
+        update="SET #erased = :erased REMOVE " + ", ".join(f"#{name}" for name in _GONE),
+        values={"erased": _sign(_claim(log, item)) if proven else _UNSIGNED},
+    )  # fmt: skip
+    return [erased, Write("Delete", text_key(log, item["sk"]))]
+
+
+def is_whole(log: str, sequence: int, item: Item) -> bool:
+    """Return whether what stays of an erased entry is what the service left there, no more and no less.
+
+    The item has what an entry is shown by; nothing else of it is taken for granted.
+    """
+    size, signature = item.get("tree_size"), item["erased"]
+    if not (isinstance(size, int) and isinstance(signature, bytes)):
+        return False
+    place = ledger.place(log, sequence, size, item["leaf"])
+    whole = EntryItem(**{name: item[name] for name in _STAYS}, log_id=log, erased=signature).item() | place
+    del whole["seal"]
+    return whole == item and _is_signed(_claim(log, item), signature)
+
+
+def _claim(log: str, item: Item) -> bytes:
+    said = [item[name] for name in ("sequence", "tree_size", "id", "created_at", "updated_at", "type")]
+    return _PURPOSE + canonical([log, *said, item["leaf"].hex()])
+
+
+def _sign(claim: bytes) -> bytes:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(from_base64(settings().audit_signing_key)).sign(claim)
+
+
+def _is_signed(claim: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    for key in ledger.public_keys():
+        try:
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, claim)
+        except InvalidSignature:
+            continue
+        return True
+    return False
