@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints import http
+from chalicelib.entrypoints.catalogue import operation_of
 from chalicelib.kernel.encoding import to_base64url
 from chalicelib.kernel.operation import Operation
 from tests.harness.api import Api, Json
@@ -32,14 +32,13 @@ EVERY: Final = {
 @pytest.fixture(autouse=True)
 def _every_operation_has_its_part(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     asked: set[str] = set()
-    look = http.operation_of
 
     def remembering(target: str) -> Operation:
-        operation = look(target)
+        operation = operation_of(target)
         asked.add(operation.id)
         return operation
 
-    monkeypatch.setattr(http, "operation_of", remembering)
+    monkeypatch.setattr("chalicelib.entrypoints.http.operation_of", remembering)
     yield
     assert asked >= EVERY
 
