@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from chalicelib.features.audit import verify
 from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read_evidence
 from tests.harness import rfc6962
-from tests.harness.exported import (
+from tests.harness.offline import (
     LOG,
     PUBLIC_KEY,
     exported,

@@ -1,6 +1,5 @@
 """The offline verifier as a program: what it reads, what it prints, how it ends; and the service's own log."""
 
-import base64
 import gzip
 import json
 import shutil
@@ -9,25 +8,23 @@ import sys
 import tracemalloc
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import rfc8785
 
 from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, Tree, main, read_checkpoint, read_lines
+from chalicelib.features.audit.verify import Broken, Tree, main, read_lines
 from local.folders import ROOT
-from tests.harness import logs
+from tests.harness import exports, logs
 from tests.harness.api import Api
-from tests.harness.callers import Person
-from tests.harness.exported import (
+from tests.harness.clock import Clock
+from tests.harness.offline import (
     LOG,
     PUBLIC_KEY,
     exported,
     line,
     note,
     said,
-    waiting,
 )
 from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
@@ -35,6 +32,8 @@ from tests.harness.workers import Workers
 ORIGIN: Final = f"atrium/{LOG}"
 A_LOG: Final = exported([2, 3, 7])
 LINES: Final = A_LOG.lines
+
+Captured = pytest.CaptureFixture[str]
 
 
 class TestFiles:
@@ -117,19 +116,17 @@ class TestTheCommand:
         assert (broken.returncode, broken.stderr) == (1, "")
         assert broken.stdout.startswith("The evidence is no JSON")
 
-    def test_what_is_proven_ends_well(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_what_is_proven_ends_well(self, folder: Path, capsys: Captured) -> None:
         assert main(self.words(folder)) == 0
         assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
 
-    def test_what_is_not_proven_ends_with_1(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_what_is_not_proven_ends_with_1(self, folder: Path, capsys: Captured) -> None:
         assert main(self.words(folder, "cut.ndjson")) == 1
         assert capsys.readouterr().out == (
             "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
         )
 
-    def test_without_evidence_the_export_has_to_be_whole(
-        self, folder: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_without_evidence_the_export_has_to_be_whole(self, folder: Path, capsys: Captured) -> None:
         assert main(self.words(folder)[:-2]) == 1
         assert "sequence 1 is missing" in capsys.readouterr().out
 
@@ -142,38 +139,76 @@ class TestTheCommand:
         ],
     )
     def test_what_can_not_be_used_ends_with_2(
-        self, folder: Path, changed: dict[str, str], complaint: str, capsys: pytest.CaptureFixture[str]
+        self, folder: Path, changed: dict[str, str], complaint: str, capsys: Captured
     ) -> None:
         with pytest.raises(SystemExit, match="2"):
             main(self.words(folder, **changed))
         assert complaint in capsys.readouterr().err
 
     @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
-    def test_a_key_that_is_none_ends_with_2(self, folder: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_key_that_is_none_ends_with_2(self, folder: Path, key: str, capsys: Captured) -> None:
         with pytest.raises(SystemExit, match="2"):
             main([*self.words(folder), "--public-key", key])
         assert "not 32 bytes in base64" in capsys.readouterr().err
 
 
-class TestTheLogOfTheService:
-    def test_what_it_answers_verifies(self, api: Api, organization: Founded, workers: Workers, ada: Person) -> None:
+class TestTheServicesOwnExports:
+    @pytest.fixture
+    def kept(self, api: Api, organization: Founded, workers: Workers, tmp_path: Path) -> list[str]:
+        """The words by which an export is held against a checkpoint that was kept."""
         workers.deliver()
-        for number in range(3):
-            api.patch(organization.path, as_=ada, json={"name": f"Engine {number}"})
-        workers.deliver()
-        report = logs.verify(api, organization)
-        size, checkpoint = report["treeSize"], report["checkpoint"]
-        api.patch(organization.path, as_=ada, json={"name": "Later, and not in the tree yet"})
-        export = [as_exported(entry) for entry in reversed(logs.log_of(api, organization))]
-        key = base64.b64decode(api.get("/status").json["auditPublicKey"])
-        proven = verify.verify(export, read_checkpoint(checkpoint.encode(), key))
-        assert proven.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
-        assert proven.endswith(f"{size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.")
+        (tmp_path / "checkpoint").write_text(logs.verify(api, organization)["checkpoint"])
+        key = api.get("/status").json["auditPublicKey"]
+        return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
+
+    def test_an_export_in_one_answer_is_proven_up_to_the_checkpoint(
+        self, api: Api, organization: Founded, kept: list[str], capsys: Captured
+    ) -> None:
+        size = logs.verify(api, organization)["treeSize"]
+        api.patch(organization.path, as_=organization.owner, json={"name": "Later, and not in the tree yet"})
+        export_to(kept[0], api, organization)
+        ended, said = run(kept, capsys)
+        assert ended == 0
+        assert said.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
+        assert said.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
+
+    def test_a_part_exported_in_the_background_is_proven_by_its_record(
+        self, api: Api, organization: Founded, workers: Workers, kept: list[str], capsys: Captured
+    ) -> None:
+        record = exports.completed(api, workers, organization, filters={"type": "organization.member.*"})
+        record_file = Path(kept[0]).with_name("record.json")
+        record_file.write_text(json.dumps(record))
+        Path(kept[0]).write_bytes(exports.fetched(record))
+        Path(kept[2]).write_text(record["checkpoint"])
+        assert run(kept, capsys)[0] == 1
+        ended, said = run([*kept, "--evidence", str(record_file)], capsys)
+        assert ended == 0
+        assert f": {record['entryCount']} of " in said
+        assert said.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
+
+    def test_erased_entries_are_proven_by_a_checkpoint_from_before(
+        self, api: Api, organization: Founded, workers: Workers, clock: Clock, kept: list[str], capsys: Captured
+    ) -> None:
+        *_, member = api.items(f"{organization.path}/members", as_=organization.owner)
+        erasure = api.post(f"{organization.path}/erasures", as_=organization.owner, json={"userId": member["userId"]})
+        workers.settle()
+        clock.shift(minutes=2)
+        workers.settle()
+        erased = api.get(erasure.location, as_=organization.owner).json["erasedEntries"]
+        assert erased > 0
+        export_to(kept[0], api, organization)
+        ended, said = run(kept, capsys)
+        assert ended == 0
+        assert f" unaltered, {erased} erased; " in said
 
 
-def as_exported(entry: dict[str, Any]) -> bytes:
-    text = rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
-    if entry["sequence"] is None:
-        return waiting(text)
-    place = entry["integrity"]
-    return line(text, entry["sequence"], bytes.fromhex(place["leafHash"]), place["treeSize"])
+def export_to(file: str, api: Api, organization: Founded) -> None:
+    """Write an export of a whole log, in one answer, into a file."""
+    export = api.get(f"{organization.path}/audit-log/export", as_=organization.owner)
+    Path(file).write_text(export.text, encoding="utf-8", newline="")
+
+
+def run(words: list[str], capsys: Captured) -> tuple[int, str]:
+    """Return how the command ends, and what it prints."""
+    capsys.readouterr()
+    return main(words), capsys.readouterr().out

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.audit.verify import Broken, read_checkpoint
-from tests.harness.exported import PUBLIC_KEY, Exported, exported, found, unproven
+from tests.harness.offline import PUBLIC_KEY, Exported, exported, found, unproven
 
 A_LOG: Final = exported([1, 3, 4], erased=[2])
 AN_EXPORT: Final = b"".join(A_LOG.lines)

@@ -1,7 +1,4 @@
-"""A log as an export shows it: its lines, the evidence of a part, the signed checkpoint; and what is found of it.
-
-All of it but the last is made without the service.
-"""
+"""What the offline verifier is given, made without the service: a log's lines, evidence of a part, the checkpoint."""
 
 import base64
 import json
