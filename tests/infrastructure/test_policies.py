@@ -16,10 +16,12 @@ from local.folders import ROOT
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
 from tests.harness import snapshots
+from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
 from tests.harness.invitations import invite
+from tests.harness.logs import grow
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import make_key
 from tests.harness.workers import Workers
@@ -27,7 +29,14 @@ from tests.harness.workers import Workers
 ACCOUNT = "eu-central-1:123456789012"
 TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
 MAIL = f"arn:aws:ses:{ACCOUNT}"
+FUNCTIONS = ("api", "events", "jobs", "sweep", "anchor")
 WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+FILES = {
+    "ListObjectsV2": "ListBucket", "ListMultipartUploads": "ListBucketMultipartUploads", "HeadObject": "GetObject",
+    "ListParts": "ListMultipartUploadParts", "CreateMultipartUpload": "PutObject", "UploadPart": "PutObject",
+    "CompleteMultipartUpload": "PutObject",
+}  # fmt: skip
+"""Calls of S3 whose action is called otherwise."""
 
 Need = tuple[str, str]
 
@@ -59,6 +68,10 @@ def needs(call: Call) -> Iterator[Need]:
         sender = parseaddr(call.parameters["FromEmailAddress"])[1].rpartition("@")[2]
         yield f"ses:{name}", f"{MAIL}:identity/{sender}"
         yield f"ses:{name}", f"{MAIL}:configuration-set/mail"  # asked for too, once an identity has a set of its own
+    elif service == "s3":
+        bucket = f"arn:aws:s3:::{call.parameters['Bucket']}"
+        key = call.parameters.get("Key")
+        yield f"s3:{FILES.get(name, name)}", f"{bucket}/{key}" if key else bucket
     else:
         yield call.name, f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
 
@@ -127,6 +140,30 @@ def test_no_other_function_may_send_mail(function: str) -> None:
     assert not allowed(function, ("ses:SendEmail", f"{MAIL}:identity/atrium.example"))
 
 
+def test_the_workers_may_anchor_and_the_api_may_look_at_what_they_anchored(world: World) -> None:
+    workers = world.workers
+    assert isinstance(workers, WatchedWorkers)
+    workers.settle()
+    workers.made.clear()
+    for _ in range(2):
+        anchor(workers)
+        grow(world.api, workers, world.organization)
+    anchor(workers)
+    assert len(anchored(world.id)) == 3
+    assert {handler: refused(handler, workers.made[handler]) for handler in ("anchor", "jobs")} == {
+        "anchor": set(), "jobs": set(),
+    }  # fmt: skip
+    path = f"{world.organization.path}/audit-log/verify-integrity"
+    assert refused("api", world.api.get(path, as_=world.people.owner).calls.made) == set()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("action", ["DeleteObject", "DeleteObjectVersion", "PutObjectRetention", "PutBucketPolicy"])
+def test_no_function_may_take_an_anchor_away(function: str, action: str) -> None:
+    for resource in ("arn:aws:s3:::atrium-anchors", "arn:aws:s3:::atrium-anchors/log/999999999999"):
+        assert not allowed(function, (f"s3:{action}", resource))
+
+
 @pytest.mark.parametrize(("function", "queue"), [("events", "events.fifo"), ("jobs", "jobs")])
 def test_a_queue_handler_may_take_its_own_messages_and_no_others(function: str, queue: str) -> None:
     for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
@@ -136,7 +173,7 @@ def test_a_queue_handler_may_take_its_own_messages_and_no_others(function: str, 
         assert may == {queue}
 
 
-@pytest.mark.parametrize("function", ["api", "events", "jobs", "sweep"])
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_function_may_scan_or_delete_the_table(function: str) -> None:
     assert not any(
         allowed(function, (f"dynamodb:{action}", TABLE)) for action in ("Scan", "DeleteTable", "UpdateTable")
