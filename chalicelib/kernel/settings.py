@@ -24,7 +24,9 @@ from pydantic import (
 
 from chalicelib.kernel.encoding import key_of_32_bytes
 
-_NEEDED_IN_THE_CLOUD: Final = ("events_queue_url", "jobs_queue_url", "auth_jwks", "auth_issuer", "auth_audience")
+_NEEDED_IN_THE_CLOUD: Final = (
+    "events_queue_url", "jobs_queue_url", "exports_bucket", "auth_jwks", "auth_issuer", "auth_audience",
+)  # fmt: skip
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 

@@ -59,6 +59,7 @@ def clear() -> None:
         queue.deleted_messages.clear()
     for bucket in s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets.values():
         bucket.keys.clear()
+        bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.features.audit_exports import making
+from chalicelib.kernel import files, jobs
+from chalicelib.kernel.settings import settings
 from infrastructure.resources import QUEUES, queue_name
 from local.configuration import PREFIX
 from local.folders import ROOT
@@ -20,6 +23,7 @@ from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
+from tests.harness.exports import completed, lines
 from tests.harness.invitations import invite
 from tests.harness.logs import grow
 from tests.harness.mailbox import Mailbox
@@ -155,6 +159,34 @@ def test_the_workers_may_anchor_and_the_api_may_look_at_what_they_anchored(world
     }  # fmt: skip
     path = f"{world.organization.path}/audit-log/verify-integrity"
     assert refused("api", world.api.get(path, as_=world.people.owner).calls.made) == set()
+
+
+def test_the_workers_may_make_exports_and_let_them_go(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = world.workers
+    assert isinstance(workers, WatchedWorkers)
+    monkeypatch.setattr(making, "KEEP_SECONDS", -1)  # What is not enough for a part is put beside the file.
+    monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+    made = completed(world.api, workers, world.organization)
+    assert len(lines(made)) == made["entryCount"]
+    files.begin(settings().exports_bucket, f"{world.id}/of-a-worker-that-died", "application/gzip")
+    world.api.delete(world.organization.path, as_=world.people.owner)
+    clock.shift(days=31)
+    workers.settle()
+    assert {handler: refused(handler, workers.made[handler]) for handler in ("events", "jobs")} == {
+        "events": set(), "jobs": set(),
+    }  # fmt: skip
+    asked = {call.name for call in workers.made["jobs"]}
+    assert {"s3:UploadPart", "s3:AbortMultipartUpload", "s3:GetObject", "s3:DeleteObject"} <= asked
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_an_address_that_the_api_hands_out_leads_to_an_export_and_no_other_function_makes_one(function: str) -> None:
+    export = "arn:aws:s3:::atrium-exports/organization/export/audit-log.ndjson.gz"
+    assert allowed(function, ("s3:GetObject", export)) is (function in ("api", "jobs"))
+    for action in ("PutObject", "DeleteObject"):
+        assert allowed(function, (f"s3:{action}", export)) is (function == "jobs")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -3,11 +3,12 @@
 from typing import Any, Final
 
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import outbox, table
+from chalicelib.kernel import files, outbox, table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import KINDS, Item, Key
 from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
@@ -20,7 +21,8 @@ _GRACE_SECONDS: Final = 120
 def purge_organization(message: dict[str, Any]) -> None:
     """Remove all that an organization holds, a few records a transaction, and the organization itself last.
 
-    Its log stays, as evidence. Started again, it goes on with what is left.
+    Before that go the exports of its log, whose names begin with its id: no record is there any more that makes one.
+    The log stays, as evidence. Started again, it goes on with what is left.
     """
     item = table.get((message["pk"], message["sk"]))
     if item is None or item.get("deletion_due_at", "~") > after(now(), seconds=-_GRACE_SECONDS):
@@ -31,6 +33,7 @@ def purge_organization(message: dict[str, Any]) -> None:
         for record in held:
             _remove(changes, record)
         changes.commit()
+    files.clear(settings().exports_bucket, f"{organization.id}/")
     changes = Changes(now())
     changes.delete(organization)
     outbox.commit(changes, "organization.purged", Origin.system("organizations.purge"))
