@@ -274,7 +274,7 @@ def _counter(limit: Limit, pk: str, delta: int) -> tuple[Write, Problem | None]:
     key = (pk, f"COUNT#{limit.noun}")
     if delta < 0:
         return Write("Update", key, update=update, names=["n"], values={"zero": 0, "delta": delta}), None
-    refusal = Problem("limit_exceeded", f"At most {limit.most} {limit.noun} are allowed. Remove one first.")
+    refusal = Problem("limit_exceeded", f"At most {limit.most} {limit.noun} are allowed. {limit.advice}")
     write = Write(
         "Update", key, update=update, names=["n"],
         condition="#n <= :most" if delta > limit.most else "attribute_not_exists(#n) OR #n <= :most",

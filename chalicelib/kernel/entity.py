@@ -65,12 +65,13 @@ class Unique:
 
 @dataclass(frozen=True)
 class Limit:
-    """How many records that count may exist within `per`."""
+    """How many records that count may exist within `per`. `advice`: what to do to have another."""
 
     noun: str
     per: str
     most: int
     counts: Callable[[Any], bool]
+    advice: str = "Remove one first."
 
 
 @dataclass(frozen=True)

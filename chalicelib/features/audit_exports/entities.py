@@ -24,7 +24,10 @@ class AuditExport(Job):
 
     kind, parameter, task = "organization.audit_export", "export_id", "audit_exports.run"
     pk, sk = "O#{organization_id}", "X#{id}"
-    limit = Limit("running audit exports", "O#{organization_id}", MOST_RUNNING, lambda e: e.turn_at is not None)
+    limit = Limit(
+        "running audit exports", "O#{organization_id}", MOST_RUNNING, lambda export: export.turn_at is not None,
+        "Wait until one has ended.",
+    )  # fmt: skip
     public = AuditExportOut
     guarded_by = ("version", "turn_at", "handed")
 

@@ -18,7 +18,10 @@ class Erasure(Job):
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
-    limit = Limit("running erasures", "O#{organization_id}", MOST_RUNNING, lambda erasure: not erasure.over)
+    limit = Limit(
+        "running erasures", "O#{organization_id}", MOST_RUNNING, lambda erasure: not erasure.over,
+        "Wait until one has ended.",
+    )  # fmt: skip
     public = ErasureOut
 
     organization_id: str
