@@ -11,6 +11,7 @@ from tests.harness.anchors import anchor, anchored, cut_off, put, read, waits
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
+from tests.harness.erasures import erased
 from tests.harness.invitations import invite
 from tests.harness.logs import alter, entry, grow, head, leaf_of, log_of, signed, verify
 from tests.harness.organizations import Founded, found
@@ -137,14 +138,12 @@ class TestOneLog:
         assert anchored(ten.id) == [11, 10]
 
     def test_one_with_an_erased_entry_is_anchored_by_what_stays_of_it(
-        self, api: Api, ten: Founded, workers: Workers, mary: Person
+        self, api: Api, ten: Founded, workers: Workers, mary: Person, clock: Clock
     ) -> None:
         anchor(workers)
         grow(api, workers, ten)
         invite(api, ten, mary)
-        answer = api.post(f"{ten.path}/erasures", as_=ten.owner, json={"email": mary.email})
-        assert answer.status == 202
-        workers.settle()
+        erased(api, workers, clock, ten, email=mary.email)
         assert [said["type"] for said in log_of(api, ten) if said.get("erased")] == ["organization.invitation.created"]
         anchor(workers)
         assert anchored(ten.id) == [13, 10]

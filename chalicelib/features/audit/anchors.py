@@ -33,18 +33,23 @@ def newest(log: str) -> Head | None:
     if name is None:
         return None
     try:
-        head = _read(b"".join(files.read(bucket, name)).decode())
+        data = b"".join(files.read(bucket, name))
+        head = _read(data.decode())
     except (ValueError, NoteError, NoFile) as error:
         raise BrokenAnchor(name) from error
-    if name != _name(log, head) or head_fault(log, head):
+    if (name, data) != (_name(log, head), _written(head)) or head_fault(log, head):
         raise BrokenAnchor(name)
     return head
 
 
 def write(log: str, head: Head) -> bool:
     """Write the anchor of a head; return whether there was none of that size. Raises Problem `unavailable`."""
+    return files.put_once(settings().anchors_bucket, _name(log, head), _written(head))
+
+
+def _written(head: Head) -> bytes:
     peaks = "".join(f"{to_base64(peak)}\n" for peak in head.tree.peaks)
-    return files.put_once(settings().anchors_bucket, _name(log, head), f"{head.note}\n{peaks}".encode())
+    return f"{head.note}\n{peaks}".encode()
 
 
 def _read(text: str) -> Head:
