@@ -61,7 +61,7 @@ class Issuer:
         return jwt.encode({**usual, **claims}, self._key, "ES256", headers={"kid": _KEY_ID})
 
     def person(self, username: str, name: str, **claims: Any) -> Person:
-        """Return a person with a token; the same username is always the same person."""
-        user_id, email = str(uuid5(_PEOPLE, username)), f"{username}@example.com"
+        """Return a person with a token; the same username is always the same person, whatever their address is now."""
+        user_id, email = str(uuid5(_PEOPLE, username)), claims.get("email") or f"{username}@example.com"
         about = {"sub": user_id, "preferred_username": username, "name": name, "email": email, "email_verified": True}
         return Person(user_id, self.token(**{**about, **claims}), username, name, email)

@@ -1,0 +1,174 @@
+import base64
+import json
+
+import pytest
+
+from chalicelib.features.audit import verify as offline
+from chalicelib.kernel.encoding import to_base64url
+from tests.catalogue.evidence import PUBLIC_KEY
+from tests.harness import cloud, rfc6962
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.erasures import begin_erasure, erased, finish, found_at, left_of
+from tests.harness.exports import completed, lines, rows
+from tests.harness.invitations import invite
+from tests.harness.logs import log_of, verify
+from tests.harness.organizations import Founded, make_key
+from tests.harness.workers import Workers
+
+ERASED = [2, 5, 7, 8]
+
+
+@pytest.fixture
+def before(api: Api, organization: Founded, grace: Person, workers: Workers) -> list[Json]:
+    """The log before Grace is erased, the oldest entry first: of nine entries four name her, one of them a long one."""
+    invite(api, organization, "sophie@example.org", as_=grace)
+    api.patch(organization.path, as_=organization.owner, json={"name": "Engines"})
+    api.patch(organization.path, as_=grace, json={"companyAddress": "x" * 3900})
+    make_key(api, organization, as_=grace)
+    api.patch(organization.path, as_=organization.owner, json={"companyAddress": None})
+    workers.settle()
+    return log_of(api, organization)[::-1]
+
+
+@pytest.fixture
+def kept(api: Api, organization: Founded, before: list[Json]) -> str:
+    """The checkpoint of the log before Grace is erased."""
+    assert len(before) == 9
+    return str(verify(api, organization)["checkpoint"])
+
+
+@pytest.fixture
+def after(api: Api, organization: Founded, grace: Person, kept: str, workers: Workers, clock: Clock) -> list[Json]:
+    """The log afterwards."""
+    assert kept
+    assert erased(api, workers, clock, organization, userId=grace.id)["erasedEntries"] == 4
+    return log_of(api, organization)[::-1]
+
+
+def stays_of(entry: Json) -> Json:
+    """What stays of an entry that is erased."""
+    return entry | {"actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True}
+
+
+class TestEntries:
+    def test_those_that_name_the_person_keep_their_place_and_the_others_everything(
+        self, before: list[Json], after: list[Json]
+    ) -> None:
+        *of_before, last = after
+        assert of_before == [stays_of(entry) if entry["sequence"] in ERASED else entry for entry in before]
+        assert last["type"] == "organization.person_erased"
+        assert "erased" not in last
+
+    def test_their_long_texts_are_gone(self, organization: Founded, after: list[Json]) -> None:
+        long = [item["sk"] for item in cloud.stored() if item["pk"] == f"B#{organization.id}"]
+        assert long == [entry["id"] for entry in after if entry["changes"] and entry["sequence"] == 9]
+
+    def test_they_are_on_every_page(self, api: Api, organization: Founded, ada: Person, after: list[Json]) -> None:
+        pages = api.pages(f"{organization.path}/audit-log", as_=ada, query={"limit": 1})
+        assert [page["items"] for page in pages if page["items"]] == [[entry] for entry in after[::-1]]
+
+    def test_they_are_found_by_what_stays_and_by_nothing_else(
+        self, api: Api, organization: Founded, grace: Person, before: list[Json], after: list[Json]
+    ) -> None:
+        target = before[7]["target"]["id"]
+        assert log_of(api, organization, actorId=grace.id) == log_of(api, organization, targetId=target) == []
+        for type_, sequences in (("organization.api_key.created", [8]), ("organization.invitation.*", [5, 4, 3, 2])):
+            assert [entry["sequence"] for entry in log_of(api, organization, type=type_)] == sequences
+        moment = {"from": after[6]["occurredAt"], "to": after[7]["occurredAt"]}
+        assert [entry["sequence"] for entry in log_of(api, organization, **moment)] == [8, 7]
+
+    def test_those_that_wait_for_their_place_are_erased_too(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
+    ) -> None:
+        make_key(api, organization, as_=grace)
+        assert {entry["sequence"] for entry in log_of(api, organization)} == {None}
+        assert erased(api, workers, clock, organization, email=grace.email)["erasedEntries"] == 2
+        assert left_of(grace.id, grace.email) == []
+        assert verify(api, organization)["valid"]
+
+    def test_what_names_two_people_is_erased_once(
+        self, api: Api, organization: Founded, grace: Person, mary: Person, workers: Workers, clock: Clock
+    ) -> None:
+        api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": "editor"})
+        counts = [
+            erased(api, workers, clock, organization, userId=person.id)["erasedEntries"]
+            for person in (grace, mary, mary)
+        ]
+        assert counts == [2, 1, 0]
+        assert left_of(grace.id, mary.id, grace.email, mary.email) == []
+
+    def test_of_two_people_erased_at_once_nothing_is_left_and_nothing_counted_twice(
+        self, api: Api, organization: Founded, grace: Person, mary: Person, workers: Workers, clock: Clock
+    ) -> None:
+        api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": "editor"})
+        paths = [begin_erasure(api, organization, userId=person.id) for person in (grace, mary)]
+        finish(workers, clock)
+        assert sum(found_at(api, organization, path)["erasedEntries"] for path in paths) == 3
+        assert left_of(grace.id, mary.id, grace.email, mary.email) == []
+
+    def test_more_than_a_transaction_holds_are_erased(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
+    ) -> None:
+        for n in range(300):
+            api.patch(organization.path, as_=grace, json={"name": f"Name {n}"})
+        workers.settle()
+        assert erased(api, workers, clock, organization, userId=grace.id)["erasedEntries"] == 301
+        assert left_of(grace.id, grace.email) == []
+        assert verify(api, organization)["valid"]
+
+
+class TestProofs:
+    def test_the_tree_is_what_it_was(
+        self, api: Api, organization: Founded, kept: str, before: list[Json], after: list[Json]
+    ) -> None:
+        for entries in (before, after[:9]):
+            leaves = [bytes.fromhex(entry["integrity"]["leafHash"]) for entry in entries]
+            rfc6962.check_note(kept, organization.id, leaves, PUBLIC_KEY)
+        assert verify(api, organization)["treeSize"] == len(after) == 10
+
+    @pytest.mark.usefixtures("after")
+    def test_the_log_verifies_with_the_checkpoints_kept_before_and_since(
+        self, api: Api, organization: Founded, edith: Person, kept: str, workers: Workers, clock: Clock
+    ) -> None:
+        meanwhile = str(verify(api, organization)["checkpoint"])
+        erased(api, workers, clock, organization, userId=edith.id)
+        for checkpoint in (kept, meanwhile, str(verify(api, organization)["checkpoint"])):
+            report = verify(api, organization, checkpoint=to_base64url(checkpoint.encode()))
+            assert (report["valid"], report["checkedEntries"]) == (True, 11)
+
+
+@pytest.mark.usefixtures("after")
+class TestExports:
+    def test_in_one_answer_they_are_as_listed_and_proven_offline(
+        self, api: Api, organization: Founded, ada: Person, after: list[Json]
+    ) -> None:
+        text = api.get(f"{organization.path}/audit-log/export", as_=ada).text
+        assert [json.loads(line) for line in text.splitlines()] == after
+        checkpoint = str(verify(api, organization)["checkpoint"])
+        head = offline.read_checkpoint(checkpoint.encode(), base64.b64decode(PUBLIC_KEY))
+        proven = offline.verify(text.encode().splitlines(keepends=True), head)
+        assert "10 of 10 entries are proven to be in the signed tree" in proven
+        assert "6 unaltered, 4 erased" in proven
+
+    def test_in_the_background_they_are_as_listed(
+        self, api: Api, organization: Founded, after: list[Json], workers: Workers
+    ) -> None:
+        record = completed(api, workers, organization)
+        assert lines(record)[:10] == after
+
+    def test_by_filters_they_are_found_by_what_stays(
+        self, api: Api, organization: Founded, grace: Person, after: list[Json], workers: Workers
+    ) -> None:
+        by_type = completed(api, workers, organization, filters={"type": "organization.api_key.created"})
+        assert lines(by_type) == [after[7]]
+        assert lines(completed(api, workers, organization, filters={"actorId": grace.id})) == []
+
+    def test_in_a_spreadsheet_they_say_that_they_are_erased(
+        self, api: Api, organization: Founded, ada: Person, after: list[Json]
+    ) -> None:
+        text = api.get(f"{organization.path}/audit-log/export", as_=ada, query={"format": "csv"}).text
+        shown = [(row["sequence"], row["type"], row["actorId"], row["erased"]) for row in rows(text)]
+        assert shown[7] == ("8", "organization.api_key.created", "", "true")
+        assert [row[3] for row in shown] == ["true" if "erased" in entry else "" for entry in after]
