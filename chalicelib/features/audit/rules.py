@@ -79,7 +79,11 @@ def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
     given = sealed_as(seal, log, size, leaf) if leaf == item.get("leaf") else None
     if given != sequence:
         return "reordered" if given else "modified"
-    whole = EntryItem.of(log, body).item() | place(log, sequence, size, leaf) | {"seal": seal}
+    try:
+        said = EntryItem.of(log, body)
+    except (ValueError, KeyError, TypeError):
+        return "modified"
+    whole = said.item() | place(log, sequence, size, leaf) | {"seal": seal}
     return None if whole.items() <= item.items() else "modified"
 
 
