@@ -9,7 +9,7 @@ from tests.harness.api import Json
 Shape = Counter[Any]
 
 _ID_CHARACTERS: Final = 36
-_TELLING: Final = ("n", "type", "outcome", "status", "failures")
+_TELLING: Final = ("n", "type", "outcome", "status")
 """Attributes whose values tell what has happened."""
 
 

@@ -9,13 +9,28 @@ from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organiza
 from chalicelib.kernel import tasks
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.ledger import head_key
 from tests.catalogue import evidence
 from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World
 from tests.faults.shapes import Shape, shape
 from tests.harness import cloud, snapshots
+from tests.harness.anchors import anchor
 from tests.harness.clock import Clock
+from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
+
+Tick = Callable[[World], None]
+
+
+def sweeping(world: World) -> None:
+    """Let the minute's schedule tick."""
+    world.workers.sweep()
+
+
+def anchoring(world: World) -> None:
+    """Let the hour's schedule tick."""
+    world.workers.anchor()
 
 
 @dataclass(frozen=True)
@@ -23,12 +38,12 @@ class TaskExample:
     """A task that waits to be done.
 
     `given` lets it be, and returns where the record stands that it is about. `later`: when its time has come; of one
-    that is due at once it is empty. `found_by`: the schedule that finds it if its message is lost.
+    that is due at once it is empty. `tick`: the schedule that finds it if its message is lost.
     """
 
     given: Callable[[World], Key]
     later: Mapping[str, float] = field(default_factory=dict)
-    found_by: str = "sweep"
+    tick: Tick = sweeping
 
 
 def a_key_expires(world: World) -> Key:
@@ -80,6 +95,24 @@ def somebody_is_to_be_forgotten(world: World) -> Key:
     return f"O#{world.id}", f"Z#{erasure.json['id']}"
 
 
+def a_file_is_asked_for(world: World) -> Key:
+    """Let an export of the log be still to be made."""
+    return begin_export(world.api, world.organization).key
+
+
+def a_file_has_its_day(world: World) -> Key:
+    """Let the export that is there wait."""
+    return f"O#{world.id}", f"X#{world.organization.export_id}"
+
+
+def a_log_has_grown(world: World) -> Key:
+    """Let one organization's log be longer than when all were anchored."""
+    anchor(world.workers)
+    assert world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"}).status == 200
+    world.workers.settle()
+    return head_key(world.id)
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -90,6 +123,9 @@ _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "api_keys.expire": TaskExample(a_key_expires, {"days": 2}),
+    "audit.anchor": TaskExample(a_log_has_grown, tick=anchoring),
+    "audit_exports.clear": TaskExample(a_file_has_its_day, {"days": 8}),
+    "audit_exports.run": TaskExample(a_file_is_asked_for),
     "erasures.run": TaskExample(somebody_is_to_be_forgotten),
     "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
     "invitations.mail": TaskExample(somebody_is_invited),
@@ -104,10 +140,11 @@ def names() -> list[str]:
     return sorted(tasks._tasks)  # noqa: SLF001 - the service asks for one at a time
 
 
-def finished(world: World, clock: Clock, done: Shape | None = None) -> evidence.Items:
-    """Return what the table holds when messages have come back, and the schedule has ticked after the leases ended."""
+def finished(world: World, clock: Clock, tick: Tick, done: Shape | None = None) -> evidence.Items:
+    """Return what the table holds when messages have come back and, leases over, the schedule has ticked."""
     for _ in range(_ROUNDS):
         clock.shift(minutes=2)
+        tick(world)
         world.workers.settle()
         items = snapshots.stored()
         if shape(items) == done:

@@ -49,11 +49,12 @@ def sweep(world: World, _given: object) -> None:
 
 @dataclass(frozen=True)
 class Work:
-    """Something workers do: what it begins with, how much later it is done, and how it is begun."""
+    """Something workers do: what it begins with, how much later it is done, how it is begun, what makes up for it."""
 
     given: Callable[[World], Any]
     later: Mapping[str, float]
     do: Callable[[World, Any], None]
+    tick: tasks.Tick = tasks.sweeping
 
     @classmethod
     def of(cls, name: str, example: tasks.TaskExample) -> "Work":
@@ -63,7 +64,7 @@ class Work:
             queues.start(name, record)
             world.workers.attempt()
 
-        return cls(example.given, example.later, do)
+        return cls(example.given, example.later, do, example.tick)
 
 
 WORKS: Final = {
@@ -91,7 +92,7 @@ class TestAWorker:
                     work.do(world, given)
                 if not injected.hit:
                     break
-                ended = tasks.finished(world, clock, done)
+                ended = tasks.finished(world, clock, work.tick, done)
             assert shape(ended) == done
             evidence.assert_proven(ended)
         assert at > 1, "the fault found no call"
@@ -103,7 +104,7 @@ class TestAWorker:
             before = snapshots.stored()
             with clock.later(**work.later):
                 work.do(world, given)
-                ended = tasks.finished(world, clock)
+                ended = tasks.finished(world, clock, work.tick)
             assert shape(ended) != shape(before)
             _done[id(work)] = shape(ended)
         return _done[id(work)]

@@ -1,0 +1,124 @@
+"""Tasks whose messages come twice, at once, early, late, for nothing or not at all: each is done once, in its time."""
+
+from typing import Final
+
+import pytest
+
+from chalicelib.kernel import queues, table
+from chalicelib.kernel.entity import Key
+from tests.catalogue import evidence
+from tests.catalogue.conftest import Begin
+from tests.catalogue.world import World
+from tests.faults import tasks
+from tests.faults.shapes import Shape, shape
+from tests.faults.tasks import EXAMPLES, finished
+from tests.faults.variants import calls
+from tests.harness import snapshots
+from tests.harness.clock import Clock
+from tests.harness.faults import overtaken
+
+LATER: Final = sorted(name for name, example in EXAMPLES.items() if example.later)
+by_task = pytest.mark.parametrize("name", tasks.names())
+
+pytestmark = pytest.mark.usefixtures("mailbox")
+
+_done: dict[str, Shape] = {}
+
+
+@pytest.fixture
+def record(name: str, begin: Begin) -> Key:
+    """The record that the task is about, before its time."""
+    assert name in EXAMPLES, f"give {name} an example in tests/faults/tasks.py"
+    found: Key = begin(EXAMPLES[name].given)
+    return found
+
+
+@pytest.fixture
+def done(name: str, record: Key, world: World, clock: Clock, begin: Begin) -> Shape:
+    """What is there when the task was done by one message, in time."""
+    if name not in _done:
+        before = shape(snapshots.stored())
+        with clock.later(**EXAMPLES[name].later):
+            queues.start(name, record)
+            world.workers.deliver()
+            _done[name] = shape(finished(world, clock, EXAMPLES[name].tick))
+        assert _done[name] != before
+        begin(EXAMPLES[name].given)
+    return _done[name]
+
+
+@by_task
+class TestATask:
+    def test_whose_message_comes_twice_is_done_once(
+        self, name: str, record: Key, done: Shape, world: World, clock: Clock
+    ) -> None:
+        with clock.later(**EXAMPLES[name].later):
+            queues.start(name, record)
+            queues.start(name, record)
+            world.workers.deliver()
+            assert shape(finished(world, clock, EXAMPLES[name].tick, done)) == done
+        evidence.assert_proven()
+
+    def test_that_two_workers_do_at_once_is_done_once(
+        self, name: str, record: Key, done: Shape, world: World, clock: Clock, begin: Begin
+    ) -> None:
+        for at in calls():
+            begin(EXAMPLES[name].given)
+            with clock.later(**EXAMPLES[name].later):
+                queues.start(name, record)
+                queues.start(name, record)
+                with overtaken(world.workers.attempt, at=at) as overtaking:
+                    world.workers.attempt()
+                if not overtaking.hit:
+                    break
+                ended = finished(world, clock, EXAMPLES[name].tick, done)
+            assert shape(ended) == done, f"overtaken before {overtaking.hit}, call {at}"
+            evidence.assert_proven(ended)
+        assert at > 1
+
+    def test_whose_message_comes_late_finds_nothing_to_do(
+        self, name: str, record: Key, done: Shape, world: World, clock: Clock
+    ) -> None:
+        with clock.later(**EXAMPLES[name].later):
+            queues.start(name, record)
+            world.workers.deliver()
+            ended = finished(world, clock, EXAMPLES[name].tick, done)
+            queues.start(name, record)
+            world.workers.deliver()
+            assert snapshots.stored() == ended
+
+    def test_whose_message_is_lost_is_found_by_its_schedule(
+        self, name: str, done: Shape, world: World, clock: Clock
+    ) -> None:
+        with clock.later(**EXAMPLES[name].later):
+            EXAMPLES[name].tick(world)
+            world.workers.deliver()
+            assert shape(finished(world, clock, EXAMPLES[name].tick, done)) == done
+
+    def test_about_a_record_that_is_gone_does_nothing(self, name: str, record: Key, world: World) -> None:
+        before = snapshots.stored()
+        queues.start(name, (f"{record[0]}0", record[1]))
+        world.workers.deliver()
+        assert snapshots.stored() == before
+
+    def test_leaves_a_record_that_is_another_tasks_as_it_is(
+        self, name: str, world: World, begin: Begin, clock: Clock
+    ) -> None:
+        for other in (other for other in EXAMPLES if other != name):
+            key = begin(EXAMPLES[other].given)
+            with clock.later(**EXAMPLES[other].later):
+                before = table.get(key)
+                assert before
+                queues.start(name, key)
+                world.workers.attempt()
+                assert table.get(key) == before, other
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_task_whose_message_comes_early_is_not_done(name: str, world: World, clock: Clock) -> None:
+    clock.freeze()
+    record = EXAMPLES[name].given(world)
+    before = snapshots.stored()
+    queues.start(name, record)
+    world.workers.deliver()
+    assert snapshots.stored() == before
