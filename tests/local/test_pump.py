@@ -175,7 +175,7 @@ class Counted(Event):
         ("rate(1 hour)", [5, 3600, 3600, 3600]),
         (Rate(2, unit=Rate.DAYS), [5, 172_800, 172_800, 172_800]),
     ],
-    ids=str,
+    ids=["every minute", "every hour", "every other day"],
 )
 def test_a_schedule_fires_soon_and_then_at_its_rate_or_every_few_seconds(rate: str | Rate, pauses: list[float]) -> None:
     app, stopped, fired = Chalice("test"), Counted(), list[CloudWatchEvent]()
