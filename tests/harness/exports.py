@@ -1,18 +1,28 @@
 """Exports of a log, made over HTTP and by the workers, and the files that come of them."""
 
+import base64
 import csv
 import gzip
 import json
 from dataclasses import dataclass
+from hashlib import shake_256
 from io import StringIO
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3 import models as moto_s3
+from moto.s3.models import s3_backends
 
-from chalicelib.kernel import files
+from chalicelib.features.audit.verify import read_checkpoint, read_evidence, verify
+from chalicelib.kernel import files, ledger
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.events import Event
+from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.settings import settings
+from tests.catalogue.evidence import PUBLIC_KEY
+from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller
 from tests.harness.organizations import Founded
@@ -77,6 +87,19 @@ def fetched(record: Json) -> bytes:
     return b"".join(files.read(settings().exports_bucket, "/".join(name)))
 
 
+def exported(api: Api, organization: Founded, *, as_: Caller | None = None, **query: Any) -> Answer:
+    """Return the answer to the request for an export at once, by the owner or whoever is named."""
+    return api.get(f"{organization.path}/audit-log/export", as_=as_ or organization.owner, query=query)
+
+
+def proven(record: Json) -> str:
+    """Return what the offline verifier says of the file of an export in NDJSON and its record. Raises Broken."""
+    head = read_checkpoint(record["checkpoint"].encode(), base64.b64decode(PUBLIC_KEY))
+    return verify(
+        gzip.decompress(fetched(record)).splitlines(keepends=True), head, read_evidence(json.dumps(record).encode())
+    )
+
+
 def lines(record: Json) -> list[Json]:
     """Return the entries of an export in NDJSON."""
     return [json.loads(line) for line in gzip.decompress(fetched(record)).splitlines()]
@@ -85,6 +108,33 @@ def lines(record: Json) -> list[Json]:
 def rows(text: str) -> list[dict[str, str]]:
     """Return what the rows of a CSV say, by the names in its first line."""
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
+
+
+def being_made() -> list[str]:
+    """Return the names of the files of which there are but parts."""
+    bucket = s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets[settings().exports_bucket]
+    return [upload.key_name for upload in bucket.multiparts.values()]
+
+
+def fill(log: str, number: int, letters: int = 10) -> None:
+    """Let a log hold so many entries more, that say so much, below HTTP."""
+    moment = now()
+    for n in range(number):
+        event = Event(
+            id=new_id(moment), type="organization.updated", occurred_at=moment, log=log,
+            actor={"type": "system", "id": None, "name": None},
+            target={"type": "organization", "id": log, "name": f"Name {n}"},
+            context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
+            changes=[], data={f"field{k}": _text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
+        )  # fmt: skip
+        for item in event.items():
+            cloud.put(item)
+    ledger.append(log)
+
+
+def _text(seed: str, letters: int) -> str:
+    # Hardly to be packed any smaller.
+    return shake_256(seed.encode()).hexdigest(letters // 2)
 
 
 def let_parts_be_small(monkeypatch: pytest.MonkeyPatch, least: int) -> None:

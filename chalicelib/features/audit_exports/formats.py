@@ -15,11 +15,11 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "csv": "text/csv; charset=utf-8; header=present",
 }
 
-# Spreadsheets look for formulas behind what they don't show, and behind quotes.
-_FORMULA: Final = re.compile(
-    "[\\s\\x00-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff"
-    "\"'`´‘’‚‛“”„‟«»＂＇]*[=+\\-@\\t\\r\\n＝＋－＠]"  # noqa: RUF001 - the full-width ones count too
-)
+_UNSEEN: Final = r"\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+_QUOTES: Final = r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07"
+_SIGNS: Final = r"=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20"
+_FORMULA: Final = re.compile(f"[{_UNSEEN}{_QUOTES}]*[{_SIGNS}]")
+"""Spreadsheets look for formulas behind what they don't show, and behind quotes; some take full-width signs too."""
 
 
 def head(form: Format) -> bytes:
