@@ -116,4 +116,5 @@ class World:
             text = text.replace(value, f"<{name}>")
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", text)
         text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>", text)
+        text = re.sub(r"ANCHOR#\d", "ANCHOR#<shard>", text)
         return re.sub(r"[0-9a-f]{64}", "<hash>", text)
