@@ -3,8 +3,11 @@
 The entries are made up, but always the same: what was begun is gone on with, and another run measures the same log.
 """
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from random import Random
 from typing import Any, Final
 from uuid import NAMESPACE_DNS, uuid5
@@ -12,8 +15,7 @@ from uuid import NAMESPACE_DNS, uuid5
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import ledger, table
-from chalicelib.kernel.clock import milliseconds, timestamp
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.clock import milliseconds, now_ms, timestamp
 from chalicelib.kernel.events import Event
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.ledger import Head, head_key
@@ -24,7 +26,9 @@ from tests.harness.joining import beginning
 
 _BEGAN_MS: Final = milliseconds("2024-11-01T00:00:00Z")
 _APART_MS: Final = 60_000
-_CHUNK: Final = 20 * ledger.BATCH
+_CHUNK: Final = 1_000
+_APPENDED_MS: Final = 5_000
+_PAUSE_SECONDS: Final = 0.05
 
 PEOPLE: Final = 200
 TARGETS: Final = 2_000
@@ -67,18 +71,22 @@ class Log:
         put([organization, Member.joining(beginning(moment), self.id, owner.user(), Role.OWNER)])
 
     def fill(self) -> Iterator[int]:
-        """Commit the entries that lack, and let the ledger append them; yield the size after each few hundred."""
+        """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
         ledger.append(self.id)  # What an earlier run committed and didn't append comes first.
         size = self.size
-        while size < self.entries:
-            until = min(size + _CHUNK, self.entries)
-            put_items(item for number in range(size, until) for item in self._items(number))
-            ledger.append(self.id)
-            size = self.size
-            yield size
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as beside:
+            committed = beside.submit(_commit, self.id, size, self.entries)
+            while size < self.entries and not (committed.done() and committed.exception()):
+                ledger.append(self.id, now_ms() + _APPENDED_MS)
+                time.sleep(_PAUSE_SECONDS)
+                size = self.size
+                yield size
+            committed.result()
 
-    def _items(self, number: int) -> list[Item]:
-        return event(self.id, number).items()
+
+def _commit(log: str, first: int, end: int) -> None:
+    for start in range(first, end, _CHUNK):
+        put_items(item for number in range(start, min(start + _CHUNK, end)) for item in event(log, number).items())
 
 
 def event(log: str, number: int) -> Event:

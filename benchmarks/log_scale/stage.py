@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from chalicelib.kernel import aws
 from chalicelib.kernel.settings import settings
 from local.configuration import PREFIX
 from local.emulator import COMMAND, answers, environment
@@ -17,7 +18,9 @@ from local.run import READY_SECONDS, free_port
 from tests.harness.callers import Issuer, Person
 from tests.harness.patience import until
 
+_CREDENTIAL: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _STOP_SECONDS: Final = 30
+_DESCRIBED_SECONDS: Final = 300
 
 
 @contextmanager
@@ -30,10 +33,12 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
     import_module("tests.conftest")  # It gives this process the settings of tests.
     with TemporaryDirectory() as folder:
         port, issuer = free_port(), Issuer(Path(folder))
-        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", environment(port, Path(folder) / "aws"))
+        told = environment(port, Path(folder) / "aws")
+        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", told)
         try:
             until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
-            _tell(f"http://127.0.0.1:{port}", dynamodb, issuer)
+            _tell(f"http://127.0.0.1:{port}", dynamodb)
+            os.environ.update({name: told[name] for name in _CREDENTIAL} | issuer.settings())
             os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             settings.cache_clear()
             yield issuer.person("ada", "Ada Lovelace")
@@ -41,9 +46,10 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
             stop([emulator], _STOP_SECONDS)
 
 
-def _tell(emulator: str, dynamodb: str | None, issuer: Issuer) -> None:
+def _tell(emulator: str, dynamodb: str | None) -> None:
+    # DynamoDB Local counts all items of a table to describe it.
+    aws._PATIENCE[""] = (1, _DESCRIBED_SECONDS)  # noqa: SLF001 - nobody else has to wait so long
     # The service knows one emulator for everything; botocore knows one for each of its services.
     addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
     os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})
-    os.environ.update(issuer.settings())
     settings.cache_clear()

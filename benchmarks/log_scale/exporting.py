@@ -1,0 +1,78 @@
+"""Exporting a log in the background, and verifying the file offline."""
+
+import base64
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import httpx
+
+from benchmarks.log_scale.asking import Taken, apart, ask, taking
+from benchmarks.log_scale.logs import Log
+from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.features.audit_exports.entities import AuditExport
+from chalicelib.kernel import ledger, tasks
+from local.folders import ROOT
+from tests.harness.callers import Person
+
+_OVER: Final = ("completed", "failed")
+_VERIFIER: Final = """
+import re, sys
+from pathlib import Path
+from chalicelib.features.audit.verify import main
+code = main(sys.argv[1:])
+print(int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) // 1024)
+sys.exit(code)
+"""
+
+
+def export(log: Log, owner: Person) -> dict[str, Any]:
+    """Export a whole log, fetch the file and verify it; return what that took, and what memory each took."""
+    asked, _ = ask("start_audit_export", log.id, owner)
+    taken, memory = apart(_run, log, owner, asked["id"])
+    record, _ = ask("get_audit_export", log.id, owner, export_id=asked["id"])
+    if record["status"] != "completed":
+        raise SystemExit(f"The export of {log.entries} entries {record['status']}: {record['error']}")
+    with TemporaryDirectory() as folder:
+        verified = _verify(Path(folder), record)
+    return {
+        "entries": record["entryCount"],
+        "bytes": record["sizeBytes"],
+        "parts": taken.calls["UploadPart"],
+        "calls": taken.called,
+        "seconds": round(taken.seconds, 1),
+        "memory": asdict(memory),
+        "verifier": verified,
+    }
+
+
+def _run(log: Log, owner: Person, export_id: str) -> Taken:
+    load_tasks()
+    pk, sk = AuditExport.key_of(organization_id=log.id, id=export_id)
+    with taking() as taken:
+        while ask("get_audit_export", log.id, owner, export_id=export_id)[0]["status"] not in _OVER:
+            tasks.run({"task": AuditExport.task, "pk": pk, "sk": sk})
+    return taken
+
+
+def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    file, checkpoint = folder / "export.ndjson.gz", folder / "checkpoint"
+    checkpoint.write_text(record["checkpoint"])
+    with httpx.stream("GET", record["downloadUrl"]) as answer, file.open("wb") as kept:
+        answer.raise_for_status()
+        for piece in answer.iter_bytes():
+            kept.write(piece)
+    public_key = base64.b64encode(ledger.public_keys()[0]).decode()
+    arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
+    began = time.monotonic()
+    ended = subprocess.run(  # noqa: S603 - a program of ours, by arguments of ours
+        [sys.executable, "-c", _VERIFIER, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        raise SystemExit(f"The verifier found: {ended.stdout}{ended.stderr}")
+    *said, most = ended.stdout.splitlines()
+    return {"seconds": round(time.monotonic() - began, 1), "mostMiB": int(most), "said": " ".join(said)}
