@@ -54,7 +54,8 @@ def put(bucket: str, key: str, data: bytes) -> None:
 def put_once(bucket: str, key: str, data: bytes) -> bool:
     """Put a small file if there is none of that name; return whether there was none."""
     try:
-        _call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*")
+        # S3 takes nothing without a checksum that it is to lock.
+        _call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*", ChecksumAlgorithm="CRC32")
     except ClientError as error:
         if error.response["Error"]["Code"] in _THERE:
             return False

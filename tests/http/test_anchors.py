@@ -46,6 +46,12 @@ class TestTheSchedule:
         rfc6962.check_note(f"{note}\n", ten.id, leaves, api.get("/status").json["auditPublicKey"])
         assert len(peaks.split()) == 2, "ten entries are a tree of eight and one of two"
 
+    @pytest.mark.usefixtures("ten")
+    def test_an_anchor_can_be_locked_as_it_is_written(self, workers: Workers) -> None:
+        anchor(workers)
+        put_object = next(call for call in workers.calls.made if call.name == "s3:PutObject")
+        assert put_object.parameters["ChecksumAlgorithm"] == "CRC32"
+
     def test_every_log_has_its_own(self, api: Api, ten: Founded, ada: Person, workers: Workers) -> None:
         others = [found(api, ada) for _ in range(9)]
         mutate("of the system", "system")
