@@ -29,7 +29,9 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
 def verify_audit_integrity(ctx: Context, organization: Organization, query: IntegrityQuery) -> IntegrityReport:
     """Recompute the Merkle tree of the log from its entries, and hold it against its signed head.
 
-    A long log is verified in windows: go on with `nextCursor` until it is null or a failure is found.
+    It also has to begin with its newest anchor, a head of it that is kept outside of the table each hour: so a log that
+    was cut off is found though its former head was put back. A long log is verified in windows: go on with
+    `nextCursor` until it is null or a failure is found.
     """
     log = organization.log
     outcome = verification.verify(log, ctx.position(query), query.checkpoint)
