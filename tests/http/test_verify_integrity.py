@@ -1,11 +1,13 @@
 import base64
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from chalicelib.features.audit import log as logs
-from chalicelib.kernel import ledger
+from chalicelib.kernel import erasing, ledger, table
 from chalicelib.kernel.encoding import to_base64url
 from tests.harness import cloud, rfc6962
 from tests.harness.api import Api
@@ -58,6 +60,23 @@ class TestWholeLogs:
         organization = found(api, ada, companyAddress="a" * 3900)
         api.patch(organization.path, as_=ada, json={"companyAddress": "b" * 3900})
         workers.deliver()
+        assert finding(api, organization) == (None, None)
+
+    def test_an_entry_that_is_erased_while_the_index_lags_is_no_missing_one(
+        self, api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        organization = found(api, ada, companyAddress="a" * 3900)
+        workers.deliver()
+        query, stale = table.query, entry(organization, 1)
+        assert "body" not in stale
+
+        def lagging(pk: str, **words: Any) -> table.Found:
+            answer = query(pk, **words)
+            lags = words.get("index") == "index1"
+            return replace(answer, items=[stale if lags and i["sk"] == stale["sk"] else i for i in answer.items])
+
+        table.write(erasing.erase(organization.id, stale, proven=True))
+        monkeypatch.setattr(table, "query", lagging)
         assert finding(api, organization) == (None, None)
 
     def test_admins_and_keys_with_the_scope_may_ask(

@@ -167,7 +167,16 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
 
 def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
     long = _long_bodies(log, (item["sk"] for item in items if "body" not in item and "erased" not in item))
+    gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
+    erased = _erased_by_now(log, gone)
+    items = [erased.get(item["sk"], item) for item in items]
     return [Sealed(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
+
+
+def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:
+    # The index lags: it can still hold an entry as it was before its text was removed.
+    found = table.get_all(EntryItem.key_of(log_id=log, id=entry_id) for entry_id in ids)
+    return {sk: item for (_, sk), item in found.items() if "erased" in item and "index1sk" in item}
 
 
 def _long_bodies(log: str, ids: Iterable[str]) -> dict[str, bytes]:
