@@ -183,7 +183,7 @@ class TestAPurge:
         self._deleted(world)
         clock.shift(days=RESTORABLE_DAYS, minutes=3)
         self._send(world)
-        world.workers.settle()
+        world.workers.deliver()
         assert {key: item for key, item in snapshots.stored().items() if key in theirs} == theirs
 
 
