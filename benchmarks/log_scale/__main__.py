@@ -55,8 +55,8 @@ def main() -> None:
 
 def _sizes(most: int) -> list[int]:
     sizes = [_SMALLEST]
-    while sizes[-1] * 10 <= most:
-        sizes.append(sizes[-1] * 10)
+    while sizes[-1] < most:
+        sizes.append(min(sizes[-1] * 10, most))
     return sizes
 
 
