@@ -1,19 +1,23 @@
 """Messages that come twice, late, out of order, or make no sense: they say what to look at, never what is true."""
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
-from chalicelib.kernel import aws, queues, table
+from chalicelib.kernel import aws, queues
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.settings import settings
 from tests.catalogue import evidence
+from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
+from tests.faults import tasks
+from tests.faults.variants import calls
 from tests.harness import cloud, snapshots
 from tests.harness.clock import Clock
+from tests.harness.faults import Fault, failing, overtaken
 from tests.harness.workers import bodies, waiting
 
 EVENTS: Final = "events.fifo"
@@ -95,6 +99,50 @@ class TestAWake:
         evidence.assert_proven()
 
 
+class TestAWakeThatBringsATask:
+    @staticmethod
+    def _asked(world: World) -> str:
+        """Ask for an export, and return where it is found."""
+        answer = world.api.post(f"{world.organization.path}/audit-log/export-async", as_=world.people.owner)
+        assert answer.status == 202
+        return answer.location
+
+    @staticmethod
+    def _status(world: World, path: str) -> str:
+        return str(world.api.get(path, as_=world.people.owner).json["status"])
+
+    def test_lets_it_begin_at_once(self, world: World) -> None:
+        export = self._asked(world)
+        world.workers.deliver()
+        assert self._status(world, export) == "completed"
+
+    def test_is_made_up_for_by_the_schedule_if_it_is_lost(self, world: World, clock: Clock) -> None:
+        export = self._asked(world)
+        forget_messages()
+        clock.shift(seconds=11)
+        world.workers.settle()
+        evidence.assert_proven()
+        assert self._status(world, export) == "completed"
+
+    def test_comes_again_if_it_can_not_pass_it_on_and_holds_up_no_entry(self, world: World) -> None:
+        export = self._asked(world)
+        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
+            assert [json.loads(body)["log"] for body in world.workers.attempt().failed] == [world.id]
+        evidence.assert_proven()
+        world.workers.deliver()
+        assert self._status(world, export) == "completed"
+
+    def test_starts_one_export_however_often_it_comes(self, world: World) -> None:
+        export = self._asked(world)
+        (body,) = bodies(EVENTS)
+        for group in ("first", "second"):
+            send_event(body, group)
+        world.workers.deliver()
+        assert self._status(world, export) == "completed"
+        completed = [e for e in evidence.entries() if e.json["type"] == "organization.audit_export.completed"]
+        assert len([e for e in completed if e.json["target"]["id"] == export.rpartition("/")[2]]) == 1
+
+
 class TestTwoTicks:
     def test_one_after_the_other_queue_everything_once(self, world: World, clock: Clock) -> None:
         rename(world)
@@ -105,23 +153,20 @@ class TestTwoTicks:
         world.workers.sweep()
         assert bodies(EVENTS) == queued
 
-    def test_at_once_queue_everything_once(self, world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-        key = world.key("read", expiresAt=after(now(), days=1))
-        forget_messages()
-        clock.shift(days=1, seconds=11)
-        query, nested = table.query, [world.workers.sweep]
-
-        def overtaken(*arguments: Any, **words: Any) -> table.Found:
-            found = query(*arguments, **words)
-            while found.items and nested:
-                nested.pop()()  # The other sweep comes between what this one reads and what it claims.
-            return found
-
-        monkeypatch.setattr(table, "query", overtaken)
-        world.workers.sweep()
-        assert nested == []
-        assert [json.loads(body)["log"] for body in bodies(EVENTS)] == [world.id]
-        assert [json.loads(body)["sk"] for body in bodies("jobs")] == [f"K#{key.id}"]
+    def test_at_once_queue_everything_once(self, world: World, clock: Clock, begin: Begin) -> None:
+        for at in calls():
+            begin(tasks.a_key_expires)
+            with clock.later(days=1, seconds=11):
+                rename(world)
+                forget_messages()
+                clock.shift(seconds=11)
+                with overtaken(world.workers.sweep, at=at) as overtaking:
+                    world.workers.sweep()
+            if not overtaking.hit:
+                break
+            assert sorted(json.loads(body)["log"] for body in bodies(EVENTS)) == sorted((world.id, world.rivals.id))
+            assert [json.loads(body)["task"] for body in bodies("jobs")] == ["api_keys.expire"]
+        assert at > 1
 
     def test_queue_again_what_was_not_done_in_a_minute(self, world: World, clock: Clock) -> None:
         rename(world)
@@ -144,26 +189,6 @@ class TestAPurge:
     def _send(world: World) -> None:
         pk, sk = Organization.key_of(id=world.id)
         queues.start("organizations.purge", (pk, sk))
-
-    def test_that_comes_twice_is_one(self, world: World, clock: Clock) -> None:
-        self._deleted(world)
-        clock.shift(days=RESTORABLE_DAYS, minutes=3)
-        self._send(world)
-        self._send(world)
-        world.workers.settle()
-        assert [entry.json["type"] for entry in evidence.entries() if entry.log == world.id][-2:] == [
-            "organization.deleted", "organization.purged",
-        ]  # fmt: skip
-        assert not [key for key in snapshots.stored() if key[0] == f"O#{world.id}"]
-        evidence.assert_proven()
-
-    def test_that_comes_too_early_does_nothing(self, world: World, clock: Clock) -> None:
-        self._deleted(world)
-        clock.shift(days=RESTORABLE_DAYS, minutes=1)
-        before = snapshots.stored()
-        self._send(world)
-        world.workers.deliver()
-        assert snapshots.stored() == before
 
     def test_that_comes_after_the_restoration_does_nothing(self, world: World, clock: Clock) -> None:
         self._deleted(world)
@@ -188,16 +213,6 @@ class TestAPurge:
 
 
 class TestAnExpiry:
-    def test_that_comes_twice_frees_one_place(self, world: World, clock: Clock) -> None:
-        count = f"O#{world.id}", "COUNT#API keys"
-        key = world.key("read", expiresAt=after(now(), days=1))
-        counted = snapshots.stored()[count]["n"]
-        clock.shift(days=1, seconds=1)
-        for _ in range(2):
-            queues.start("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
-        world.workers.settle()
-        assert snapshots.stored()[count]["n"] == counted - 1
-
     def test_of_a_key_that_was_revoked_frees_no_second_place(self, world: World, clock: Clock) -> None:
         count = f"O#{world.id}", "COUNT#API keys"
         key = world.key("read", expiresAt=after(now(), days=1))
