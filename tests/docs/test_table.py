@@ -15,6 +15,9 @@ from tests.docs.keys import pattern
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.cloud import stored
+from tests.harness.exports import begin_export
+from tests.harness.invitations import invite
+from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import platform
 from tests.harness.workers import Workers
@@ -31,16 +34,24 @@ def test_what_is_generated_is_committed(file: str) -> None:
 
 
 @pytest.fixture
-def items(api: Api, organization: Founded, workers: Workers, ada: Person) -> list[dict[str, Any]]:
+def items(
+    api: Api, organization: Founded, workers: Workers, ada: Person, mary: Person, mailbox: Mailbox
+) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put([platform(organization.id, now())])
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
     workers.deliver()
+    invite(api, organization, "friend@example.com")
+    begin_export(api, organization)
+    erased = api.post(f"{organization.path}/erasures", as_=ada, json={"email": "nobody@example.com"})
+    left = api.post(f"{organization.path}/leave", as_=mary)
+    assert (erased.status, left.status) == (202, 204)
     headers = {"Idempotency-Key": "once"}
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
+    assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
 
 

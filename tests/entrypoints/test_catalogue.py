@@ -1,7 +1,10 @@
 """What a worker's process knows when it begins: all that it may meet, although no request has imported a feature."""
 
+import re
+
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.entity import KINDS
+from local.folders import ROOT
 from tests.harness.fresh import fresh
 
 
@@ -27,4 +30,7 @@ from chalicelib.kernel import tasks
 load_tasks()
 print(json.dumps(sorted(tasks._tasks)))
 """)
-    assert known == ["api_keys.expire", "organizations.purge"]
+    declared = re.compile(r"^@task\((.+)\)$", re.MULTILINE)
+    files = (ROOT / "chalicelib/features").glob("*/tasks.py")
+    assert len(known) == sum(len(declared.findall(file.read_text())) for file in files)
+    assert {"api_keys.expire", "organizations.purge"} <= set(known)
