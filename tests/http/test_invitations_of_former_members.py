@@ -170,6 +170,7 @@ class TestWhenTheIndexOfThemIsLate:
     ) -> None:  # fmt: skip
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
+        assert opens(api, twice[0]).code == REVOKED
         later = invite(api, organization, "later@example.org", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
