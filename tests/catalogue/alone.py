@@ -1,4 +1,4 @@
-"""The world without pytest, for programs that measure it."""
+"""The world outside of a test, for programs that measure it."""
 
 import os
 from collections.abc import Iterator
@@ -8,10 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import pytest
+
 from tests.catalogue.world import People, World
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer
+from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.workers import Workers
 
 _ROLES: Final = ("owner", "admin", "editor", "member", "invited", "outsider")
@@ -26,8 +29,10 @@ def standing_alone() -> Iterator[World]:
     with TemporaryDirectory() as folder:
         issuer = Issuer(Path(folder))
         os.environ.update(issuer.settings())
-        with cloud.aws_in_memory():
+        with cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
+            patched.setenv("MAIL_FROM", SENDER)
             cloud.clear()
+            Mailbox().open(patched)
             operator = issuer.person("operator", "operator", groups=["operators"])
             people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
             yield World.made(Api(app), Workers(app), people)

@@ -10,6 +10,7 @@ from tests.catalogue.world import People, World
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.mailbox import Mailbox
 from tests.harness.workers import Workers
 
 T = TypeVar("T")
@@ -26,8 +27,8 @@ def people(
 
 
 @pytest.fixture
-def world(api: Api, workers: Workers, people: People) -> World:
-    """An organization with its people, and another beside it."""
+def world(api: Api, workers: Workers, people: People, mailbox: Mailbox) -> World:  # noqa: ARG001 - it opens SES
+    """An organization with its people, and another beside it, where mail is sent."""
     made = snapshots.once(("world",), lambda: World.made(api, workers, people))
     return replace(made, api=api, workers=workers)
 

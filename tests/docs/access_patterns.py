@@ -3,6 +3,7 @@
 `python -m tests.docs.access_patterns` writes it; `make generate` does so.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
@@ -29,7 +30,8 @@ Names of items and keys are those of [table.md](table.md). Each call waits for t
 
 A POST is sent with an `Idempotency-Key`; without one there is no *stored answer*. An API key instead of a token
 costs one `GetItem` of its pointer until the process knows it, and its record in the `BatchGetItem`. After the
-transaction the log is woken by one message; if that fails the sweep finds the entry.
+transaction the log is woken by one message, which also names the task to be run then, if there is one; should that fail
+the sweep finds both. Here mail is sent; without `MAIL_FROM` no mail is put.
 
 """
 
@@ -104,7 +106,10 @@ def _action(action: Any) -> str:
 
 def _other(call: Call) -> str:
     name = call.name.partition(":")[2]
-    return "wake the log" if name == "SendMessage" else code(name)
+    if name != "SendMessage":
+        return code(name)
+    started = [code(task["task"]) for task in json.loads(call.parameters["MessageBody"]).get("then", [])]
+    return ", then ".join(["wake the log", *started])
 
 
 def _item(key: Any) -> str:

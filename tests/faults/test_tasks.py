@@ -20,8 +20,6 @@ from tests.harness.faults import overtaken
 LATER: Final = sorted(name for name, example in EXAMPLES.items() if example.later)
 by_task = pytest.mark.parametrize("name", tasks.names())
 
-pytestmark = pytest.mark.usefixtures("mailbox")
-
 _done: dict[str, Shape] = {}
 
 

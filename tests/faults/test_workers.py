@@ -79,7 +79,6 @@ _done: dict[int, Shape] = {}
 
 @by_lean_variant
 @by_work
-@pytest.mark.usefixtures("mailbox")
 class TestAWorker:
     def test_finishes_once_what_was_begun(
         self, work: Work, variant: Variant, world: World, begin: Begin, clock: Clock
