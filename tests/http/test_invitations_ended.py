@@ -18,7 +18,7 @@ from tests.harness.invitations import (
     status_of,
 )
 from tests.harness.organizations import Founded, make_key
-from tests.harness.workers import Workers
+from tests.harness.workers import Workers, bodies
 
 SOPHIE = "sophie@example.org"
 REVOKED, EXPIRED = "410 invitation_revoked", "410 invitation_expired"
@@ -273,6 +273,20 @@ class TestExpiry:
         assert [status_of(api, organization, invited) for invited in (yes, no)] == ["accepted", "declined"]
         assert opens(api, yes, stranger).json["membership"]["userId"] == stranger.id
         assert [history(api, organization, invited)[1:] for invited in (yes, no)] == [["accepted"], ["declined"]]
+
+    def test_what_has_ended_is_not_due_any_more(
+        self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person, clock: Clock,
+        workers: Workers,
+    ) -> None:  # fmt: skip
+        accepted(api, organization, stranger)
+        declined(api, organization, operator)
+        api.delete(invite(api, organization, SOPHIE).path, as_=ada)
+        invite(api, organization, "late@example.org")
+        clock.shift(days=8)
+        workers.settle()
+        clock.shift(minutes=2)
+        workers.sweep()
+        assert bodies("jobs") == []
 
     def test_in_a_deleted_organization_time_goes_on(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, clock: Clock, workers: Workers
