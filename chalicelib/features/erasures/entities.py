@@ -10,11 +10,14 @@ from chalicelib.kernel.person import Person
 
 MOST_RUNNING = 10
 
-Step = Literal["accounts", "addresses", "records", "remainder", "entries"]
+Step = Literal["accounts", "addresses", "records", "entries"]
 
 
 class Erasure(Job):
-    """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about."""
+    """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about.
+
+    `again`: it is completed, and looks once more for what was under way meanwhile.
+    """
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
@@ -30,14 +33,15 @@ class Erasure(Job):
     status: Status = "queued"
     step: Step
     position: Item | None = None
+    again: bool = False
     erased_records: int = 0
     erased_entries: int = 0
     error: str | None = None
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self.status in ("completed", "failed")
+        """Whether nothing is left to be done of it."""
+        return self.turn_at is None
 
     @property
     def person(self) -> Person:

@@ -18,7 +18,7 @@ class ErasureCreate(Input):
 
 
 class ErasureOut(RecordOutput):
-    """An erasure. Whom it is about is known to nobody once it is done."""
+    """An erasure. A minute after it is completed it looks once more, for what was under way, and forgets whom."""
 
     status: Status = Field(examples=["completed"])
     erased_records: int = Field(ge=0, description="Records that were removed or changed so far.", examples=[2])

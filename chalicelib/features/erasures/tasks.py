@@ -24,19 +24,17 @@ _AT_ONCE: Final = 45
 _PAUSE_SECONDS: Final = 60
 """Longer than a request takes that began while the person was a member, and than an entry waits for its place."""
 
-_THEN: Final[dict[Step, Step]] = {
-    "accounts": "addresses", "addresses": "records", "records": "remainder", "remainder": "entries",
-}  # fmt: skip
+_THEN: Final[dict[Step, Step]] = {"accounts": "addresses", "addresses": "records", "records": "entries"}
 _OWNER: Final = "This person owns the organization. Transfer the ownership to another member, then start it again."
 _GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
 
 
 @task(Erasure.task)
 def erase_everywhere(message: dict[str, Any]) -> None:
-    """Find out who is meant, then let the person leave the records and, last, the entries.
+    """Find out who is meant, then let the person leave the records and the entries: with that it is completed.
 
-    The records are gone through twice, with a pause between: whatever the person had begun as a member is done by then.
-    And whom no record names, no further entry names.
+    Both are gone through once more after a pause: whatever the person had begun as a member is done by then. And whom
+    no record names, no further entry names.
     """
     erasure, ends_at = jobs.take(Erasure, message), jobs.ends_at()
     while erasure and not erasure.over:
@@ -51,7 +49,7 @@ def erase_everywhere(message: dict[str, Any]) -> None:
 
 def _advance(erasure: Erasure) -> Erasure | None:
     """Return the erasure a page further, or None if its turn is over."""
-    if erasure.step in ("records", "remainder"):
+    if erasure.step == "records":
         return _leave_records(erasure)
     if erasure.position is None:
         ledger.append(erasure.organization_id)
@@ -84,7 +82,7 @@ def _accounts_of_members(erasure: Erasure) -> list[Account]:
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
 
 
-def _leave_records(erasure: Erasure) -> Erasure | None:
+def _leave_records(erasure: Erasure) -> Erasure:
     """Let the person leave a page of the organization's records."""
     if erasure.position is None and _owned_by(erasure):
         return _end(erasure, "failed", _OWNER)
@@ -103,10 +101,7 @@ def _leave_records(erasure: Erasure) -> Erasure | None:
                 changes.delete(record)
                 _release(changes, record)
             erasure = jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
-    if found.last or erasure.step == "remainder":
-        return _kept(erasure, found.last)
-    jobs.pass_on(erasure, seconds=_PAUSE_SECONDS, step=_THEN[erasure.step], position=None)
-    return None
+    return _kept(erasure, found.last)
 
 
 def _owned_by(erasure: Erasure) -> bool:
@@ -124,7 +119,7 @@ def _release(changes: Changes, record: Entity) -> None:
 
 
 def _leave_entries(erasure: Erasure) -> Erasure | None:
-    """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
+    """Let the person leave a page of the log. An entry that waits for its place is waited for the second time."""
     log = erasure.organization_id
     entries, last = logs.committed(log, erasure.position, _PAGE)
     named = [entry for entry in entries if names(entry, erasure.person)]
@@ -135,10 +130,13 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
         for write in (w for entry in batch for w in erasing.erase(log, entry.item, proven=is_proven(log, entry))):
             changes.also(write)
         erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
-    if len(sealed) < len(named):
+    if erasure.again and len(sealed) < len(named):
         jobs.pass_on(erasure, seconds=_PAUSE_SECONDS)
         return None
-    return jobs.keep(erasure, position=last) if last else _end(erasure, "completed", None)
+    if last or erasure.again:
+        return jobs.keep(erasure, position=last) if last else _end(erasure, "completed", None)
+    jobs.pass_on(erasure, seconds=_PAUSE_SECONDS, status="completed", again=True, step="records", position=None)
+    return None
 
 
 def _kept(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
