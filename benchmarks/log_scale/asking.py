@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from botocore.awsrequest import AWSResponse
 from pydantic_core import from_json
 
+from benchmarks.log_scale.stage import be_patient
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel import aws
 from chalicelib.kernel.operation import Operation
@@ -113,7 +114,7 @@ class Memory:
 
 def apart(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
     """Do work in a process of its own; return its result and what memory it took."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=be_patient) as process:
         return process.submit(_remembered, work, *arguments).result()
 
 

@@ -20,7 +20,7 @@ from tests.harness.patience import until
 
 _CREDENTIAL: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _STOP_SECONDS: Final = 30
-_DESCRIBED_SECONDS: Final = 300
+_PATIENCE_SECONDS: Final = 300
 
 
 @contextmanager
@@ -47,9 +47,14 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
 
 
 def _tell(emulator: str, dynamodb: str | None) -> None:
-    # DynamoDB Local counts all items of a table to describe it.
-    aws._PATIENCE[""] = (1, _DESCRIBED_SECONDS)  # noqa: SLF001 - nobody else has to wait so long
+    be_patient()
     # The service knows one emulator for everything; botocore knows one for each of its services.
     addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
     os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})
     settings.cache_clear()
+
+
+def be_patient() -> None:
+    """Let this process wait long for an emulator: it counts all items to describe a table, and shares the machine."""
+    for service in aws._PATIENCE:  # noqa: SLF001 - nobody else has to wait so long
+        aws._PATIENCE[service] = (1, _PATIENCE_SECONDS)  # noqa: SLF001
