@@ -92,7 +92,7 @@ class TestTheSchedule:
     def test_without_a_bucket_nothing_is_done_and_the_line_says_so(
         self, ten: Founded, workers: Workers, configure: Configure, caplog: pytest.LogCaptureFixture
     ) -> None:
-        queues.start("audit.anchor", head_key(ten.id))
+        queues.forward(message_about(ten.id))
         configure(anchors_bucket="")
         anchor(workers)
         (line,) = [vars(record) for record in caplog.records if vars(record).get("operation") == "anchor"]
@@ -101,18 +101,24 @@ class TestTheSchedule:
         assert workers.calls.of("s3") == []
 
 
+def message_about(log: str) -> queues.Message:
+    """What tells the task of a log."""
+    pk, sk = head_key(log)
+    return {"task": "audit.anchor", "pk": pk, "sk": sk}
+
+
 class TestOneLog:
     def test_messages_that_come_twice_anchor_once(self, api: Api, ten: Founded, workers: Workers) -> None:
         grow(api, workers, ten)
         for _ in range(3):
-            queues.start("audit.anchor", head_key(ten.id))
+            queues.forward(message_about(ten.id))
         assert len(workers.deliver()) == 3
         assert anchored(ten.id) == [11]
 
     def test_two_workers_at_once_anchor_once(
         self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write, others = anchors.write, [lambda: tasks.anchor(dict(zip(("pk", "sk"), head_key(ten.id), strict=True)))]
+        write, others = anchors.write, [lambda: tasks.anchor(message_about(ten.id))]
 
         def overtaken(log: str, newest: Head) -> bool:
             while others:
@@ -143,6 +149,31 @@ class TestOneLog:
         anchor(workers)
         assert anchored(ten.id) == [11, 10]
 
+    def test_one_that_another_worker_anchored_just_now_is_not_taken_for_cut_off(
+        self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        newest = anchors.newest
+
+        def overtaken(log: str) -> Head | None:
+            monkeypatch.setattr(anchors, "newest", newest)
+            mutate("meanwhile", log)
+            ledger.append(log)
+            tasks.anchor(message_about(log))
+            return newest(log)
+
+        monkeypatch.setattr(anchors, "newest", overtaken)
+        anchor(workers)
+        assert anchored(ten.id) == [11]
+        assert not [record for record in caplog.records if "refused" in vars(record)]
+
+    def test_one_whose_anchor_was_written_by_a_process_that_ended_then_waits_no_longer(
+        self, ten: Founded, workers: Workers
+    ) -> None:
+        anchors.write(ten.id, Head.of(head(ten)))
+        anchor(workers)
+        assert anchored(ten.id) == [10]
+        assert not waits(ten.id)
+
     def test_one_with_an_erased_entry_is_anchored_by_what_stays_of_it(
         self, api: Api, ten: Founded, workers: Workers, mary: Person, clock: Clock
     ) -> None:
@@ -167,7 +198,7 @@ class TestALogOfMoreThanATurn:
         monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
 
     def test_is_followed_turn_by_turn(self, ten: Founded, workers: Workers) -> None:
-        queues.start("audit.anchor", head_key(ten.id))
+        queues.forward(message_about(ten.id))
         assert len(workers.deliver()) == 3
         assert anchored(ten.id) == [10]
         assert not waits(ten.id)
@@ -180,19 +211,31 @@ class TestALogOfMoreThanATurn:
         assert json.loads(second)["reached"] != json.loads(third)["reached"]
 
     def test_it_believes_no_message_that_it_has_not_written(self, ten: Founded, workers: Workers) -> None:
-        pk, sk = head_key(ten.id)
-        queues.forward({"task": "audit.anchor", "pk": pk, "sk": sk, "reached": "made up"})
+        queues.forward({**message_about(ten.id), "reached": "made up"})
         assert len(workers.deliver()) == 3
         assert anchored(ten.id) == [10]
 
-    def test_it_begins_anew_where_another_anchor_was_written_since(
-        self, api: Api, ten: Founded, workers: Workers
+    def test_how_far_a_turn_was_counts_for_the_anchor_that_it_began_from_only(
+        self, api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        workers.anchor()
-        stale = workers.deliver()[-1]
+        anchor(workers)
+        earlier = head(ten)
+        grow(api, workers, ten, 8)
+        forwarded: list[queues.Message] = []
+        with monkeypatch.context() as held_up:
+            held_up.setattr(queues, "forward", forwarded.append)
+            tasks.anchor(message_about(ten.id))
+        fork = [*(entry(ten, sequence) for sequence in range(11, 19)), head(ten)]
+        cut_off(ten, earlier)
         grow(api, workers, ten, 2)
-        queues.forward(json.loads(stale))
-        assert len(workers.deliver()) == 1
+        anchor(workers)
+        assert anchored(ten.id) == [12, 10]
+        cut_off(ten, earlier)
+        for item in fork:
+            cloud.put(item)
+        (message,) = forwarded
+        queues.forward(message)
+        workers.deliver()
         assert anchored(ten.id) == [12, 10]
 
 

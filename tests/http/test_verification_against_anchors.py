@@ -90,6 +90,8 @@ class TestALogCutOffByWhoeverOwnsTheTable:
     def test_is_truncated(self, api: Api, ten: Founded, earlier: cloud.Item) -> None:
         cut_off(ten, earlier)
         assert finding(api, ten) == ("truncated", 11)
+        kept = to_base64url(earlier["note"].encode())
+        assert finding(api, ten, checkpoint=kept) == ("truncated", 11), "though it begins with what a caller kept"
 
     def test_would_be_valid_without_its_anchor(
         self, api: Api, ten: Founded, earlier: cloud.Item, configure: Configure
