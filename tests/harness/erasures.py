@@ -1,6 +1,7 @@
 """Erasures, asked for over HTTP and done by the workers, and what is left of somebody in the table."""
 
 import json
+from typing import Any
 
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api, Json
@@ -13,12 +14,12 @@ PAUSE_MINUTES = 2
 """Longer than an erasure pauses, and than a turn of it takes that came to nothing is waited for."""
 
 
-def asked_to_erase(api: Api, organization: Founded, *, as_: Caller | None = None, **whom: object) -> Answer:
+def asked_to_erase(api: Api, organization: Founded, *, as_: Caller | None = None, **whom: Any) -> Answer:
     """Return the answer to the request to erase somebody, made by the owner or whoever is named."""
     return api.post(f"{organization.path}/erasures", as_=as_ or organization.owner, json=whom)
 
 
-def begin_erasure(api: Api, organization: Founded, **whom: object) -> str:
+def begin_erasure(api: Api, organization: Founded, **whom: Any) -> str:
     """Let the owner have somebody erased, and return where the erasure is found."""
     answer = asked_to_erase(api, organization, **whom)
     assert answer.status == 202, answer.text
@@ -40,7 +41,7 @@ def finish(workers: Workers, clock: Clock) -> None:
     workers.settle()
 
 
-def erased(api: Api, workers: Workers, clock: Clock, organization: Founded, **whom: object) -> Json:
+def erased(api: Api, workers: Workers, clock: Clock, organization: Founded, **whom: Any) -> Json:
     """Return the erasure of somebody once it is completed."""
     path = begin_erasure(api, organization, **whom)
     finish(workers, clock)

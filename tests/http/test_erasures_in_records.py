@@ -9,11 +9,11 @@ from tests.harness import cloud, snapshots
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
-from tests.harness.erasures import begin_erasure, erased, finish, left_of
+from tests.harness.erasures import begin_erasure, erased, finish, found_at, left_of
 from tests.harness.exports import begin_export
 from tests.harness.faults import overtaken
 from tests.harness.invitations import Invited, accepts, asked_to_invite, declines, invite, opens
-from tests.harness.logs import verify
+from tests.harness.logs import log_of, verify
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
@@ -81,11 +81,21 @@ class TestAMember:
         assert opens(api, invited).code == "410 invitation_revoked"
         assert asked_to_invite(api, organization, SOPHIE).status == 201
 
-    def test_can_be_invited_anew(self, api: Api, organization: Founded, grace: Person, erase: Erase) -> None:
-        erase(userId=grace.id)
-        accepts(api, invite(api, organization, grace), grace)
+    def test_can_be_invited_anew_as_soon_as_it_is_completed(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
+    ) -> None:
+        path = begin_erasure(api, organization, userId=grace.id)
+        workers.deliver()
+        assert found_at(api, organization, path)["status"] == "completed"
+        clock.shift(seconds=1)
+        accepts(api, invite(api, organization, grace, role="admin"), grace)
+        key, invited = make_key(api, organization, as_=grace), invite(api, organization, SOPHIE, as_=grace)
+        finish(workers, clock)
+        assert found_at(api, organization, path)["erasedEntries"] == 1
         assert members(api, organization) == ["ada", "edith", "mary", "grace"]
-        assert api.get(organization.path, as_=grace).status == 200
+        assert api.get(f"{organization.keys}/{key.id}", as_=grace).json["createdBy"] == grace.id
+        assert api.get(invited.path, as_=grace).json["status"] == "pending"
+        assert [entry["sequence"] for entry in log_of(api, organization) if "erased" in entry] == [2]
 
     def test_of_another_organization_stays_there(self, api: Api, grace: Person, ada: Person, erase: Erase) -> None:
         other = found(api, grace, name="Harvard")

@@ -16,7 +16,7 @@ Step = Literal["accounts", "addresses", "records", "entries"]
 class Erasure(Job):
     """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about.
 
-    `again`: it is completed, and looks once more for what was under way meanwhile.
+    From `completed_at` on it looks once more for what was under way until then; what is made later is left alone.
     """
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
@@ -33,7 +33,7 @@ class Erasure(Job):
     status: Status = "queued"
     step: Step
     position: Item | None = None
-    again: bool = False
+    completed_at: str | None = None
     erased_records: int = 0
     erased_entries: int = 0
     error: str | None = None

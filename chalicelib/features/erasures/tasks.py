@@ -33,8 +33,8 @@ _GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Veri
 def erase_everywhere(message: dict[str, Any]) -> None:
     """Find out who is meant, then let the person leave the records and the entries: with that it is completed.
 
-    Both are gone through once more after a pause: whatever the person had begun as a member is done by then. And whom
-    no record names, no further entry names.
+    Both are gone through once more after a pause, for what the person had begun as a member: it is done by then. Nobody
+    else can have named them meanwhile, but by inviting them anew.
     """
     erasure, ends_at = jobs.take(Erasure, message), jobs.ends_at()
     while erasure and not erasure.over:
@@ -84,12 +84,12 @@ def _accounts_of_members(erasure: Erasure) -> list[Account]:
 
 def _leave_records(erasure: Erasure) -> Erasure:
     """Let the person leave a page of the organization's records."""
-    if erasure.position is None and _owned_by(erasure):
+    if erasure.position is None and not erasure.completed_at and _owned_by(erasure):
         return _end(erasure, "failed", _OWNER)
     pk, _ = Organization.key_of(id=erasure.organization_id)
     found = table.query(pk, after=erasure.position, limit=_PAGE)
     for item in found.items:
-        record = KINDS[item["kind"]].from_item(item) if "kind" in item else None
+        record = KINDS[item["kind"]].from_item(item) if "kind" in item and _is_meant(erasure, item) else None
         changed = record.without(erasure.person) if record else {}
         if record and changed != {}:
             changes = Changes(now())
@@ -102,6 +102,11 @@ def _leave_records(erasure: Erasure) -> Erasure:
                 _release(changes, record)
             erasure = jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
     return _kept(erasure, found.last)
+
+
+def _is_meant(erasure: Erasure, item: Item) -> bool:
+    """Return whether a record or an entry was there when the erasure was completed, or was about to be."""
+    return erasure.completed_at is None or item.get("created_at", "") <= erasure.completed_at
 
 
 def _owned_by(erasure: Erasure) -> bool:
@@ -119,10 +124,10 @@ def _release(changes: Changes, record: Entity) -> None:
 
 
 def _leave_entries(erasure: Erasure) -> Erasure | None:
-    """Let the person leave a page of the log. An entry that waits for its place is waited for the second time."""
+    """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
     log = erasure.organization_id
     entries, last = logs.committed(log, erasure.position, _PAGE)
-    named = [entry for entry in entries if names(entry, erasure.person)]
+    named = [entry for entry in entries if _is_meant(erasure, entry.item) and names(entry, erasure.person)]
     sealed = [entry for entry in named if "sequence" in entry.item]
     for start in range(0, len(sealed), _AT_ONCE):
         batch = sealed[start : start + _AT_ONCE]
@@ -130,12 +135,17 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
         for write in (w for entry in batch for w in erasing.erase(log, entry.item, proven=is_proven(log, entry))):
             changes.also(write)
         erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
-    if erasure.again and len(sealed) < len(named):
+    if len(sealed) < len(named):
         jobs.pass_on(erasure, seconds=_PAUSE_SECONDS)
-        return None
-    if last or erasure.again:
-        return jobs.keep(erasure, position=last) if last else _end(erasure, "completed", None)
-    jobs.pass_on(erasure, seconds=_PAUSE_SECONDS, status="completed", again=True, step="records", position=None)
+    elif last:
+        return jobs.keep(erasure, position=last)
+    elif erasure.completed_at:
+        return _end(erasure, "completed", None)
+    else:
+        moment = now()
+        jobs.pass_on(
+            erasure, seconds=_PAUSE_SECONDS, status="completed", completed_at=moment, step="records", position=None
+        )
     return None
 
 
