@@ -6,7 +6,7 @@ into the file. So whoever goes on from what was kept makes the same file.
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -77,12 +77,12 @@ class Draft:
         for entries in logs.sealed(self.export.organization_id, self._at, self.export.until):
             self._add(entries)
             if time.monotonic() > ends_at:
-                return self._keep(jobs.pass_on)
+                return jobs.pass_on(self._keep())
             if self._part.full or time.monotonic() > self._keep_by:
-                self._keep(jobs.keep)
+                self._keep()
         if self._at < self.export.until:
             raise Unreadable(self._at + 1, late=True)
-        return self._keep(jobs.keep, whole=True)
+        return self._keep(whole=True)
 
     def _add(self, entries: Iterable[Sealed]) -> None:
         texts, left_out = list[bytes](), list[bytes]()
@@ -99,7 +99,7 @@ class Draft:
         self._part.write(b"".join(texts))
         self._count += len(texts)
 
-    def _keep(self, keep: Callable[..., AuditExport], *, whole: bool = False) -> AuditExport:
+    def _keep(self, *, whole: bool = False) -> AuditExport:
         """Put what was packed into the file store, and keep how far it is."""
         export, data = self.export, self._part.end()
         number, parts, rest = export.number + export.failures, export.parts, None
@@ -109,7 +109,7 @@ class Draft:
         else:
             files.put(_bucket(), _rest_name(export, number), data)
             rest = number
-        self.export = keep(
+        self.export = jobs.keep(
             export, at=self._at, parts=parts, rest=rest, number=number + 1, whole=whole, entry_count=self._count,
             omitted=self._omitted.kept(),
         )  # fmt: skip
