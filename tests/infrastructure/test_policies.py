@@ -11,13 +11,14 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
-from chalicelib.kernel import files, jobs
+from chalicelib.kernel import files, jobs, queues
 from chalicelib.kernel.settings import settings
 from infrastructure.resources import QUEUES, queue_name
 from local.configuration import PREFIX
 from local.folders import ROOT
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
+from tests.faults import tasks
 from tests.harness import snapshots
 from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
@@ -126,6 +127,21 @@ def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(world
     assert {handler: refused(handler, workers.made[handler]) for handler in ("events", "jobs", "sweep")} == {
         "events": set(), "jobs": set(), "sweep": set(),
     }  # fmt: skip
+
+
+@pytest.mark.usefixtures("mailbox")
+@pytest.mark.parametrize("name", tasks.names())
+def test_the_workers_may_do_every_task(name: str, world: World, clock: Clock) -> None:
+    workers = world.workers
+    assert isinstance(workers, WatchedWorkers)
+    record = tasks.EXAMPLES[name].given(world)
+    clock.shift(**tasks.EXAMPLES[name].later)
+    workers.made.clear()
+    before = snapshots.stored()
+    queues.start(name, record)
+    assert len(workers.deliver()) >= 1
+    assert snapshots.stored() != before
+    assert refused("jobs", workers.made["jobs"]) == set()
 
 
 def test_the_workers_may_send_mail(world: World, mailbox: Mailbox) -> None:
