@@ -4,7 +4,7 @@ import re
 from dataclasses import fields
 from importlib import import_module
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -30,12 +30,14 @@ values = st.recursive(
 
 def a(hint: Any) -> st.SearchStrategy[Any]:
     """Values of a field's type."""
-    plain = {str: texts, int: st.integers(0, 2**53), bool: st.booleans(), bytes: st.binary(max_size=40)}
+    plain = {str: texts, int: st.integers(0, 2**53), bool: st.booleans(), bytes: st.binary(max_size=40), Any: values}
     if hint in plain:
         return plain[hint]
     if hint is NoneType:
         return st.none()
     arguments = get_args(hint)
+    if get_origin(hint) is Literal:
+        return st.sampled_from(arguments)
     if get_origin(hint) in (Union, UnionType):
         return st.one_of(*(a(argument) for argument in arguments))
     if get_origin(hint) is list:
