@@ -1,0 +1,132 @@
+"""Exports: no cell of a CSV is a formula, its rows say what NDJSON says, and any part of a log can be proven."""
+
+import csv
+import json
+from io import StringIO
+from typing import Any, Final
+from unittest.mock import patch
+
+import rfc8785
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from chalicelib.features.audit_exports import rules
+from chalicelib.features.audit_exports.formats import guarded, head, written
+from chalicelib.features.audit_exports.rules import Omitted
+from chalicelib.kernel.merkle import CompactRange, leaf_hash
+from tests.harness import rfc6962
+
+SIGNS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+HIDING: Final = " \t\r\n\f\v\0\u00a0\u3000\u200b\u200e\ufeff\u2028'\"`\u2018\u2019\u201c\u201d\uff07"
+
+tricky = st.text(SIGNS + HIDING + "ab1,;{[|%", max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | tricky
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2), max_leaves=4,
+)  # fmt: skip
+names = st.none() | texts
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> dict[str, Any]:
+    """An entry as NDJSON has it, whatever people wrote into it; it may be erased, or without its place yet."""
+    entry: dict[str, Any] = {
+        "id": draw(texts), "type": draw(texts), "occurredAt": draw(texts), "organizationId": None,
+        "actor": {name: draw(names) for name in ("type", "id", "name")},
+        "target": {name: draw(names) for name in ("type", "id", "name")},
+        "context": {name: draw(names) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
+        "changes": draw(st.lists(st.fixed_dictionaries({"field": texts, "from": values, "to": values}), max_size=2)),
+        "data": draw(st.none() | st.dictionaries(texts, values, max_size=3)),
+    }  # fmt: skip
+    if draw(st.booleans()):
+        entry |= {"actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True}
+    sequence = draw(st.none() | st.integers(1, 10**9))
+    integrity = {"leafHash": draw(st.sampled_from(["0" * 64])), "treeSize": sequence} if sequence else None
+    return entry | {"sequence": sequence, "integrity": integrity}
+
+
+def table(*written_: dict[str, Any]) -> list[dict[str, str]]:
+    text = (head("csv") + b"".join(written("csv", rfc8785.dumps(entry)) for entry in written_)).decode()
+    return list(csv.DictReader(StringIO(text, newline=""), strict=True))
+
+
+def read(cell: str) -> str:
+    """What a cell said before it was guarded."""
+    return cell[1:] if cell.startswith("'") and guarded(cell[1:]) == cell else cell
+
+
+def said(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+@given(entries())
+def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
+    (row,) = table(entry)
+    for cell in row.values():
+        assert cell[:1] not in tuple(SIGNS)
+        hidden = cell.lstrip(HIDING)
+        assert hidden[:1] not in tuple(SIGNS) or cell.startswith("'")
+
+
+@given(texts)
+@example("'=1")
+@example("' '=1")
+@example("''")
+@example("-")
+def test_a_guarded_cell_can_be_read_back(text: str) -> None:
+    assert read(guarded(text)) == text
+
+
+@given(st.lists(entries(), max_size=3))
+def test_the_rows_say_what_the_lines_say(written_: list[dict[str, Any]]) -> None:
+    lines = [json.loads(written("ndjson", rfc8785.dumps(entry))) for entry in written_]
+    for row, entry in zip(table(*written_), lines, strict=True):
+        cells = {name: read(cell) for name, cell in row.items()}
+        assert [cells[name] for name in ("sequence", "id", "occurredAt", "type")] == [
+            said(entry[name]) for name in ("sequence", "id", "occurredAt", "type")
+        ]
+        for whole, prefix in (("actor", "actor"), ("target", "target"), ("context", ""), ("integrity", "")):
+            for name, value in (entry[whole] or {}).items():
+                assert cells[prefix + name.title() if prefix else name] == said(value)
+        assert json.loads(cells["changes"]) == entry["changes"]
+        assert (json.loads(cells["data"]) if cells["data"] else None) == entry["data"]
+        assert cells["erased"] == ("true" if "erased" in entry else "")
+
+
+@given(entries())
+def test_a_line_of_ndjson_is_the_entry_and_one_line(entry: dict[str, Any]) -> None:
+    line = rfc8785.dumps(entry)
+    assert written("ndjson", line) == line + b"\n"
+    assert line.count(b"\n") == 0
+
+
+@given(st.integers(1, 70).flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(1, size)), st.data())))
+def test_evidence_and_entries_make_the_tree_wherever_a_turn_ends(drawn: tuple[int, set[int], st.DataObject]) -> None:
+    size, there, data = drawn
+    leaves = [leaf_hash(b"%d" % sequence) for sequence in range(1, size + 1)]
+    omitted = Omitted([], CompactRange())
+    left_out = [sequence for sequence in range(1, size + 1) if sequence not in there]
+    for sequence in left_out:
+        omitted.add(sequence, leaves[sequence - 1 : sequence])
+        if data.draw(st.booleans()):
+            omitted = Omitted.of(omitted.kept())
+    evidence = omitted.evidence()
+    assert evidence is not None
+    covered = [sequence for run in evidence for sequence in range(run["from"], run["to"] + 1)]
+    assert covered == left_out
+    for run in evidence:
+        roots = rfc6962.subtrees(leaves, run["from"] - 1, run["to"])
+        assert run["hashes"] == [root.hex() for root in roots]
+        assert run["to"] + 1 not in left_out
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_as_much_evidence_as_allowed_is_given_and_no_more(runs: int, most: int) -> None:
+    with patch.object(rules, "MOST_HASHES", most):
+        omitted = Omitted([], CompactRange())
+        for n in range(runs):
+            omitted.add(2 * n + 1, [leaf_hash(b"")])
+            omitted = Omitted.of(omitted.kept())
+        assert (omitted.evidence() is None) is (runs > most)
