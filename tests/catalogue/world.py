@@ -15,9 +15,9 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import ago
 from tests.harness.exports import begin_export
-from tests.harness.invitations import Invited, invite
+from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
-from tests.harness.organizations import Founded, found, joins, make_key
+from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
 
 
@@ -88,7 +88,8 @@ class World:
             organization = Furnished.made(api, people.owner, "Bletchley", people.invited)
             rivals = Furnished.made(api, people.outsider, "Rivals", people.invited)
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
-                joins(organization, people.of_role(role), role)
+                person = people.of_role(role)
+                accepts(api, invite(api, organization, person, role=role), person)
             workers.settle()
         with ago(minutes=1):
             workers.settle()  # An erasure pauses for a minute.
