@@ -28,8 +28,8 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
     if body.email is None and body.user_id is None:
         raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
     named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
-    for user_id in [body.user_id, *(member.user_id for member in named)]:
-        refuse_owner(Role.OWNER if user_id == organization.owner_id else Role.MEMBER)
+    if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
+        refuse_owner(Role.OWNER)
     erasure = Erasure(
         **ctx.new(), organization_id=organization.id, turn_at=ctx.now, step="accounts" if body.email else "addresses",
         user_ids=[body.user_id] if body.user_id else [], emails=[body.email] if body.email else [],

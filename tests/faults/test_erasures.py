@@ -1,0 +1,276 @@
+"""Erasures that are broken off, doubled, overtaken, or meet a log that somebody damaged: each is finished, or says why.
+
+That every task is finished whatever strikes its first turn, `test_workers.py` and `test_tasks.py` see to.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.features.erasures import tasks as erasures
+from chalicelib.features.erasures.entities import Erasure
+from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.kernel import jobs, queues, table
+from chalicelib.kernel.problems import Problem
+from tests.catalogue import evidence
+from tests.catalogue.conftest import Begin
+from tests.catalogue.world import World
+from tests.faults.shapes import Shape, shape
+from tests.faults.variants import Variant
+from tests.harness import cloud, snapshots
+from tests.harness.api import Json
+from tests.harness.callers import Person
+from tests.harness.clock import Clock, ago
+from tests.harness.erasures import begin_erasure, found_at, left_of
+from tests.harness.faults import Died, Fault, overtaken
+from tests.harness.invitations import invite
+from tests.harness.logs import alter, entry, finding, head
+from tests.harness.organizations import Founded, found, joins, make_key
+
+VARIANTS: Final = [Variant(fault, lasts=False) for fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.CONFLICT)]
+GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An erasure that nobody has worked on yet; whom it is about, and where it is found."""
+
+    organization: Founded
+    person: Person
+    path: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Where it is stored."""
+        return f"O#{self.organization.id}", f"Z#{self.path.rpartition('/')[2]}"
+
+    @property
+    def stored(self) -> Json:
+        """What is stored of it."""
+        return table.get(self.key) or {}
+
+
+def begun(world: World) -> Begun:
+    """Let an admin with several traces in an organization be still to be erased."""
+    owner, person = world.people.owner, world.people.issuer.person("lise", "Lise Meitner")
+    with ago(minutes=9):
+        organization = found(world.api, owner)
+        joins(organization, person, "admin")
+        invite(world.api, organization, "sophie@example.org", as_=person, message=f"Yours, {person.email}")
+        invite(world.api, organization, person.email.replace("@", "@at."))
+        make_key(world.api, organization, as_=person)
+        world.api.patch(organization.path, as_=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
+        world.workers.settle()
+    path = begin_erasure(world.api, organization, email=person.email)
+    for queue in cloud.queues():
+        queue._messages.clear()  # noqa: SLF001 - its first message is sent when it is worked on
+    return Begun(organization, person, path)
+
+
+@pytest.fixture(autouse=True)
+def _in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a page of an erasure be some records or entries, and a transaction two of these."""
+    monkeypatch.setattr(erasures, "_PAGE", 8)
+    monkeypatch.setattr(erasures, "_AT_ONCE", 2)
+
+
+def work(world: World, clock: Clock, erasure: Begun) -> None:
+    """Do what can be done now and, once the erasure has paused, what is left."""
+    for minutes in (0, 2):
+        clock.shift(minutes=minutes)
+        with suppress(Died, Problem):
+            queues.start(Erasure.task, erasure.key)
+            world.workers.attempt()
+
+
+def finished(world: World, clock: Clock, erasure: Begun) -> Json:
+    """Return what is stored of an erasure that nothing holds up any more, once nothing is left to be done of it."""
+    for _ in range(10):
+        if "turn_at" not in erasure.stored:
+            return erasure.stored
+        clock.shift(minutes=4)
+        world.workers.sweep()
+        world.workers.attempt()
+    raise AssertionError(erasure.stored)
+
+
+def counted(stored: Json) -> tuple[object, ...]:
+    return tuple(stored.get(name) for name in ("status", "erased_records", "erased_entries", "error"))
+
+
+DONE: Final = ("completed", 4, 4, None)
+_shapes: dict[str, Shape] = {}
+
+
+@pytest.fixture
+def done(world: World, begin: Begin, clock: Clock) -> Shape:
+    """What is there when nothing went wrong."""
+    if not _shapes:
+        erasure: Begun = begin(begun)
+        assert counted(finished(world, clock, erasure)) == DONE
+        _shapes["done"] = shape(snapshots.stored())
+    return _shapes["done"]
+
+
+class TestAnErasure:
+    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+    def test_that_is_broken_off_at_any_call_is_finished_and_counts_right(
+        self, variant: Variant, world: World, begin: Begin, clock: Clock, done: Shape
+    ) -> None:
+        for at in count(1):
+            erasure: Begun = begin(begun)
+            with variant.strikes(at) as injected:
+                work(world, clock, erasure)
+            stored = finished(world, clock, erasure)
+            assert (counted(stored), shape(snapshots.stored())) == (DONE, done), f"{injected.hit}, call {at}"
+            assert left_of(erasure.person.id, erasure.person.email) == []
+            evidence.assert_proven()
+            if not injected.hit:
+                break
+        assert at > (15 if variant.fault is Fault.CONFLICT else 30)
+
+    def test_that_two_workers_do_at_once_is_done_once(
+        self, world: World, begin: Begin, clock: Clock, done: Shape
+    ) -> None:
+        for at in count(1):
+            erasure: Begun = begin(begun)
+
+            def another(erasure: Begun = erasure) -> None:
+                queues.start(Erasure.task, erasure.key)
+                world.workers.attempt()
+
+            with overtaken(another, at=at) as overtaking:
+                work(world, clock, erasure)
+            stored = finished(world, clock, erasure)
+            assert (counted(stored), shape(snapshots.stored())) == (DONE, done), f"{overtaking.hit}, call {at}"
+            if not overtaking.hit:
+                break
+        assert at > 30
+
+    def test_of_somebody_who_is_made_the_owner_meanwhile_leaves_one_owner(
+        self, world: World, begin: Begin, clock: Clock
+    ) -> None:
+        outcomes = set[str]()
+        for at in count(1):
+            erasure: Begun = begin(begun)
+            organization, person = erasure.organization, erasure.person
+
+            def hand_over(organization: Founded = organization, person: Person = person) -> None:
+                path, body = f"{organization.path}/transfer-ownership", {"newOwnerId": person.id}
+                world.api.post(path, as_=organization.owner, json=body)
+
+            with overtaken(hand_over, at=at) as overtaking:
+                work(world, clock, erasure)
+            stored = finished(world, clock, erasure)
+            outcomes.add(stored["status"])
+            members = [i for i in cloud.stored() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
+            (owner,) = (member["user_id"] for member in members if member["role"] == "owner")
+            assert owner == (table.get(Organization.key_of(id=organization.id)) or {})["owner_id"]
+            assert (owner == person.id) == (stored["status"] == "failed"), f"{overtaking.hit}, call {at}"
+            assert (stored["user_ids"], stored["emails"]) == ([], [])
+            if not overtaking.hit:
+                break
+        assert outcomes == {"completed", "failed"}
+
+    def test_in_an_organization_that_is_purged_meanwhile_ends_with_it(
+        self, world: World, begin: Begin, clock: Clock
+    ) -> None:
+        for at in count(1, 4):
+            erasure: Begun = begin(in_an_organization_whose_time_is_over)
+            purge = Organization.key_of(id=erasure.organization.id)
+
+            def let_it_go(purge: tuple[str, str] = purge) -> None:
+                queues.start("organizations.purge", purge)
+                world.workers.attempt()
+
+            with clock.later(days=RESTORABLE_DAYS, minutes=3):
+                with overtaken(let_it_go, at=at) as overtaking:
+                    queues.start(Erasure.task, erasure.key)
+                    with suppress(Problem):
+                        world.workers.attempt()
+                for _ in range(3):
+                    clock.shift(minutes=4)
+                    world.workers.sweep()
+                    world.workers.attempt()
+                assert not [key for key in snapshots.stored() if key[0] == purge[0]], f"{overtaking.hit}, call {at}"
+                assert world.workers.attempt().failed == []
+                evidence.assert_proven()
+            if not overtaking.hit:
+                break
+        assert at > 5
+
+
+def in_an_organization_whose_time_is_over(world: World) -> Begun:
+    """Let an organization with an erasure that nobody worked on be deleted."""
+    erasure = begun(world)
+    assert world.api.delete(erasure.organization.path, as_=erasure.organization.owner).status == 204
+    return erasure
+
+
+class TestADamagedLog:
+    """What can be erased is erased; where the log itself can't go on, the owner is told, and nothing goes round."""
+
+    @pytest.fixture
+    def erasure(self, world: World) -> Begun:
+        return begun(world)
+
+    @pytest.mark.parametrize("sequence", [1, 2, 3, 5])
+    def test_that_has_a_gap_is_erased_around_it(
+        self, world: World, clock: Clock, erasure: Begun, sequence: int
+    ) -> None:
+        cloud.remove(entry(erasure.organization, sequence))
+        assert finished(world, clock, erasure)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        assert finding(world.api, erasure.organization) == ("missing", sequence)
+
+    @pytest.mark.parametrize("gone", [["facet1pk"], ["leaf"], ["type", "actor"], ["id"], ["seal"], ["index1pk"]])
+    def test_of_which_an_entry_lacks_something_is_erased_as_well(
+        self, world: World, clock: Clock, erasure: Begun, gone: list[str]
+    ) -> None:
+        item = entry(erasure.organization, 3)
+        cloud.put({name: value for name, value in item.items() if name not in gone})
+        assert finished(world, clock, erasure)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        assert finding(world.api, erasure.organization)[1] == 3
+
+    @pytest.mark.parametrize("damage", ["head", "outbox", "place"])
+    def test_that_can_not_go_on_ends_the_erasure_with_a_word_to_the_owner(
+        self, world: World, clock: Clock, erasure: Begun, damage: str
+    ) -> None:
+        self._damage(erasure, damage)
+        stored = finished(world, clock, erasure)
+        assert (stored["status"], stored["failures"]) == ("failed", jobs.MOST_FAILURES + 1)
+        assert found_at(world.api, erasure.organization, erasure.path)["error"] == GIVEN_UP
+
+    @pytest.mark.parametrize("damage", ["head", "outbox", "place"])
+    def test_that_was_repaired_lets_another_erasure_finish(
+        self, world: World, clock: Clock, erasure: Begun, damage: str
+    ) -> None:
+        repair = self._damage(erasure, damage)
+        finished(world, clock, erasure)
+        repair()
+        path = begin_erasure(world.api, erasure.organization, email=erasure.person.email)
+        again = Begun(erasure.organization, erasure.person, path)
+        assert finished(world, clock, again)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        evidence.assert_proven()
+
+    @staticmethod
+    def _damage(erasure: Begun, damage: str) -> Callable[[], Any]:
+        """Damage the log, and return what repairs it."""
+        organization = erasure.organization
+        if damage == "head":
+            item = head(organization)
+            alter(item, peaks=b"x")
+        elif damage == "place":
+            item = entry(organization, 3)
+            names = ("sequence", "index1pk", "index1sk")
+            cloud.put({name: value for name, value in item.items() if name not in names})
+        else:
+            (item,) = (i for i in cloud.stored() if i["pk"] == f"A#{organization.id}" and "sequence" not in i)
+            cloud.remove(item)
+        return lambda: cloud.put(item)
