@@ -67,10 +67,13 @@ class Work:
         return cls(example.given, example.later, do, example.tick)
 
 
+STRUCK_ELSEWHERE: Final = ("audit_exports.run", "erasures.run")
+"""Tasks of very many calls, each struck in a file of its own: `test_exports.py`, `test_erasures.py`."""
+
 WORKS: Final = {
     "append": Work(with_entries_that_wait, {}, append),
     "sweep": Work(with_all_that_can_be_due, {"days": 2}, sweep),
-    **{name: Work.of(name, example) for name, example in tasks.EXAMPLES.items()},
+    **{name: Work.of(name, example) for name, example in tasks.EXAMPLES.items() if name not in STRUCK_ELSEWHERE},
 }
 by_work = pytest.mark.parametrize("work", WORKS.values(), ids=WORKS.keys())
 
