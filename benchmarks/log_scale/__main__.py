@@ -1,17 +1,16 @@
-"""What a log costs as it grows: `python -m benchmarks.log_scale --entries 1000000 --dynamodb http://127.0.0.1:8001`.
+"""What a log costs as it grows: `python -m benchmarks.log_scale --entries 1000000`.
 
 Logs of 1,000 entries and ten times as many, and so on up to `--entries`, are filled through the ledger's own code, then
 listed, verified and exported. Figures go to `benchmarks/results/log_scale.json`, and from there to `docs/scale.md`.
 
-`--dynamodb` is the address of Amazon's DynamoDB Local, started beside this (1.25 or later, Java 17):
+The table is a stand-in for DynamoDB on SQLite (`disk.py`), in a file that goes with the program. `--dynamodb` takes the
+address of Amazon's DynamoDB Local instead, started beside this (1.25 or later, Java 17), which needs an hour or more
+for a million entries and several GiB, but reckons by Amazon's own code what a call costs:
 
     java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -inMemory -port 8001
 
-As long as it runs it has its logs: a run that was ended is gone on with by the next, and `--only` measures one thing
-anew. A million entries take it 7 GiB, or with `-dbPath FOLDER` instead of `-inMemory` twice the time. It listens on
-every address of the machine; `unshare -n` gives it, and this program, a network of their own. Without `--dynamodb` the
-table is in the emulator of `make run`, which looks at all items of the table to read an index: good for some thousand
-entries.
+As long as it runs it has its logs: a run that was ended is gone on with by the next. It listens on every address of the
+machine; `unshare -n` gives it, and this program, a network of their own.
 """
 
 import argparse
@@ -42,13 +41,14 @@ def main() -> None:
     parser.add_argument("--dynamodb", metavar="URL", help="where DynamoDB Local answers")
     parser.add_argument("--only", choices=MEASURES, action="append", help="measure this only; may be repeated")
     wanted = parser.parse_args()
+    table = results.DYNAMODB_LOCAL if wanted.dynamodb else results.STAND_IN
     with stage(wanted.dynamodb) as owner:
         for entries in _sizes(wanted.entries):
             log = Log(entries)
             _fill(log, owner)
             for measure in wanted.only or MEASURES:
                 figures = MEASURES[measure](log, owner)
-                results.keep(wanted.dynamodb, entries, measure, figures)
+                results.keep(table, entries, measure, figures)
                 print(f"{entries:,} entries, {measure}: {figures}", flush=True)
     document.FILE.write_text(document.document(results.read()))
 

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeVar
 from botocore.awsrequest import AWSResponse
 from pydantic_core import from_json
 
-from benchmarks.log_scale.stage import be_patient
+from benchmarks.log_scale import disk
+from benchmarks.log_scale.stage import prepare
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel import aws
 from chalicelib.kernel.operation import Operation
@@ -30,7 +31,7 @@ _READS: Final = ("GetItem", "BatchGetItem", "Query")
 
 @dataclass
 class Taken:
-    """What something took. `units`: read capacity as DynamoDB counts it; `received`: bytes that DynamoDB sent."""
+    """What something took. `units`: read capacity as DynamoDB counts it; `received`: bytes that it sent."""
 
     calls: Counter[str] = field(default_factory=Counter)
     units: float = 0
@@ -73,6 +74,14 @@ def _watch() -> list[Taken]:
                 taken.received += len(http_response.content)
 
     aws.forget_clients()  # Clients that were made before would not be watched.
+
+    def note_stand_in(name: str, units: float, returned: int) -> None:
+        for taken in watching:
+            taken.calls[name] += 1
+            taken.units += units
+            taken.received += returned
+
+    disk.watching.append(note_stand_in)
     events = aws._session().events  # noqa: SLF001 - the one session that every client is made of
     for name in _READS:
         events.register(f"provide-client-params.dynamodb.{name}", ask_for_units)
@@ -114,7 +123,7 @@ class Memory:
 
 def apart(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
     """Do work in a process of its own; return its result and what memory it took."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=be_patient) as process:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as process:
         return process.submit(_remembered, work, *arguments).result()
 
 

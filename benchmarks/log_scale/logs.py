@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final
 from uuid import NAMESPACE_DNS, uuid5
 
-from benchmarks.log_scale.stage import be_patient
+from benchmarks.log_scale.stage import prepare
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import ledger, table
@@ -75,7 +75,7 @@ class Log:
         """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
         ledger.append(self.id)  # What an earlier run committed and didn't append comes first.
         size = self.size
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=be_patient) as beside:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as beside:
             committed = beside.submit(_commit, self.id, size, self.entries)
             while size < self.entries and not (committed.done() and committed.exception()):
                 ledger.append(self.id, now_ms() + _APPENDED_MS)

@@ -12,30 +12,32 @@ from local.folders import ROOT
 FILE: Final = ROOT / "benchmarks" / "results" / "log_scale.json"
 _GIB: Final = 1024**3
 
+STAND_IN: Final = "stand-in"
+DYNAMODB_LOCAL: Final = "DynamoDB Local"
+
 Results = dict[str, Any]
 
 
-def keep(dynamodb: str | None, entries: int, measure: str, figures: Any) -> None:
-    """Keep the figures of one measure of the log of so many entries, in place of former ones."""
+def keep(table: str, entries: int, measure: str, figures: Any) -> None:
+    """Keep the figures of one measure of the log of so many entries in such a table, in place of former ones."""
     kept = read()
-    kept.setdefault(str(entries), {})[measure] = {"of": _circumstances(dynamodb), "figures": figures}
+    kept.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": _circumstances(), "figures": figures}
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 def read() -> Results:
-    """Return all that was kept, by the number of entries and the measure."""
+    """Return all that was kept: by the table, the number of entries and the measure."""
     kept: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
     return kept
 
 
-def _circumstances(dynamodb: str | None) -> dict[str, str]:
+def _circumstances() -> dict[str, str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     return {
         "day": datetime.now(UTC).date().isoformat(),
         "machine": f"{os.cpu_count()} cores of {_processor()}, {memory:.0f} GiB",
         "python": platform.python_version(),
-        "table": "DynamoDB Local" if dynamodb else "ministack",
     }
 
 

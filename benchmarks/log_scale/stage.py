@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from chalicelib.kernel import aws
+from benchmarks.log_scale.disk import DiskTable
+from chalicelib.kernel import aws, table
 from chalicelib.kernel.settings import settings
 from local.configuration import PREFIX
 from local.emulator import COMMAND, answers, environment
@@ -19,6 +20,7 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.patience import until
 
 _CREDENTIAL: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_TABLE_FILE: Final = "LOG_SCALE_TABLE"
 _STOP_SECONDS: Final = 30
 _PATIENCE_SECONDS: Final = 300
 
@@ -27,8 +29,8 @@ _PATIENCE_SECONDS: Final = 300
 def stage(dynamodb: str | None) -> Iterator[Person]:
     """Let the service find queues, buckets and a table within the block, and yield who asks it.
 
-    Processes that are started there find them too. The table is at `dynamodb`, an address, and stays there; without
-    one it is the emulator's, and goes with it.
+    Processes that `prepare` themselves find them too. The table is at `dynamodb`, an address, and stays there; without
+    one it is a file that goes with the block.
     """
     import_module("tests.conftest")  # It gives this process the settings of tests.
     with TemporaryDirectory() as folder:
@@ -38,23 +40,33 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
         try:
             until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
             _tell(f"http://127.0.0.1:{port}", dynamodb)
+            os.environ |= {} if dynamodb else {_TABLE_FILE: str(Path(folder) / "table.sqlite")}
             os.environ.update({name: told[name] for name in _CREDENTIAL} | issuer.settings())
             os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             settings.cache_clear()
+            prepare()
             yield issuer.person("ada", "Ada Lovelace")
         finally:
             stop([emulator], _STOP_SECONDS)
 
 
 def _tell(emulator: str, dynamodb: str | None) -> None:
-    be_patient()
     # The service knows one emulator for everything; botocore knows one for each of its services.
     addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
     os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})
+    _be_patient()
     settings.cache_clear()
 
 
-def be_patient() -> None:
-    """Let this process wait long for an emulator: it counts all items to describe a table, and shares the machine."""
+def prepare() -> None:
+    """Let this process take part."""
+    _be_patient()
+    if file := os.environ.get(_TABLE_FILE):
+        disk = DiskTable(Path(file))
+        table._dynamodb = lambda: disk  # noqa: SLF001 - the one place by which the service reaches a table
+
+
+def _be_patient() -> None:
+    # An emulator counts all items to describe a table, and shares the machine.
     for service in aws._PATIENCE:  # noqa: SLF001 - nobody else has to wait so long
         aws._PATIENCE[service] = (1, _PATIENCE_SECONDS)  # noqa: SLF001
