@@ -6,7 +6,7 @@ An address stands in text that is nothing but that address, or in text of anothe
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -19,7 +19,7 @@ _WORD: Final = r"[\w\u0300-\u036f]"
 _BEFORE: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
 _BEHIND: Final = r"(?!-*[^\W_]|\.[^\W_])"
 _ATOM: Final = rf"(?:{_WORD}|[!#$%&'*+/=?^`{{|}}~-])"
-_ADDRESS: Final = re.compile(rf"{_ATOM}(?:{_ATOM}|\.)*@[\w.-]+")
+_ADDRESS: Final = re.compile(rf"{_ATOM}(?:{_ATOM}|\.)*@[\w-]+(?:\.[\w-]+)*")
 _NOTHING: Final = "(?!)"
 
 
@@ -46,9 +46,10 @@ class Person:
 
     def out_of(self, text: str) -> str:
         """Return a text that names them no more."""
-        if _ADDRESS.fullmatch(text):
-            return IN_THEIR_STEAD if text.lower() in self.emails else text
-        return self._named.sub(IN_THEIR_STEAD, text)
+        if text.lower() in self.emails:
+            return IN_THEIR_STEAD
+        named = self._user_named if _ADDRESS.fullmatch(text) else self._named
+        return named.sub(IN_THEIR_STEAD, text)
 
     def out_of_all(self, texts: Mapping[str, str | None]) -> dict[str, str | None]:
         """Return those of some texts that name them, as they have to be that they name them no more."""
@@ -59,9 +60,17 @@ class Person:
         return [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in self.user_ids | self.emails]
 
     @cached_property
+    def _user_named(self) -> re.Pattern[str]:
+        return _any_of(map(re.escape, sorted(self.user_ids)))
+
+    @cached_property
     def _named(self) -> re.Pattern[str]:
         emails = (f"{_BEFORE}{re.escape(email)}{_BEHIND}" for email in sorted(self.emails))
-        return re.compile("|".join([*emails, *map(re.escape, sorted(self.user_ids))]) or _NOTHING, re.IGNORECASE)
+        return _any_of([*emails, self._user_named.pattern])
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns) or _NOTHING, re.IGNORECASE)
 
 
 def _texts(value: Any) -> Iterator[str]:

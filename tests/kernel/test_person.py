@@ -1,0 +1,75 @@
+import json
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.kernel.person import Person
+
+ID = "4c1a2b5e-0000-4000-8000-000000000001"
+ADA = Person(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ada@example.com", "ADA@Example.Com", "Mail: ada@example.com.", "<ada@example.com>", "mailto:ada@example.com",
+     "see email=ada@example.com", "'ada@example.com'", "“ada@example.com”", "(ada@example.com)", "*ada@example.com*",
+     "...ada@example.com", "ada@example.com...", "grace@example.com,ada@example.com", "ada@example.com/work",
+     "ada@example.com - call her", "ada@example.com's", "\nada@example.com\n", "JOSÉ@EXAMPLE.ORG",
+     "of josé@example.org", 'a"b\\c@example.org', 'say a"b\\c@example.org', f"/people/{ID.upper()}/", ID,
+     f"{ID}@users.example.com"],
+)  # fmt: skip
+def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> None:
+    assert ADA.in_text(text)
+    assert not ADA.in_text(ADA.out_of(text))
+    assert ADA.in_json(json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
+    assert ADA.in_json(json.dumps({text: True}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "ada", "example.com", "@example.com", "nada@example.com", "to nada@example.com", "x.ada@example.com",
+     "x+ada@example.com", "the o'ada@example.com", "the o\u2019ada@example.com", "éada@example.com",
+     "e\u0301ada@example.com", "a-ada@example.com", "email=ada@example.com", "x/ada@example.com",
+     "ada@example.com.au", "the ada@example.com.au.", "ada@example.community", "ada@example.com-x.org",
+     "ada@example.com--x.org", "ada@example.comé", "ada@example.co", "jose@example.org", ID[:-1] + "2"],
+)  # fmt: skip
+def test_nobody_is_found_in_a_longer_address(text: str) -> None:
+    assert not ADA.in_text(text)
+    assert ADA.out_of(text) == text
+    assert not ADA.in_json(json.dumps({"a": text}, ensure_ascii=False))
+
+
+def test_what_stands_around_an_address_stays() -> None:
+    assert ADA.out_of("Ada <ada@example.com>, Nada <nada@example.com>") == "Ada <…>, Nada <nada@example.com>"
+    assert ADA.out_of("ADA@example.com") == "…"
+
+
+def test_only_texts_that_change_are_returned() -> None:
+    texts = {"name": "Ada", "note": "ada@example.com", "none": None, "empty": ""}
+    assert ADA.out_of_all(texts) == {"note": "…"}
+
+
+def test_nobody_in_particular_is_nowhere() -> None:
+    nobody = Person(frozenset(), frozenset())
+    assert not nobody.in_text("ada@example.com")
+    assert not nobody.in_json('"ada@example.com"')
+
+
+@pytest.mark.parametrize("text", ["ada@example.com", '{"a":"ada@example.com', "[" * 1000 + '"ada@example.com"'])
+def test_what_is_no_json_is_looked_through_as_text(text: str) -> None:
+    assert ADA.in_json(text)
+
+
+@given(st.text(), st.text())
+def test_whatever_stands_around_the_address_it_is_gone_afterwards(before: str, behind: str) -> None:
+    assert not ADA.in_text(ADA.out_of(f"{before}ada@example.com{behind}"))
+
+
+@given(st.text(st.characters(exclude_characters="@ \t\n", codec="utf-8"), min_size=1, max_size=20))
+def test_every_address_is_found_as_it_is_stored(local: str) -> None:
+    email = f"{local}@example.org".lower()
+    person = Person(frozenset(), frozenset({email}))
+    assert person.in_text(email)
+    assert person.in_json(rfc8785.dumps({"email": email}).decode())
