@@ -13,9 +13,8 @@ from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operation import Operation
 
 FEATURES: Final = (
-    *("organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "domains"),
-    "system",
-)
+    "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "domains", "system",
+)  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
 

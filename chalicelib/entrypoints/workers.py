@@ -14,8 +14,10 @@ from aws_lambda_powertools.utilities.batch import (
 
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel import due, ledger, queues, tasks
+from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now_ms
-from chalicelib.kernel.logs import line, measure
+from chalicelib.kernel.logs import line, measure, report
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 
 Event = dict[str, Any]
@@ -68,13 +70,24 @@ def _append(record: Any, until: int) -> None:
         message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
         lag = ledger.append(log, until)
-        for started in message.get("then", []):
-            queues.forward(started)
+        _start(message.get("then", []))
     measure("append_entries", LedgerLag=lag)
+
+
+def _start(messages: list[queues.Message]) -> None:
+    try:
+        for message in messages:
+            queues.forward(message)
+    except Problem as problem:
+        # It is due, so the sweep starts it; the log's next entries don't wait for that.
+        report(started=problem.code)
 
 
 def _run(record: Any) -> None:
     with line("message", "run_task") as facts:
         message = json.loads(record["body"])
         facts["operation"] = message["task"]
-        tasks.run(message)
+        try:
+            tasks.run(message)
+        except Contended:
+            report(contended=True)  # Another worker goes on with it, or it is due again.

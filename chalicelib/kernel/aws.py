@@ -27,7 +27,7 @@ _FAULTS: Final = frozenset({
     "TransactionInProgressException", "InternalError",
 })  # fmt: skip
 
-_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (3, 8), "sesv2": (1, 10)}
+_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
 """Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS.
 
 Mail has one attempt: SES sends it again for every try whose answer was lost.

@@ -51,7 +51,8 @@ class Facet:
 class Unique:
     """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record.
 
-    `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
+    `lapses`: the field with the moment from which on the value is free by itself. `advice` is for whoever wants it too.
+    `holds`: whether a record needs it.
     """
 
     space: str
@@ -60,6 +61,7 @@ class Unique:
     field: str
     alias_days: int = 0
     lapses: str = ""
+    advice: str = "Choose another."
     holds: Callable[[Any], bool] = lambda _record: True
 
 

@@ -19,14 +19,14 @@ LEASE_SECONDS: Final = 180
 MOST_FAILURES: Final = 5
 """Turns that came to nothing before a job should be given up."""
 
-_TURN_SECONDS: Final = 600
-"""How long a worker goes on with one job: well within its function's time."""
+_TURN_SECONDS: Final = 60
+"""How long a worker goes on with one job before others have their turn."""
 
 
 class Job(Entity):
     """Work in turns. `turn_at`: from when on a worker may take it, None once nothing is left to be done.
 
-    `failures` counts the turns since anything was kept, this one included.
+    `failures` counts the turns since anything was kept, this one included. `status` is for callers, if there are any.
     """
 
     task: ClassVar[str]
@@ -34,6 +34,7 @@ class Job(Entity):
 
     turn_at: str | None = None
     failures: int = 0
+    status: str | None = None
 
     @property
     def due(self) -> Due | None:
@@ -91,6 +92,10 @@ def ends_at() -> float:
 
 def _settle(job: J, changes: Changes | None = None, **changed: Any) -> J:
     changes = changes or Changes(now())
-    changes.settle(job, **changed)
+    if changed.get("status", job.status) != job.status:
+        settled = changes.update(job, **changed)  # Callers see it, so it has a version of its own.
+    else:
+        changes.settle(job, **changed)
+        settled = job.but(**changed)
     changes.commit()
-    return job.but(**changed)
+    return settled

@@ -127,8 +127,8 @@ def _respond(ctx: Context, answer: Any) -> Response:
         return _page(operation, request, answer)
     body = answer.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json"}
-    secret = any(getattr(answer, name) for name in answer.one_time)
-    if secret or answer.no_store:
+    secret = answer.no_store or any(getattr(answer, name) for name in answer.one_time)
+    if secret:
         headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)

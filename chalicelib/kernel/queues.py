@@ -30,10 +30,12 @@ def start(task: str, record: Key) -> None:
     forward(_message(task, record))
 
 
-def forward(message: Message) -> None:
-    """Queue a task that another message brought."""
+def forward(message: Message, *, seconds: int = 0) -> None:
+    """Queue a task by its message, to be delivered so much later."""
     with aws.reaching("queue"):
-        aws.client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=json.dumps(message))
+        aws.client("sqs").send_message(
+            QueueUrl=settings().jobs_queue_url, MessageBody=json.dumps(message), DelaySeconds=seconds
+        )
 
 
 def _message(task: str, record: Key) -> Message:

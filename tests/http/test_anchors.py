@@ -3,7 +3,7 @@ import json
 import pytest
 
 from chalicelib.features.audit import anchors, tasks
-from chalicelib.kernel import jobs, ledger, queues
+from chalicelib.kernel import ledger, queues
 from chalicelib.kernel.ledger import Head, head_key
 from tests.conftest import Configure
 from tests.harness import cloud, rfc6962
@@ -83,7 +83,7 @@ class TestTheSchedule:
         for organization in organizations:
             alter(head(organization), index2pk="ANCHOR#0")
         with monkeypatch.context() as in_no_time:
-            in_no_time.setattr(jobs, "_TURN_SECONDS", -1)
+            in_no_time.setattr(tasks, "_QUEUING_SECONDS", -1)
             anchor(workers)
             assert sum(waits(organization.id) for organization in organizations) == 1
         anchor(workers)

@@ -131,7 +131,7 @@ class TestGetAuditExport:
     ) -> None:
         moment = clock.freeze()
         record = completed(api, workers, ten)
-        assert (record["status"], record["version"], record["error"]) == ("completed", 2, None)
+        assert (record["status"], record["version"], record["error"]) == ("completed", 3, None)
         assert record["entryCount"] == 11  # its own beginning is the last
         assert record["expiresAt"] == after(moment, days=7)
         url = urlsplit(record["downloadUrl"])

@@ -16,6 +16,9 @@ from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tasks import task
 
 _TASK: Final = "audit.anchor"
+_QUEUING_SECONDS: Final = 600
+_INDEX_SECONDS: Final = 60
+"""How long the sequence index may take to show what the table has, before that counts as missing."""
 
 
 def queue_anchors() -> int:
@@ -23,7 +26,7 @@ def queue_anchors() -> int:
 
     Those that have waited for longest come first in each shard; what this turn has no time for is left for the next.
     """
-    queued, ends_at = 0, jobs.ends_at()
+    queued, ends_at = 0, time.monotonic() + _QUEUING_SECONDS
     for pages in zip_longest(*map(ledger.unanchored, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
         for head in (head for page in pages for head in page):
             queues.start(_TASK, (head["pk"], head["sk"]))
@@ -52,7 +55,9 @@ def anchor(message: dict[str, Any]) -> None:
         _refuse(Fault("bad_signature", None))
         return
     result = _follow(log, newest, head, _reached(message, log, newest))
-    if isinstance(result, Fault):
+    if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
+        queues.forward({**message, "again": "yes"}, seconds=_INDEX_SECONDS)
+    elif isinstance(result, Fault):
         _refuse(result)
     elif result.tree.size < head.tree.size:
         reached = pagination.cursor(result.position(), _binding(log, newest))

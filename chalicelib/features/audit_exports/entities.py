@@ -5,9 +5,9 @@ from dataclasses import field
 from typing import Any, Final
 
 from chalicelib.features.audit_exports.models import AuditExportOut, Format, Status
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Due, Item, Limit
-from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.jobs import LEASE_SECONDS, Job
 from chalicelib.kernel.person import Person
 
 MOST_RUNNING: Final = 10
@@ -81,6 +81,8 @@ class AuditExport(Job):
         handed = {principal: at for principal, at in self.handed.items() if principal not in person.user_ids}
         changed: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
         if named := person.out_of_all(self.filters):
-            ended = {"status": "expired", "turn_at": None, "expires_at": now(), "clear_at": now()}
+            moment = now()
+            ended = {"status": "expired", "turn_at": None, "expires_at": moment}
+            ended["clear_at"] = after(moment, seconds=LEASE_SECONDS)  # A worker may be at it still.
             changed |= {"filters": {**self.filters, **named}, **ended}
         return changed

@@ -9,10 +9,9 @@ from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.making import Draft, Unreadable
 from chalicelib.features.audit_exports.rules import Omitted
 from chalicelib.kernel import jobs, outbox, table
-from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.ledger import BrokenHead, Head, head_key
-from chalicelib.kernel.logs import report
 from chalicelib.kernel.merkle import CompactRange
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
@@ -37,13 +36,10 @@ def make_audit_export(message: dict[str, Any]) -> None:
     export = jobs.take(AuditExport, message)
     if export is None:
         return
-    try:
-        if export.failures > jobs.MOST_FAILURES:
-            _fail(export, _GIVEN_UP)
-        else:
-            _make(export, jobs.ends_at())
-    except Contended:
-        report(export="another worker goes on with it")
+    if export.failures > jobs.MOST_FAILURES:
+        _fail(export, _GIVEN_UP)
+    else:
+        _make(export, jobs.ends_at())
 
 
 @task("audit_exports.clear")
@@ -109,7 +105,7 @@ def _finish(export: AuditExport) -> None:
 
 
 def _fail(export: AuditExport, error: str) -> None:
-    _end(export, "failed", error=error, entry_count=None, clear_at=now())
+    _end(export, "failed", error=error, entry_count=None, clear_at=after(now(), seconds=jobs.LEASE_SECONDS))
 
 
 def _end(export: AuditExport, status: str, **result: Any) -> None:

@@ -71,6 +71,6 @@ class AcceptanceOut(Output):
     email: str = Field(examples=["grace@example.com"])
     status: Status = Field(examples=["pending"])
     expires_at: Timestamp
-    invited_by: str | None = Field(description="The id of the user or API key.")
+    invited_by: str | None = Field(description="The id of the user or API key; null once that person was erased.")
     inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Ada"])
     membership: MemberOut | None

@@ -56,7 +56,7 @@ def update_organization_member(ctx: Context, member: Member, body: MemberPatch) 
     needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.removed",
 )  # fmt: skip
 def remove_organization_member(ctx: Context, member: Member) -> None:
-    """Remove a member from an organization."""
+    """Remove a member from an organization; what they had invited is revoked with it."""
     refuse_owner(member.role)
     _end(ctx, member)
 
@@ -66,7 +66,7 @@ def remove_organization_member(ctx: Context, member: Member) -> None:
     success=204, needs=at_organization(Role.MEMBER), scope=None, emits="organization.member.removed",
 )  # fmt: skip
 def leave_organization(ctx: Context) -> None:
-    """Leave an organization."""
+    """Leave an organization; what the member had invited is revoked with it."""
     refuse_owner(ctx.role or Role.MEMBER)
     _end(ctx, Member.from_item(ctx.access.membership or {}))
 
