@@ -3,7 +3,7 @@ import json
 import pytest
 
 from chalicelib.features.audit import anchors, tasks
-from chalicelib.kernel import ledger, queues
+from chalicelib.kernel import jobs, ledger, queues
 from chalicelib.kernel.ledger import Head, head_key
 from tests.conftest import Configure
 from tests.harness import cloud, rfc6962
