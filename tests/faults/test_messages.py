@@ -124,12 +124,13 @@ class TestAWakeThatBringsATask:
         evidence.assert_proven()
         assert self._status(world, export) == "completed"
 
-    def test_comes_again_if_it_can_not_pass_it_on_and_holds_up_no_entry(self, world: World) -> None:
+    def test_holds_up_no_entry_if_it_can_not_pass_it_on_and_leaves_it_to_the_schedule(self, world: World) -> None:
         export = self._asked(world)
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
-            assert [json.loads(body)["log"] for body in world.workers.attempt().failed] == [world.id]
+            world.workers.deliver()
         evidence.assert_proven()
-        world.workers.deliver()
+        assert bodies("jobs") == []
+        world.workers.settle()
         assert self._status(world, export) == "completed"
 
     def test_starts_one_export_however_often_it_comes(self, world: World) -> None:

@@ -127,6 +127,13 @@ class TestKeep:
         assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
         assert engine.turn_at == after(now(), seconds=LEASE_SECONDS)
 
+    def test_what_callers_see_of_it_is_a_version_of_its_own(self) -> None:
+        engine = jobs.keep(taken(ordered()), status="running")
+        assert (engine.version, jobs.keep(engine, status="running", wheels=1).version) == (2, 2)
+        assert engine.updated_at > engine.created_at
+        assert jobs.end(stored(engine), status="completed") == stored(engine)
+        assert stored(engine).version == 3
+
     def test_time_after_time(self) -> None:
         engine = taken(ordered())
         for wheels in (1, 2, 3):
