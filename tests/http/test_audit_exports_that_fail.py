@@ -183,8 +183,12 @@ class TestAFailedExport:
         failed.now(api)
         assert log_of(api, ten, type="organization.audit_export.downloaded") == []
 
-    def test_leaves_no_files(self, api: Api, failed: Started, workers: Workers) -> None:
+    def test_leaves_no_files_once_no_worker_can_be_at_it(
+        self, api: Api, failed: Started, workers: Workers, clock: Clock
+    ) -> None:
+        workers.settle()
         assert being_made()
+        clock.shift(minutes=4)
         workers.settle()
         assert being_made() == []
         assert files.first(settings().exports_bucket, "") is None
