@@ -39,7 +39,8 @@ looks through a hundred entries, so its page may be short.
 """
 
 _WALK: Final = """\
-The whole list, from the newest entry to the oldest, in pages of a hundred: the last pages cost what the first do.
+The whole list, from the newest entry to the oldest, in pages of a hundred. The last page asks for what the first does:
+one Query, and the long entries beside it.
 """
 
 _VERIFY: Final = """\
