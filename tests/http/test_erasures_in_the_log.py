@@ -108,6 +108,21 @@ class TestEntries:
         assert sum(found_at(api, organization, path)["erasedEntries"] for path in paths) == 3
         assert left_of(grace.id, mary.id, grace.email, mary.email) == []
 
+    @pytest.mark.parametrize("thing", ["organization", "API key"])
+    def test_the_id_of_a_thing_is_nobodys_and_erases_nothing(
+        self, api: Api, organization: Founded, workers: Workers, clock: Clock, thing: str
+    ) -> None:
+        key = make_key(api, organization, "admin")
+        api.patch(organization.path, as_=key, json={"name": "Engines"})
+        workers.deliver()
+        log = log_of(api, organization)
+        identifier = organization.id if thing == "organization" else key.id
+        record = erased(api, workers, clock, organization, userId=identifier)
+        assert (record["erasedRecords"], record["erasedEntries"]) == (0, 0)
+        newest, *others = log_of(api, organization)
+        assert newest["type"] == "organization.person_erased"
+        assert others == log
+
     def test_more_than_a_transaction_holds_are_erased(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
     ) -> None:
