@@ -45,7 +45,7 @@ one Query, and the long entries beside it.
 
 _VERIFY: Final = """\
 `verify-integrity` from the first entry to the last; each request verifies up to 5,000 entries and hands out the cursor
-for the next.
+for the next. One that took many times the median was waiting for a processor, which others had.
 """
 
 _EXPORT: Final = """\
