@@ -1,6 +1,7 @@
 """Chalice's development server, made to speak HTTP/1.1 (RFC 9112) as the deployed gateway does."""
 
 import json
+import re
 import signal
 import socket
 import sys
@@ -28,6 +29,7 @@ from local.http_body import MAX_BODY_BYTES, read_body
 PATIENCE_SECONDS: Final = 5.0
 
 _PIECE: Final = 65_536
+_QUERY: Final = re.compile(r"\?\S+")
 _WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _NOT_HTTP: Final = Problem("invalid_header", "This is not a request of HTTP/1.1.")
 
@@ -95,6 +97,10 @@ class Handler(ChaliceRequestHandler):
     def _send_error_response(self, error: LocalGatewayException) -> None:
         unknown = error.CODE == HTTPStatus.FORBIDDEN
         self._send_problem(PROBLEMS["MISSING_AUTHENTICATION_TOKEN" if unknown else "DEFAULT_5XX"])
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's
+        """Log without queries: one may hold an invitation's token."""
+        super().log_message("%s", _QUERY.sub("?…", format % args))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer with a problem what is not even a request."""

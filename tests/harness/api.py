@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from chalice.local import LambdaContext, LambdaEventConverter, RouteMatcher
+from chalice.local import LambdaContext, LambdaEventConverter, LocalChalice, RouteMatcher
 from httpx import Headers
 
 from tests.harness import companions, conformity
@@ -79,6 +79,8 @@ class Api:
     """A client of the service. `as_` is whose credential a request carries; None sends none."""
 
     def __init__(self, app: Any) -> None:
+        # Chalice keeps the request in the app: a test's threads would see each other's, as no two on Lambda do.
+        app.__class__ = LocalChalice
         self._app = app
         self._events = LambdaEventConverter(RouteMatcher(list(app.routes)))
 

@@ -183,6 +183,15 @@ def test_what_is_no_request_is_told_so_by_a_problem(port: int, text: str) -> Non
     assert problem(answer(port, text)) == (400, "invalid_header")
 
 
+@pytest.mark.parametrize("text", [GET, "GET /a b HTTP/1.1\r\n\r\n"], ids=["request", "no request"])
+def test_what_a_query_says_is_not_logged(port: int, text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    method, path, rest = text.split(" ", 2)
+    answer(port, f"{method} {path}?token=secret&decision=decline {rest[:-2]}Connection: close\r\n\r\n")
+    (line, *_) = capfd.readouterr().err.splitlines()
+    assert f"{method} {path}?…" in line
+    assert "secret" not in line
+
+
 def test_what_is_under_way_when_it_is_told_to_stop_is_answered_and_nothing_else() -> None:
     port = free_port()
     command = [sys.executable, "-m", "tests.harness.echo", str(port)]
