@@ -1,9 +1,13 @@
 """Invitations, sent and answered over HTTP."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
+from chalicelib.kernel import table
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
@@ -87,3 +91,15 @@ def history(api: Api, organization: Founded, invited: Invited) -> list[str]:
     """Return what happened to an invitation, one thing after the other."""
     entries = log_of(api, organization, targetId=invited.id)
     return [entry["type"].removeprefix("organization.invitation.") for entry in reversed(entries)]
+
+
+def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen when the next transaction is about to be written."""
+    write = table.write
+
+    def interrupted(writes: list[table.Write]) -> None:
+        monkeypatch.setattr(table, "write", write)
+        act()
+        write(writes)
+
+    monkeypatch.setattr(table, "write", interrupted)

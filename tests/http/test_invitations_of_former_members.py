@@ -1,14 +1,11 @@
-from collections.abc import Callable
-
 import pytest
 
-from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import Invited, accepts, history, invite, opens, status_of
+from tests.harness.invitations import Invited, accepts, before_the_next_write, history, invite, opens, status_of
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, joins, make_key
 from tests.harness.workers import Workers
@@ -117,12 +114,6 @@ class TestWhatAFormerMemberInvited:
             workers.settle()
         assert history(api, organization, invited) == ["created", "expired"]
 
-    def test_a_lower_role_ends_nothing(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited]
-    ) -> None:
-        api.patch(f"{organization.path}/members/{grace.id}", as_=organization.owner, json={"role": "member"})
-        assert accepts(api, twice[0], stranger)["inviterName"] == "Grace Hopper"
-
     def test_what_a_key_invited_lives_on_when_the_key_is_revoked(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
@@ -183,15 +174,3 @@ class TestWhenTheIndexOfThemIsLate:
         before_the_next_write(monkeypatch, lambda: api.post(f"{organization.path}/leave", as_=grace))
         assert opens(api, twice[0], stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"
-
-
-def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen when the next transaction is about to be written."""
-    write = table.write
-
-    def interrupted(writes: list[table.Write]) -> None:
-        monkeypatch.setattr(table, "write", write)
-        act()
-        write(writes)
-
-    monkeypatch.setattr(table, "write", interrupted)

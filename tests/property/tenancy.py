@@ -9,7 +9,7 @@ INVITED_FOR_DAYS: Final = 7
 
 NOT_FOUND, TOO_LOW = "404 not_found", "403 insufficient_role"
 OWNER_STAYS, TOO_LATE = "409 owner_must_transfer", "409 invalid_transition"
-USED: Final = "410 invitation_used"
+USED, REVOKED, EXPIRED = "410 invitation_used", "410 invitation_revoked", "410 invitation_expired"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,9 @@ class Tenancy:
         if self.deleted:
             return NOT_FOUND
         if status in ("revoked", "expired"):
-            return f"410 invitation_{status}"
+            return REVOKED if status == "revoked" else EXPIRED
+        if status == "pending" and not self._covers(invitation.by, invitation.role):
+            return REVOKED
         if person != invitation.whom:
             return "403 email_mismatch"
         if status != "pending":

@@ -45,14 +45,17 @@ class Offer:
     def answered(self, user: User, decision: Decision) -> bool:
         """Return whether the user gave this answer before. Raises Problem if it is not theirs, or too late."""
         refuse_other(self.invitation, user)
-        outcome = self.invitation.outcome
-        wanted = OUTCOMES[decision]
+        outcome, wanted = self.invitation.outcome, OUTCOMES[decision]
         if outcome is None:
             return False
         holds = outcome == "declined" or (self.member is not None and self.member.id == self.invitation.joined_as)
-        if (outcome, self.invitation.answered_by) != (wanted, user.id) or not holds:
-            raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
-        return True
+        theirs = holds and self.invitation.answered_by == user.id
+        if theirs and outcome == wanted:
+            return True
+        if theirs and outcome == "accepted":
+            leave = f"POST /organizations/{self.organization.id}/leave"
+            raise Problem("invitation_used", f"You accepted it and are a member. To leave, send {leave}.")
+        raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
 def find(token: str, user: User | None) -> Offer:
@@ -72,8 +75,7 @@ def find(token: str, user: User | None) -> Offer:
     if organization is None or organization.closed:
         raise not_found()
     offer = Offer(invitation, organization, _member(items, inviter), _member(items, own))
-    still_there = offer.inviter is not None and offer.inviter.id == invitation.invited_as
-    refuse_dead(invitation, token, inviter_left=bool(invitation.invited_as) and not still_there)
+    refuse_dead(invitation, token, offer.inviter)
     return offer
 
 

@@ -15,8 +15,8 @@ MOST_PENDING: Final = 100
 class Invitation(Entity):
     """An invitation to an organization. `outcome`: how it ended; `pending_by`: its inviter, as long as it has none.
 
-    `invited_as` is the inviter's membership: it holds no longer than that does. `joined_as` is the one it led to.
-    `sending` counts how often it was sent.
+    `invited_as` is the inviter's membership: it holds as long as that lasts and its role covers the invitation's. What
+    an API key invited has none. `joined_as` is the membership it led to. `sending` counts how often it was sent.
     """
 
     kind, parameter = "organization.invitation", "invitation_id"

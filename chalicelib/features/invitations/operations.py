@@ -12,7 +12,7 @@ from chalicelib.features.invitations.models import (
     InvitationCreate,
     InvitationOut,
 )
-from chalicelib.features.invitations.rules import ACCEPTANCE, issue, refuse_early
+from chalicelib.features.invitations.rules import ACCEPTANCE, issue, refuse_early, refuse_raise, vouched
 from chalicelib.features.invitations.sending import sent
 from chalicelib.features.members.entities import Member
 from chalicelib.features.members.rules import refuse_grant
@@ -36,8 +36,9 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     """Accept or decline an invitation with the invited user's credential; without any it is only described.
 
     So a mail scanner that opens the link changes nothing. `not_found` stands for a token that the service didn't make,
-    `invitation_revoked` also for a link that a later mail replaced, `invitation_used` for one that was answered
-    already; `invitation_expired` says since when.
+    `invitation_revoked` also for a link that a later mail replaced or whose sender could not grant its role today,
+    `invitation_used` for one that was answered already; `invitation_expired` says since when. To a member it gives no
+    higher role: `already_member`.
     """
     if ctx.scopes is not None:
         raise Problem("forbidden", "API keys can't answer an invitation. Use the token of the person who was invited.")
@@ -55,7 +56,8 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
     """Accept or decline an invitation.
 
     `not_found` stands for a token that the service didn't make, `invitation_revoked` also for a link that a later mail
-    replaced, `invitation_used` for one that was answered already; `invitation_expired` says since when.
+    replaced or whose sender could not grant its role today, `invitation_used` for one that was answered already;
+    `invitation_expired` says since when. To a member it gives no higher role: `already_member`.
     """
     return _answer(ctx, find(body.token, ctx.user), ctx.user, body.decision)
 
@@ -97,9 +99,11 @@ def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
 def resend_invitation(ctx: Context, organization: Organization, invitation: Invitation) -> InvitationOut:
     """Send a pending invitation again, with a new link and its full time; the former link is dead.
 
-    At most once a minute, the first sending counted: else `rate_limited`.
+    At most once a minute, the first sending counted: else `rate_limited`. What its inviter could not grant today is
+    not sent again: `invalid_transition`.
     """
     _refuse_ended(invitation)
+    _refuse_unvouched(ctx, invitation)
     refuse_early(invitation, ctx.now)
     issued = issue(organization.id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now)
     return sent(ctx, ctx.changes.update(invitation, **issued))
@@ -129,18 +133,28 @@ def _refuse_ended(invitation: Invitation) -> None:
         raise Problem("invalid_transition", f"The invitation is {invitation.status}. Invite the address again.")
 
 
+def _refuse_unvouched(ctx: Context, invitation: Invitation) -> None:
+    by = invitation.invited_by if invitation.invited_as else None
+    if not vouched(invitation, ctx.find(Member, user_id=by) if by else None):
+        detail = f"Its inviter can't invite as {invitation.role!r} any more. Revoke it and invite the address again."
+        raise Problem("invalid_transition", detail)
+
+
 def _answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> AcceptanceOut:
     if offer.answered(user, decision):
         return offer.described()
     outcome, invitation = OUTCOMES[decision], offer.invitation
+    if offer.member and outcome == "accepted":
+        refuse_raise(invitation, offer.member)
     member = offer.member or _joining(ctx, invitation, user) if outcome == "accepted" else None
     ctx.changes.event = f"organization.invitation.{outcome}"
     joined_as = member.id if member else None
     answered = ctx.changes.update(invitation, **ended(outcome, answered_by=user.id, joined_as=joined_as))
     if member and member is not offer.member:
         ctx.changes.create(member)
-    if offer.inviter:
-        ctx.changes.require(offer.inviter)  # They may be leaving at this moment.
+    for other in (offer.inviter, offer.member):
+        if other:
+            ctx.changes.require(other)  # They may be leaving, or be given another role, at this moment.
     return replace(offer, invitation=answered, member=member).described()
 
 

@@ -10,11 +10,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.members.entities import Member
 from chalicelib.kernel import signing
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.encoding import from_base64url, to_base64url
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import User
 
@@ -61,11 +63,23 @@ def named(token: str) -> Key | None:
     return Invitation.key_of(organization_id=str(organization), id=str(invitation))
 
 
-def refuse_dead(invitation: Invitation, token: str, *, inviter_left: bool) -> None:
-    """Raise Problem 410 if the token leads nowhere any more."""
+def vouched(invitation: Invitation, inviter: Member | None) -> bool:
+    """Return whether its inviter is a member still, by the same membership, and could grant its role today.
+
+    What an API key invited is the organization's: it needs nobody to stand for it.
+    """
+    if invitation.invited_as is None:
+        return True
+    if inviter is None or inviter.id != invitation.invited_as:
+        return False
+    return Role(inviter.role).covers(Role(invitation.role))
+
+
+def refuse_dead(invitation: Invitation, token: str, inviter: Member | None) -> None:
+    """Raise Problem 410 if the token leads nowhere any more. `inviter`: their membership as it is now."""
     if not hmac.compare_digest(_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
-    if invitation.status == "revoked" or (invitation.status == "pending" and inviter_left):
+    if invitation.status == "revoked" or (invitation.status == "pending" and not vouched(invitation, inviter)):
         raise Problem("invitation_revoked", "The invitation was withdrawn. Ask to be invited again.")
     if invitation.status == "expired":
         raise Problem("invitation_expired", f"It expired at {invitation.expires_at}. Ask to be invited again.")
@@ -73,10 +87,19 @@ def refuse_dead(invitation: Invitation, token: str, *, inviter_left: bool) -> No
 
 def refuse_other(invitation: Invitation, user: User) -> None:
     """Raise Problem `email_mismatch` unless the user is seen to own the invited address."""
+    if not (user.email and user.email_verified):
+        detail = "Your credential has no verified e-mail address. Verify it where you sign in, then send a new one."
+        raise Problem("email_mismatch", detail)
     if user.email != invitation.email:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
-    if not user.email_verified:
-        raise Problem("email_mismatch", "Your e-mail address is not verified. Verify it where you sign in, then retry.")
+
+
+def refuse_raise(invitation: Invitation, member: Member) -> None:
+    """Raise Problem `already_member` if the invitation's role is above the one that a member has: it changes none."""
+    if not Role(member.role).covers(Role(invitation.role)):
+        change = f"PATCH /organizations/{member.organization_id}/members/{member.user_id}"
+        detail = f"You are a member already, as {member.role!r}. An admin can change that: {change}."
+        raise Problem("already_member", detail)
 
 
 def refuse_early(invitation: Invitation, moment: str) -> None:
