@@ -258,7 +258,7 @@ def _release(key: Key, record: Entity, alias_days: int, now: str) -> Write:
 
 def _taken(unique: Unique, record: Entity) -> Problem:
     value = unique.value.format_map(record.__dict__)
-    detail = f"Another {record.kind} has the {unique.field} {value!r}. {unique.advice}"
+    detail = f"Another {record.noun} has the {unique.field} {value!r}. {unique.advice}"
     return Problem.at(f"/{unique.field}", unique.taken, detail)
 
 

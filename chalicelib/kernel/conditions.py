@@ -43,7 +43,7 @@ def check_match(request: Request, record: Entity) -> bool:
         wanted = f'"{_prefix(record.id, record.version)}'
         if not any(tag.startswith(wanted) for tag in _tags("If-Match", header)):
             detail = (
-                f"It has changed: this {record.kind} is at version {record.version} now. Read it again, then decide."
+                f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
             )
             raise Problem.at("header/If-Match", "precondition_failed", detail)
     return True

@@ -137,6 +137,11 @@ class Entity:
         return cls.pk.format_map(names), cls.sk.format_map(names)
 
     @property
+    def noun(self) -> str:
+        """What people call records of its kind: `organization.api_key` is an api key."""
+        return self.kind.rpartition(".")[2].replace("_", " ")
+
+    @property
     def name_shown(self) -> str:
         """What people call the record, for the log."""
         return str(getattr(self, "name", None) or self.id)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
+from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.problems import CODES
 from chalicelib.kernel.version import API_VERSION
 
@@ -52,6 +53,8 @@ def _check_problem(answer: Any) -> None:
     assert problem["status"] == answer.status
     assert problem["requestId"] == answer.request_id
     assert problem["instance"] == answer.path
+    told = [problem["detail"], *(error["detail"] for error in problem.get("errors", ()))]
+    assert not [kind for kind in KINDS if "." in kind and any(kind in text for text in told)], told
     if answer.status == 401:
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     if answer.status in (429, 503):

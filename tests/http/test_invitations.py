@@ -151,6 +151,7 @@ class TestOneOfEachAddress:
         for spelt in (SOPHIE, SOPHIE.upper(), "Sophie@Example.Org"):
             answer = asked_to_invite(api, organization, spelt, role="admin")
             assert (answer.code, answer.faults) == ("409 already_exists", {"/email": "already_exists"})
+            assert answer.json["detail"].startswith(f"Another invitation has the email '{SOPHIE}'.")
         assert statuses(api, organization) == ["pending"]
 
     def test_another_organization_may_invite_it_too(self, api: Api, organization: Founded, grace: Person) -> None:
