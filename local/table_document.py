@@ -128,7 +128,7 @@ def _lists() -> _Rows:
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
     pk, _ = ledger.sequence_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
-    keys = code("index2"), code("ANCHOR#{shard}"), code("{since}#{log_id}")
+    keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")
     yield code("ledger head"), f"grown since it was anchored, in {ledger.UNANCHORED_SHARDS} shards", *keys
 
 

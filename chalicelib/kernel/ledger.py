@@ -155,7 +155,7 @@ def _move_head(log: str, size: int, tree: CompactRange) -> Write:
 
 
 def _unanchored_mark(log: str) -> Item:
-    return {"index2pk": _unanchored(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
+    return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
@@ -223,10 +223,10 @@ def _key_id(public_key: bytes) -> bytes:
 
 def unanchored(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
-    found = table.query(_unanchored(shard), index="index2", limit=_PAGE)
+    found = table.query(unanchored_pk(shard), index="index2", limit=_PAGE)
     yield found.items
     while found.last:
-        found = table.query(_unanchored(shard), index="index2", after=found.last, limit=_PAGE)
+        found = table.query(unanchored_pk(shard), index="index2", after=found.last, limit=_PAGE)
         yield found.items
 
 
@@ -241,7 +241,8 @@ def note_anchored(log: str, size: int) -> None:
         table.write([anchored])
 
 
-def _unanchored(shard: int) -> str:
+def unanchored_pk(shard: object) -> str:
+    """Return the partition of the index over the heads of a shard that grew since they were anchored."""
     return f"ANCHOR#{shard}"
 
 

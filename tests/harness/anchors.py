@@ -1,14 +1,19 @@
 """Anchors as they stand in their bucket, for those who own it; and logs that those who own the table cut off."""
 
+from collections.abc import Callable
 from typing import Any
 
-from chalicelib.kernel import aws
-from chalicelib.kernel.ledger import head_key
+import pytest
+
+from chalicelib.features.audit import anchors
+from chalicelib.kernel import aws, ledger
+from chalicelib.kernel.ledger import Head, head_key
 from chalicelib.kernel.settings import settings
 from tests.harness import cloud, snapshots
 from tests.harness.cloud import Item
 from tests.harness.logs import entry, head
 from tests.harness.organizations import Founded
+from tests.harness.parcels import mutate
 from tests.harness.workers import Workers
 
 _NEVER_REACHED = 10**12
@@ -47,6 +52,20 @@ def anchor(workers: Workers) -> None:
     """Let an hour be over: the schedule ticks, and what it queued is done."""
     workers.anchor()
     workers.deliver()
+
+
+def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
+    """Let a log grow and be anchored, `then`, before the next reading of its newest anchor has seen any."""
+    newest = anchors.newest
+
+    def overtaken(log: str) -> Head | None:
+        monkeypatch.setattr(anchors, "newest", newest)
+        mutate("meanwhile", log)
+        ledger.append(log)
+        then()
+        return newest(log)
+
+    monkeypatch.setattr(anchors, "newest", overtaken)
 
 
 def cut_off(organization: Founded, earlier: Item) -> None:

@@ -7,7 +7,7 @@ from chalicelib.kernel import jobs, ledger, queues
 from chalicelib.kernel.ledger import Head, head_key
 from tests.conftest import Configure
 from tests.harness import cloud, rfc6962
-from tests.harness.anchors import anchor, anchored, cut_off, put, read, waits
+from tests.harness.anchors import anchor, anchored, cut_off, overtake, put, read, waits
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -152,16 +152,7 @@ class TestOneLog:
     def test_one_that_another_worker_anchored_just_now_is_not_taken_for_cut_off(
         self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        newest = anchors.newest
-
-        def overtaken(log: str) -> Head | None:
-            monkeypatch.setattr(anchors, "newest", newest)
-            mutate("meanwhile", log)
-            ledger.append(log)
-            tasks.anchor(message_about(log))
-            return newest(log)
-
-        monkeypatch.setattr(anchors, "newest", overtaken)
+        overtake(monkeypatch, lambda: tasks.anchor(message_about(ten.id)))
         anchor(workers)
         assert anchored(ten.id) == [11]
         assert not [record for record in caplog.records if "refused" in vars(record)]

@@ -3,19 +3,16 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.features.audit import anchors, verification
-from chalicelib.kernel import ledger
+from chalicelib.features.audit import verification
 from chalicelib.kernel.encoding import to_base64url
-from chalicelib.kernel.ledger import Head
 from tests.conftest import Configure
 from tests.harness import cloud
-from tests.harness.anchors import anchor, anchored, cut_off, put, read
+from tests.harness.anchors import anchor, anchored, cut_off, overtake, put, read
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.faults import Fault, failing
 from tests.harness.logs import finding, grow, head, signed, verify
 from tests.harness.organizations import Founded, found
-from tests.harness.parcels import mutate
 from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -43,16 +40,7 @@ class TestAWholeLog:
     def test_may_grow_and_be_anchored_while_it_is_verified(
         self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch, workers: Workers
     ) -> None:
-        newest = anchors.newest
-
-        def overtaken(log: str) -> Head | None:
-            monkeypatch.setattr(anchors, "newest", newest)
-            mutate("meanwhile", log)
-            ledger.append(log)
-            anchor(workers)
-            return newest(log)
-
-        monkeypatch.setattr(anchors, "newest", overtaken)
+        overtake(monkeypatch, lambda: anchor(workers))
         assert finding(api, ten) == (None, None)
         assert anchored(ten.id) == [14, 13]
 
