@@ -105,6 +105,29 @@ class TestReuse:
         answer = api.post("/organizations", as_=ada, body=b'{"name": "A"}', headers=headers)
         assert answer.code == "422 idempotency_key_reused"
 
+    @pytest.mark.parametrize("body", [b"", b"{}", b" \r\n", b"\t{}\n"])
+    def test_no_body_and_an_empty_one_are_the_same_request(
+        self, api: Api, organization: Founded, ada: Person, body: bytes
+    ) -> None:
+        key = make_key(api, organization, "read")
+        path, headers = f"{organization.keys}/{key.id}/rotate", {"Idempotency-Key": "k"}
+        first = api.post(path, as_=ada, headers=headers)
+        again = api.post(path, as_=ada, body=body, headers=headers)
+        assert replayed(again)
+        assert again.said == first.said
+        for other in (b"{ }", b'{"graceHours": 24}'):
+            answer = api.post(path, as_=ada, body=other, headers=headers)
+            assert answer.code == "422 idempotency_key_reused"
+
+    def test_whitespace_around_a_body_makes_no_other(self, api: Api, ada: Person) -> None:
+        headers = {"Idempotency-Key": "k"}
+        first, again = (
+            api.post("/organizations", as_=ada, body=body, headers=headers)
+            for body in (b'{"name": "A"}', b'\n {"name": "A"}\r\n')
+        )
+        assert replayed(again)
+        assert again.said == first.said
+
     def test_a_refused_request_does_not_use_it_up(self, api: Api, ada: Person, stranger: Person) -> None:
         found(api, stranger, slug="taken")
         assert create(api, ada, slug="taken").status == 409
