@@ -10,7 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read_evidence
+from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read_evidence, read_record
+from chalicelib.features.audit_exports.formats import head
 from tests.harness import rfc6962
 from tests.harness.offline import (
     LOG,
@@ -103,15 +104,27 @@ class TestWhatIsWrongWithAnExport:
             pytest.param(lambda lines: lines[1:], "The entry with sequence 1 is missing", id="first removed"),
             pytest.param(lambda lines: lines[:-1], "The entry with sequence 7 is missing", id="last removed"),
             pytest.param(lambda _: [], "The entry with sequence 1 is missing", id="all removed"),
-            pytest.param(lambda lines: lines[::-1], "The entry with sequence 1 is out of order.", id="newest first"),
-            pytest.param(lambda lines: lines * 2, "The entry with sequence 1 is out of order.", id="all twice"),
-            pytest.param(lambda lines: [lines[0], *lines], "The entry with sequence 1 is there twice.", id="one twice"),
+            pytest.param(
+                lambda lines: lines[::-1],
+                "The entry with sequence 1 is out of order. Line 1 has sequence 7.",
+                id="newest first",
+            ),
+            pytest.param(
+                lambda lines: lines * 2,
+                "The entry with sequence 1 is out of order. Line 8 has sequence 1.",
+                id="all twice",
+            ),
+            pytest.param(
+                lambda lines: [lines[0], *lines],
+                "The entry with sequence 1 is there twice. Line 2 has sequence 1.",
+                id="one twice",
+            ),
             pytest.param(
                 lambda lines: [*lines[:3], b"\n", *lines[3:]], "Line 4 is no line of an export: it is empty", id="blank"
             ),
             pytest.param(
                 lambda lines: [waiting(leaf_data(8)), *lines],
-                "The entry with sequence 1 is out of order",
+                "The entry with sequence 1 is out of order. Line 1 has no sequence.",
                 id="youngest first",
             ),
             pytest.param(
@@ -121,7 +134,10 @@ class TestWhatIsWrongWithAnExport:
             ),
             pytest.param(lambda lines: [b"\xef\xbb\xbf" + lines[0]], "Line 1 is no line", id="byte order mark"),
             pytest.param(lambda lines: [b"[" + lines[0]], "Line 1 is no line", id="array"),
-            pytest.param(lambda _: [b"id,sequence,type\r\n"], "Line 1 is no line", id="CSV"),
+            pytest.param(lambda _: [b"id,sequence,type\r\n"], "Line 1 is no line", id="a table"),
+            pytest.param(lambda lines: [head("csv"), *lines], "This is an export in CSV, which can't be", id="CSV"),
+            pytest.param(lambda _: [b"\xef\xbb\xbf" + head("csv")], "This is an export in CSV", id="CSV of Excel"),
+            pytest.param(lambda lines: [*lines, head("csv")], "Line 8 is no line", id="CSV behind"),
             pytest.param(lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line", id="cut off"),
             pytest.param(lambda _: [b',"sequence":null,"integrity":null}'], "Line 1 is no line", id="no object"),
             pytest.param(lambda _: [b"{" + b" " * verify.LONGEST_LINE], "Line 1 is no line", id="too long"),
@@ -149,6 +165,24 @@ class TestWhatIsWrongWithAnExport:
         assert altered != LINES[3]
         fourth_or_next = "The entry with sequence 5" if new == b'"treeSize":6' else "The entry with sequence 4"
         assert said(A_LOG, [*LINES[:3], altered, *LINES[4:]]).startswith(f"{fourth_or_next} was altered: ")
+
+    @pytest.mark.parametrize(
+        ("sequence", "fault"),
+        [(3, "3 is out of order."), (4, "4 is there twice."),
+         *((n, "5 is missing, and no evidence says that it was left out.") for n in (6, 7, 8, 99))],
+    )  # fmt: skip
+    def test_a_wrong_sequence_is_told_by_its_line(self, sequence: int, fault: str) -> None:
+        altered = LINES[4].replace(b',"sequence":5,"int', b',"sequence":%d,"int' % sequence)
+        found = said(A_LOG, [*LINES[:4], altered, *LINES[5:]])
+        assert found == f"The entry with sequence {fault} Line 5 has sequence {sequence}."
+
+    @pytest.mark.parametrize(("sequence", "named"), [(1, 1), (2, 2), (3, 3), (5, 4), (6, 4), (7, 4), (99, 4)])
+    def test_a_wrong_sequence_in_a_part_is_told_by_its_line(self, sequence: int, named: int) -> None:
+        part = [1, 4, 7]
+        altered = LINES[3].replace(b',"sequence":4,"int', b',"sequence":%d,"int' % sequence)
+        found = said(A_LOG, [LINES[0], altered, LINES[6]], A_LOG.evidence(part))
+        assert found.startswith(f"The entry with sequence {named} ")
+        assert found.endswith(f" Line 2 has sequence {sequence}.")
 
     def test_an_altered_hash_is_held_against_the_text(self) -> None:
         altered = line(leaf_data(4), 4, A_LOG.leaves[4], 7)
@@ -254,6 +288,28 @@ class TestWhatIsWrongWithACheckpoint:
     def test_signatures_of_others_count_neither_for_nor_against_it(self) -> None:
         witnessed = A_LOG.checkpoint + signature("anything", "witness.example", STRANGER)
         assert "7 unaltered" in said(A_LOG, LINES, checkpoint=witnessed)
+
+    def test_one_in_a_record_is_read_as_it_was_signed(self) -> None:
+        record = {"checkpoint": A_LOG.checkpoint, "evidence": A_LOG.evidence([1])}
+        for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
+            assert read_record(text.encode()) == (
+                A_LOG.checkpoint.encode(), read_evidence(json.dumps(record["evidence"]).encode()),
+            )  # fmt: skip
+
+    @pytest.mark.parametrize("evidence", [{}, {"evidence": None}])
+    def test_a_record_without_evidence_has_a_checkpoint_still(self, evidence: dict[str, None]) -> None:
+        assert read_record(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
+
+    @pytest.mark.parametrize(
+        "text", [b"{", b'{"checkpoint": "a", "checkpoint": "b"}', b'{"checkpoint": "a", "evidence": 1}', b"{\xff"]
+    )
+    def test_a_record_that_is_none_is_refused(self, text: bytes) -> None:
+        with pytest.raises(Broken, match=r"no JSON|no evidence"):
+            read_record(text)
+
+    def test_a_text_that_is_no_unicode_is_refused(self) -> None:
+        with pytest.raises(Broken, match="no text in UTF-8"):
+            read_checkpoint(read_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
 
     def test_newlines_that_a_shell_added_do_no_harm(self) -> None:
         assert "7 unaltered" in said(A_LOG, LINES, checkpoint=A_LOG.checkpoint + "\n")

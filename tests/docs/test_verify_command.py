@@ -14,6 +14,7 @@ import pytest
 
 from chalicelib.features.audit import verify
 from chalicelib.features.audit.verify import Broken, Tree, main, read_lines
+from chalicelib.features.audit_exports.formats import head
 from local.folders import ROOT
 from tests.harness import exports, logs
 from tests.harness.api import Api
@@ -91,15 +92,21 @@ class TestTheCommand:
         (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(A_LOG.part(part))))
         (tmp_path / "cut.ndjson").write_bytes(LINES[1])
         (tmp_path / "checkpoint").write_text(A_LOG.checkpoint)
-        record = {"status": "completed", "format": "ndjson", "evidence": A_LOG.evidence(part)}
+        record = {"checkpoint": A_LOG.checkpoint, "format": "ndjson", "evidence": A_LOG.evidence(part)}
         (tmp_path / "record.json").write_text(json.dumps(record))
         (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
+        (tmp_path / "queued.json").write_text(json.dumps({"checkpoint": None, "evidence": None}))
+        (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": A_LOG.checkpoint}))
+        (tmp_path / "export.csv").write_bytes(head("csv"))
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
 
-    def words(self, folder: Path, export: str = "export.ndjson.gz", evidence: str = "record.json") -> list[str]:
+    def words(
+        self, folder: Path, export: str = "export.ndjson.gz", evidence: str = "record.json",
+        checkpoint: str = "checkpoint",
+    ) -> list[str]:  # fmt: skip
         return [
-            *(str(folder / export), "--checkpoint", str(folder / "checkpoint"), "--public-key", PUBLIC_KEY),
+            *(str(folder / export), "--checkpoint", str(folder / checkpoint), "--public-key", PUBLIC_KEY),
             *("--evidence", str(folder / evidence)),
         ]
 
@@ -126,9 +133,36 @@ class TestTheCommand:
             "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
         )
 
-    def test_without_evidence_the_export_has_to_be_whole(self, folder: Path, capsys: Captured) -> None:
-        assert main(self.words(folder)[:-2]) == 1
-        assert "sequence 1 is missing" in capsys.readouterr().out
+    @pytest.mark.parametrize("checkpoint", ["checkpoint", "report.json"])
+    def test_without_evidence_the_export_has_to_be_whole(self, folder: Path, checkpoint: str, capsys: Captured) -> None:
+        assert main([*self.words(folder)[:-2], "--checkpoint", str(folder / checkpoint)]) == 1
+        assert capsys.readouterr().out == (
+            "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, "
+            "name the export's record by --evidence. Line 1 has sequence 2.\n"
+        )
+
+    def test_the_record_is_enough(self, folder: Path, capsys: Captured) -> None:
+        words = [*self.words(folder)[:-2], "--checkpoint", str(folder / "record.json")]
+        assert main(words) == 0
+        assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
+        (folder / "none.json").write_text("[]")
+        assert main([*words, "--evidence", str(folder / "none.json")]) == 1
+        assert capsys.readouterr().out.startswith("The entry with sequence 1 is missing")
+
+    def test_of_csv_it_says_that_it_can_not_be_verified(self, folder: Path, capsys: Captured) -> None:
+        for name in ("export.csv", "export.csv.gz"):
+            (folder / "export.csv.gz").write_bytes(gzip.compress((folder / "export.csv").read_bytes()))
+            assert main(self.words(folder, name)) == 1
+            assert (
+                capsys.readouterr().out
+                == "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
+            )
+
+    def test_its_help_says_what_takes_a_record(self, capsys: Captured) -> None:
+        with pytest.raises(SystemExit, match="0"):
+            main(["--help"])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "--checkpoint CHECKPOINT the log's checkpoint, or the export's record" in shown
 
     @pytest.mark.parametrize(
         ("changed", "complaint"),
@@ -136,6 +170,8 @@ class TestTheCommand:
             ({"export": "nowhere"}, "can't read "),
             ({"evidence": "nowhere"}, "can't read "),
             ({"evidence": "csv.json"}, "the record has no evidence"),
+            ({"checkpoint": "queued.json"}, "the record has no checkpoint"),
+            ({"checkpoint": "csv.json"}, "the record has no checkpoint"),
         ],
     )
     def test_what_can_not_be_used_ends_with_2(
@@ -182,6 +218,7 @@ class TestTheServicesOwnExports:
         Path(kept[2]).write_text(record["checkpoint"])
         assert run(kept, capsys)[0] == 1
         ended, said = run([*kept, "--evidence", str(record_file)], capsys)
+        assert run([*kept, "--checkpoint", str(record_file)], capsys) == (ended, said)
         assert ended == 0
         assert f": {record['entryCount']} of " in said
         assert said.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")

@@ -8,7 +8,8 @@ sequence that fails and why. The exit code is 0 if all is proven, 1 if it is not
 A line of an export is the canonical JSON of an entry (RFC 8785) with `,"sequence":…,"integrity":{…}` in place of its
 last brace. What stands before is hashed as it is, byte for byte: it is a leaf of the log's Merkle tree (RFC 6962), and
 the checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evidence has the roots of the subtrees that
-an export left out, so that the root can be recomputed from a part of the log.
+an export left out, so that the root can be recomputed from a part of the log. The record of an export that was made in
+the background holds both: `--checkpoint` takes it as it is, and also the answer of verify-integrity.
 
 Not in any leaf, and so not proven: `treeSize`, which is only held against the entries beside it; the id, type and time
 of an entry that was erased, of which the tree proves the place and the hash; and that an export with filters left out
@@ -40,6 +41,9 @@ LONGEST_LINE: Final = 1 << 20
 _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
 _GZIP: Final = b"\x1f\x8b"
+_CSV: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
+_ADVICE: Final = "; if filters left it out, name the export's record by --evidence"
+_NO_EVIDENCE: Final = "This is no evidence: no list of `from`, `to` and `hashes`, one for each subtree in between."
 _UNSEALED: Final = 10**15
 """Stands for the sequence of an entry that has none yet: behind all that have one."""
 
@@ -66,9 +70,9 @@ class Broken(Exception):
 class Missing(Broken):
     """An entry is not there, and no evidence says that it was left out."""
 
-    def __init__(self, sequence: int) -> None:
+    def __init__(self, sequence: int, silence: str) -> None:
         self.sequence = sequence
-        super().__init__(f"The entry with sequence {sequence} is missing, and no evidence says that it was left out.")
+        super().__init__(f"The entry with sequence {sequence} is missing, and {silence}.")
 
 
 class Unusable(Exception):
@@ -90,6 +94,7 @@ class Entry(NamedTuple):
     leaf: bytes
     tree_size: int
     erased: bool
+    line: int
 
 
 class Omitted(NamedTuple):
@@ -100,17 +105,19 @@ class Omitted(NamedTuple):
     hashes: Sequence[bytes]
 
 
-def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Omitted] = ()) -> str:
+def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Omitted] | None = None) -> str:
     """Return in one sentence what the lines of an export are proven to be. Raises Broken."""
     entries = read_entries(lines, checkpoint.origin)
     proof = Proof(checkpoint, evidence)
     for entry in entries:
         try:
             proof.add(entry)
-        except Missing as missing:
-            if _stands_behind(entries, missing.sequence):
-                raise Broken(f"The entry with sequence {missing.sequence} is out of order.") from None
-            raise
+        except Broken as broken:
+            fault = str(broken)
+            if isinstance(broken, Missing) and _stands_behind(entries, broken.sequence):
+                fault = f"The entry with sequence {broken.sequence} is out of order."
+            sequence = "no sequence" if entry.sequence == _UNSEALED else f"sequence {entry.sequence}"
+            raise Broken(f"{fault} Line {entry.line} has {sequence}.") from None
     return proof.end()
 
 
@@ -123,11 +130,12 @@ def _stands_behind(entries: Iterable[Entry], sequence: int) -> bool:
 class Proof:
     """The tree of an export's entries and evidence, as it grows from left to right towards a checkpoint."""
 
-    def __init__(self, checkpoint: Checkpoint, evidence: Sequence[Omitted]) -> None:
+    def __init__(self, checkpoint: Checkpoint, evidence: Sequence[Omitted] | None) -> None:
         self._checkpoint = checkpoint
-        self._omitted = deque(evidence)
+        self._omitted = deque(evidence or ())
+        self._silence = "no evidence says that it was left out" + (_ADVICE if evidence is None else "")
         self._tree = Tree()
-        self._before = Entry(0, b"", 0, erased=False)
+        self._before = Entry(0, b"", 0, erased=False, line=0)
         self._first = self._last = self._count = self._erased = self._younger = 0
 
     def add(self, entry: Entry) -> None:
@@ -138,6 +146,7 @@ class Proof:
         if entry.sequence < before.sequence:
             raise Broken(f"The entry with sequence {entry.sequence} is out of order.")
         if entry.sequence > self._checkpoint.size:
+            self._fill(self._checkpoint.size)  # It comes last: what should stand before it is not there.
             self._younger += 1
             return
         self._fill(entry.sequence - 1)
@@ -170,7 +179,7 @@ class Proof:
         while self._tree.size < until:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
-                raise Missing(expected)
+                raise Missing(expected, self._silence)
             omitted = self._omitted.popleft()
             if omitted.first < expected:
                 raise _contradiction(omitted.first)
@@ -232,16 +241,18 @@ def read_entries(lines: Iterable[bytes], origin: str) -> Iterator[Entry]:
         line = ended.removesuffix(b"\n")
         end = line.rfind(_PLACE_KEY)
         place = _PLACE.fullmatch(line, end)
+        if number == 1 and _CSV.match(line):
+            raise Broken("This is an export in CSV, which can't be verified: only one in NDJSON can.")
         if place is None or not line.startswith(b"{"):
             raise Broken(f"Line {number} is no line of an export: {_complaint(line)}.")
         if place["sequence"] is None:
-            yield Entry(_UNSEALED, b"", 0, erased=False)
+            yield Entry(_UNSEALED, b"", 0, erased=False, line=number)
             continue
         sequence, leaf = int(place["sequence"]), bytes.fromhex(place["leaf"].decode())
         erased = erased_text.fullmatch(line, 0, end) is not None
         if not erased and sha256(b"\0" + line[:end] + b"}").digest() != leaf:
             raise Broken(f"The entry with sequence {sequence} was altered: its text has another hash.")
-        yield Entry(sequence, leaf, int(place["size"]), erased)
+        yield Entry(sequence, leaf, int(place["size"]), erased, number)
 
 
 def _complaint(line: bytes) -> str:
@@ -306,18 +317,36 @@ def _from_base64(text: str) -> bytes:
     return b""
 
 
+def read_record(text: bytes) -> tuple[bytes, list[Omitted] | None]:
+    """Return a checkpoint as it was signed and, of a record in JSON that holds one, the evidence. Raises Broken."""
+    if not text.lstrip().startswith(b"{"):
+        return text, None
+    record = _json(text, "checkpoint")
+    if not isinstance(note := record.get("checkpoint"), str):
+        raise Unusable("the record has no checkpoint: it has one once the export is running")
+    evidence = record.get("evidence")
+    return note.encode(errors="surrogatepass"), None if evidence is None else _evidence(evidence)
+
+
 def read_evidence(text: bytes) -> list[Omitted]:
     """Return the evidence that JSON holds: a list, or in a record of an export. Raises Broken, and Unusable if none."""
-    try:
-        said = json.loads(text, object_pairs_hook=_members)
-    except (ValueError, RecursionError) as error:
-        raise Broken(f"The evidence is no JSON: {error}.") from None
-    if isinstance(said, dict):
-        said = said.get("evidence")
+    said = _json(text, "evidence")
+    said = said.get("evidence") if isinstance(said, dict) else said
     if said is None:
-        raise Unusable("the record has no evidence: the export is in CSV, or leaves out too many entries")
+        raise Unusable("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
+    return _evidence(said)
+
+
+def _json(text: bytes, what: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_members)
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"The {what} is no JSON: {error}.") from None
+
+
+def _evidence(said: Any) -> list[Omitted]:
     if not isinstance(said, list):
-        raise _no_evidence()
+        raise Broken(_NO_EVIDENCE)
     evidence = [_omitted(run) for run in said]
     for before, following in pairwise(evidence):
         if following.first <= before.last:
@@ -338,33 +367,29 @@ def _omitted(run: Any) -> Omitted:
             well = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
             if well and len(hashes) == len(levels(first, last)):
                 return Omitted(first, last, [*map(bytes.fromhex, hashes)])
-    raise _no_evidence()
-
-
-def _no_evidence() -> Broken:
-    return Broken("This is no evidence: no list of `from`, `to` and `hashes`, one for each subtree in between.")
+    raise Broken(_NO_EVIDENCE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify what the command line names, print what was found, and return the exit code."""
     parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
     parser.add_argument("export", type=Path, help="the export in NDJSON, plain or gzip")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="a file with a checkpoint of the log")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the log's checkpoint, or the export's record")
     parser.add_argument("--public-key", required=True, help="auditPublicKey of GET /status, in base64")
-    parser.add_argument("--evidence", type=Path, help="the export's record as JSON, or its list `evidence`")
+    parser.add_argument("--evidence", type=Path, help="of an export with filters the record, or its list `evidence`")
     given = parser.parse_args(arguments)
     key = _from_base64(given.public_key)
     if len(key) != HASH_BYTES:
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
-        checkpoint = read_checkpoint(given.checkpoint.read_bytes(), key)
-        evidence = read_evidence(given.evidence.read_bytes()) if given.evidence else []
-        print(verify(read_lines(given.export), checkpoint, evidence))
+        note, evidence = read_record(given.checkpoint.read_bytes())
+        evidence = read_evidence(given.evidence.read_bytes()) if given.evidence else evidence
+        print(verify(read_lines(given.export), read_checkpoint(note, key), evidence))
     except Broken as broken:
         print(broken)
         return 1
     except Unusable as unusable:
-        parser.error(f"argument --evidence: {unusable}")
+        parser.error(str(unusable))
     except OSError as error:
         parser.error(f"can't read {error.filename}: {error.strerror}")
     return 0
