@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pydantic_core import from_json
-
 from chalicelib.kernel import table
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
 from chalicelib.kernel.changes import guard_key
@@ -20,14 +18,17 @@ from chalicelib.kernel.tokens import User
 
 @dataclass(frozen=True)
 class Access:
-    """What was loaded and allowed: the place, the caller's role and membership there, the path's records, `also`."""
+    """What was loaded and allowed: the place, the caller's role and membership there, the path's records.
+
+    `read`: all items that were read.
+    """
 
     principal: Principal
     place: Place | None = None
     role: Role | None = None
     records: Mapping[str, Entity] = field(default_factory=dict)
     membership: Item | None = None
-    also: Item | None = None
+    read: Mapping[Key, Item] = field(default_factory=dict)
 
 
 def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: str) -> None:
@@ -44,8 +45,10 @@ def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: 
         raise Problem("forbidden", "Only operators of the service can do this.")
 
 
-def admit(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous, also: Key | None) -> Access:
-    """Return what the caller may act on. `also`: an item to read in the same round trip.
+def admit(
+    operation: Operation, request: Request, caller: User | KeyHolder | Anonymous, stored_answer: Key | None
+) -> Access:
+    """Return what the caller may act on. `stored_answer`: what to read in the same round trip, if it is there.
 
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
@@ -53,7 +56,8 @@ def admit(operation: Operation, request: Request, caller: User | KeyHolder | Ano
     record_keys = _record_keys(operation, request)
     membership = _membership_key(caller, place_key)
     holder = caller.record if isinstance(caller, KeyHolder) else None
-    items = table.get_all(_present([place_key, membership, holder, also, *record_keys.values()]))
+    also = operation.also(request) if operation.also else None
+    items = table.get_all(_present([place_key, membership, holder, stored_answer, also, *record_keys.values()]))
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
 
     place = _place(operation, items.get(place_key) if place_key else None)
@@ -62,7 +66,7 @@ def admit(operation: Operation, request: Request, caller: User | KeyHolder | Ano
     found = {name: items.get(key) if key else None for name, key in record_keys.items()}
     records = {name: _record(operation.records[name], item) for name, item in found.items()}
     _judge(operation, principal, role)
-    return Access(principal, place, role, records, own, items.get(also) if also else None)
+    return Access(principal, place, role, records, own, items)
 
 
 def _place_key(operation: Operation, request: Request) -> Key | None:
@@ -120,11 +124,7 @@ def _role(
 
 def _reopens(needs: At, request: Request) -> bool:
     """Return whether the body asks for just what brings a closed place back."""
-    try:
-        body = from_json(request.body)
-    except ValueError:
-        return False
-    return bool(needs.reopened_by) and isinstance(body, dict) and needs.reopened_by.items() <= body.items()
+    return bool(needs.reopened_by) and needs.reopened_by.items() <= request.said.items()
 
 
 def _record(entity: type[Entity], item: Item | None) -> Entity:

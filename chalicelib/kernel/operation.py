@@ -8,8 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
-from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.entity import Entity, Key, Place
 from chalicelib.kernel.models import Input, Output, Query
+from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
 
 _EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
@@ -79,7 +80,8 @@ class Page(Generic[T]):
 class Operation:
     """An operation of the interface. `emits` lists the events it can emit, the usual one first.
 
-    `listed_at`: the path below which what it makes is found, unless that is its own.
+    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where a record stands that
+    the request names beside its path, to be read in the same round trip as what decides access.
     """
 
     group: str
@@ -91,6 +93,7 @@ class Operation:
     emits: tuple[str, ...]
     success: int
     listed_at: str | None = None
+    also: Callable[[Request], Key | None] | None = None
 
     @property
     def id(self) -> str:
@@ -223,7 +226,7 @@ class RouteGroup:
         needs: Needs,
         scope: str | None,
         emits: str | tuple[str, ...] | None,
-        listed_at: str | None = None,
+        **more: Any,
     ) -> Callable[[Callable[..., Any]], Operation]:
         # None of the three has a default: a forgotten permission or event fails at import.
         events = (emits,) if isinstance(emits, str) else emits or ()
@@ -232,7 +235,7 @@ class RouteGroup:
                 raise ValueError(f"{method} {path}: {word!r} is not well-formed")
 
         def declare(function: Callable[..., Any]) -> Operation:
-            operation = Operation(self.name, method, path, function, needs, scope, events, success, listed_at)
+            operation = Operation(self.name, method, path, function, needs, scope, events, success, **more)
             self.operations.append(operation)
             return operation
 

@@ -43,7 +43,7 @@ def perform(operation: Operation, request: Request) -> Response:
     while True:
         access = admit(operation, request, caller, once.key if once else None)
         report(place=access.place)
-        if once and (stored := once.replay(access.also)):
+        if once and (stored := once.replay(access.read.get(once.key))):
             return stored
         last_used.note(access.principal)
         ctx = Context(operation, request, access, now(), attempt)

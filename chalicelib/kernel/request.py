@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
+
+from pydantic_core import from_json
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,15 @@ class Request:
     def user_agent(self) -> str | None:
         """What the client calls itself, cut to a length worth keeping."""
         return self.headers.get("user-agent", "")[:256] or None
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """What the body says, as it was sent and nobody has validated yet; nothing if it is no JSON object."""
+        try:
+            body = from_json(self.body)
+        except ValueError:
+            return {}
+        return body if isinstance(body, dict) else {}
 
     def url(self, **changed: str) -> str:
         """Return the request's own address with some query parameters changed."""

@@ -13,8 +13,10 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.request import Request
 from chalicelib.kernel.tokens import User
 
+_NOTHING: Final[Mapping[Key, Item]] = {}
 OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "accepted", "decline": "declined"}
 
 
@@ -58,13 +60,19 @@ class Offer:
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
-def find(token: str, user: User | None) -> Offer:
-    """Return what a token leads to, in two round trips.
+def named_in_body(request: Request) -> Key | None:
+    """Return where the invitation is stored that the token in a body names, or None."""
+    token = request.said.get("token")
+    return named(token.strip()) if isinstance(token, str) else None
+
+
+def find(token: str, user: User | None, read: Mapping[Key, Item] = _NOTHING) -> Offer:
+    """Return what a token leads to, in two round trips, or one if the invitation is among what was `read` before.
 
     Raises Problem `not_found` for what the service did not make, or what is gone; 410 if it holds no longer.
     """
     key = named(token)
-    item = table.get(key) if key else None
+    item = (read.get(key) or table.get(key)) if key else None
     if item is None:
         raise not_found()
     invitation = Invitation.from_item(item)

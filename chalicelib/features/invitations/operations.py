@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chalicelib.features.invitations.acceptance import OUTCOMES, Offer, find
+from chalicelib.features.invitations.acceptance import OUTCOMES, Offer, find, named_in_body
 from chalicelib.features.invitations.entities import Invitation, ended
 from chalicelib.features.invitations.models import (
     AcceptanceOut,
@@ -49,7 +49,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
 
 @routes.post(
     ACCEPTANCE,
-    success=200, needs=Caller.USER, scope=None,
+    success=200, needs=Caller.USER, scope=None, also=named_in_body,
     emits=("organization.invitation.accepted", "organization.invitation.declined"),
 )  # fmt: skip
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
@@ -59,7 +59,7 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
     replaced or whose sender could not grant its role today, `invitation_used` for one that was answered already;
     `invitation_expired` says since when. To a member it gives no higher role: `already_member`.
     """
-    return _answer(ctx, find(body.token, ctx.user), ctx.user, body.decision)
+    return _answer(ctx, find(body.token, ctx.user, ctx.access.read), ctx.user, body.decision)
 
 
 @routes.get(
