@@ -1,20 +1,39 @@
 """The base models of what operations accept and answer."""
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AliasGenerator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasGenerator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticUseDefault
 
 from chalicelib.kernel.fields import Timestamp, Uuid
 
 
+def _or_default(value: Any) -> Any:
+    if value is None:
+        raise PydanticUseDefault
+    return value
+
+
 class Input(BaseModel):
-    """A request body: camelCase, nothing unknown, no type guessed from another."""
+    """A request body: camelCase, nothing unknown, no type guessed from another; null is what was left out.
+
+    So a field with a default takes null too, and says so in its schema; a required one does not.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel, extra="forbid", strict=True, str_strip_whitespace=True,
         defer_build=True, hide_input_in_errors=True,
     )  # fmt: skip
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_words: Any) -> None:
+        """Let fields with a default that is not null take null for it; all that is declared of them stays within."""
+        for field in cls.model_fields.values():
+            if not field.is_required() and field.default is not None:
+                declared: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+                field.annotation = declared | None
+                field.metadata = [AfterValidator(_or_default)]
 
     def fields(self) -> dict[str, Any]:
         """Return the values as stored, by the names of Python."""

@@ -5,8 +5,11 @@ from itertools import permutations
 from typing import Final
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.models import Patch
 from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.version import API_VERSION
 from tests.catalogue.conftest import Begin
@@ -19,6 +22,13 @@ METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in operations():
     AT_PATH[each.path].append(each)
+
+
+def names_of(operation: Operation, *, required: bool = False) -> list[str]:
+    """Return the fields of an operation's body, or only those that it can't do without."""
+    fields = operation.body.model_fields if operation.body else {}
+    return [field.alias or name for name, field in fields.items() if field.is_required() or not required]
+
 
 by_path = pytest.mark.parametrize("path", AT_PATH)
 LISTS: Final = [operation for operation in operations() if operation.lists]
@@ -49,6 +59,28 @@ def test_a_body_where_none_belongs_is_ignored(operation: Operation, world: World
 @by_operation(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
 def test_no_body_is_taken_for_an_empty_one(operation: Operation, world: World) -> None:
     assert perform(operation, world, json=None).status == operation.success
+
+
+@by_operation(lambda o: o.body and not issubclass(o.body, Patch))
+class TestEveryBodyThatIsNoPatch:
+    def test_takes_null_for_what_may_be_left_out(self, operation: Operation, world: World) -> None:
+        sent = {**dict.fromkeys(names_of(operation)), **(example_of(operation, world).body or {})}
+        assert perform(operation, world, json=sent).status == operation.success
+
+    def test_takes_null_for_nothing_else(self, operation: Operation, world: World) -> None:
+        required = set(names_of(operation, required=True))
+        refused = perform(operation, world, json=dict.fromkeys([*names_of(operation), "colour"]))
+        assert refused.code == "422 validation_failed"
+        assert {"/colour", *(f"/{name}" for name in required)} == set(refused.faults)
+        assert refused.faults["/colour"] == "unknown_field"
+
+    def test_says_so_in_its_schema(self, operation: Operation) -> None:
+        assert operation.body
+        schema = {"components": openapi.document()["components"], **openapi.schemas.reference(operation.body.__name__)}
+        fields = openapi.document()["components"]["schemas"][operation.body.__name__]["properties"]
+        assert set(fields) == set(names_of(operation))
+        faults = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))
+        assert {fault.path[0] for fault in faults} == set(names_of(operation, required=True))
 
 
 @by_path

@@ -122,6 +122,9 @@ def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
     assert body["content"]["application/json"]["example"] == {
         "name": "Analytical Engines", "slug": "analytical-engines", "beds": 2, "walled": False,
     }  # fmt: skip
+    fields = document["components"]["schemas"]["GardenCreate"]["properties"]
+    assert fields["beds"] == {"type": ["integer", "null"], "default": 2}
+    assert "null" not in fields["name"]["type"]
     assert document["webhooks"]["garden.created"]["post"]["requestBody"]["content"]["application/json"]["schema"][
         "properties"
     ]["data"] == {"$ref": "#/components/schemas/Garden"}

@@ -1,5 +1,6 @@
 """Every fault of a request is named by a code of ours and told in our words, whatever the library calls it."""
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from chalicelib.kernel.validation import body, query
 
 class Inner(Input):
     text: str
+    length: int = 1
 
 
 class Everything(Input):
@@ -62,7 +64,9 @@ def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
         ('{"inner": {}}', ("/inner/text", "required", "This field is required.")),
         ('{"inner": 7}', ("/inner", "not_an_object", "must be an object")),
         ('{"text": 7}', ("/text", "wrong_type", "must be text")),
-        ('{"text": null}', ("/text", "wrong_type", "must be text")),
+        ('{"colour": null}', ("/colour", "unknown_field", "There is no such field.")),
+        ('{"inner": {"text": null}}', ("/inner/text", "wrong_type", "must be text")),
+        ('{"tags": [null]}', ("/tags/0", "wrong_type", "must be text")),
         ('{"text": "a"}', ("/text", "too_short", "must have 2 or more characters")),
         ('{"text": "abcde"}', ("/text", "too_long", "must have 4 characters or fewer")),
         ('{"number": "1"}', ("/number", "wrong_type", "must be a whole number")),
@@ -83,6 +87,22 @@ def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
 )
 def test_a_fault_of_a_body_is_told_in_our_words(text: str, fault: tuple[str, str, str]) -> None:
     assert faults(body, Everything, request(text), None) == [fault]
+
+
+def test_null_in_a_body_is_what_was_left_out() -> None:
+    nothing = json.dumps(dict.fromkeys(Everything.model_fields))
+    assert body(Everything, request(nothing), None) == Everything()
+    assert body(Everything, request('{"inner": {"text": "a", "length": null}}'), None) == Everything(
+        inner=Inner(text="a", length=1)
+    )
+
+
+def test_each_default_is_a_new_one() -> None:
+    first, second = (body(Everything, request('{"tags": null, "labels": null}'), None) for _ in range(2))
+    assert isinstance(first, Everything)
+    first.tags.append("b")
+    first.labels["a"] = "b"
+    assert second == Everything()
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ have no part in answers 404, as what does not exist.
 
 **Lists** are pages of `limit` items; go on with `cursor` until `nextCursor` is null.
 
-**Changes.** PATCH is JSON Merge Patch: null clears a field, what is left out stays. Send the `ETag` you read as
-`If-Match`, and what others changed meanwhile answers 412. Send an `Idempotency-Key` with a POST, and it can be repeated
-safely. Every change makes one entry in the organization's audit log, and one event.
+**Changes.** PATCH is JSON Merge Patch: null clears a field, what is left out stays. In all other bodies null is the
+same as left out. Send the `ETag` you read as `If-Match`, and what others changed meanwhile answers 412. Send an
+`Idempotency-Key` with a POST, and it can be repeated safely. Every change makes one entry in the organization's audit
+log, and one event.
 
 **The audit log** is a Merkle tree (RFC 6962) with a signed head. Keep its checkpoints, and [verify.py](docs/verify.py)
 proves without the service that what you have of the log was not altered.
