@@ -1,7 +1,8 @@
 """AWS calls and round trips of every operation, as a Markdown table: `python -m benchmarks.calls`.
 
 Each operation's example is called on AWS in memory, once by a user and, where API keys are let in, by a key that the
-process meets for the first time. Calls of a request wait for one another, so there are as many round trips.
+process meets for the first time. Calls of a request wait for one another, so there are as many round trips: only those
+of `list_system_audit_log`, a Query for each of its logs, are made side by side, and are one.
 """
 
 from collections import Counter

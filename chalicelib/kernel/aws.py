@@ -48,7 +48,7 @@ _making = Lock()
 
 @contextmanager
 def counted() -> Iterator[Usage]:
-    """Count the calls made within the block, in this thread."""
+    """Count the calls made within the block, in this context."""
     usage = Usage()
     token = _usage.set(usage)
     try:

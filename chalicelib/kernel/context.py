@@ -14,7 +14,7 @@ from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import Continued, ListQuery
-from chalicelib.kernel.operation import Operation, Page
+from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
@@ -63,9 +63,11 @@ class Context:
 
     @property
     def origin(self) -> Origin:
-        """Where the entry says that the change came from."""
-        request = self.request
-        return Origin(self.principal.actor, self.operation.id, request.id, request.ip, request.user_agent)
+        """Where the entry says that the change came from. A user is an operator in what only operators can do."""
+        request, actor = self.request, self.principal.actor
+        if self.operation.needs is Caller.OPERATOR:
+            actor = {**actor, "type": "operator"}
+        return Origin(actor, self.operation.id, request.id, request.ip, request.user_agent)
 
     @property
     def user(self) -> User:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from string import Formatter
 from typing import Any, ClassVar, Final, Self, dataclass_transform
+from zlib import crc32
 
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.fields import UUID_PATTERN
@@ -27,6 +28,9 @@ Key = tuple[str, str]
 
 KINDS: Final[dict[str, type["Entity"]]] = {}
 """Every entity by its kind, once its module is imported."""
+
+SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
+"""The logs of what belongs to no organization: as many as let them not get into each other's way."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,8 @@ class Entity:
 
     @property
     def log(self) -> str:
-        """The log that holds the record's entries: its organization's id."""
-        return str(getattr(self, "organization_id", None) or "system")
+        """The log that holds the record's entries: its organization's id, or a system log."""
+        return str(getattr(self, "organization_id", None) or system_log(self.id))
 
     @property
     def due(self) -> Due | None:
@@ -224,6 +228,16 @@ class Credential(Entity):
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at and self.expires_at <= now() else "active"
+
+
+def system_log(record_id: str) -> str:
+    """Return the log of a record outside any organization: it follows from the id, so all its entries are in one."""
+    return SYSTEM_LOGS[crc32(record_id.encode()) % len(SYSTEM_LOGS)]
+
+
+def organization_of(log: str) -> str | None:
+    """Return the id of the organization whose log it is, or None if it is a system log."""
+    return None if log in SYSTEM_LOGS else log
 
 
 DUE_SHARDS: Final = 4

@@ -14,7 +14,7 @@ import rfc8785
 from pydantic_core import from_json
 
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark
+from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark, organization_of
 from chalicelib.kernel.merkle import leaf_hash
 
 WAKE: Final = "ledger.wake"
@@ -92,7 +92,7 @@ class Event:
             "id": self.id,
             "type": self.type,
             "occurredAt": self.occurred_at,
-            "organizationId": None if self.log.startswith("system") else self.log,
+            "organizationId": organization_of(self.log),
             "actor": self.actor,
             "target": self.target,
             "context": self.context,

@@ -153,6 +153,8 @@ def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
     listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation.answer).dump_json(page.items, by_alias=True)
     body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
     headers = {"Content-Type": "application/json"}
+    if operation.answer and operation.answer.no_store:
+        headers["Cache-Control"] = "no-store"
     if page.next_cursor:
         headers["Link"] = f'<{request.url(cursor=page.next_cursor)}>; rel="next"'
     return Response(operation.success, body, headers)

@@ -1,8 +1,10 @@
 """The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from botocore.exceptions import ClientError
@@ -15,6 +17,10 @@ from chalicelib.kernel.settings import settings
 
 _BATCH: Final = 100
 _TRIES: Final = 4
+_MOST_THREADS: Final = 16
+_HIGHEST: Final = "\U0010ffff"
+"""Sorts behind whatever sort keys are made of."""
+
 MOST_WRITES: Final = 100
 """What a transaction holds."""
 
@@ -118,7 +124,7 @@ def query(
         condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
     elif since is not None or until is not None:
         condition = f"{condition} AND #sk BETWEEN :since AND :until"
-        values |= {":since": since or " ", ":until": until or "\U0010ffff"}
+        values |= {":since": since or " ", ":until": until or _HIGHEST}
     if "#sk" in condition:
         names["#sk"] = sk_name
     arguments: dict[str, Any] = {
@@ -133,6 +139,42 @@ def query(
         answer = _dynamodb().query(**arguments)
     last = answer.get("LastEvaluatedKey")
     return Found([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
+
+
+def merged(
+    pks: Sequence[str], *, limit: int, index: str | None = None, after: Item | None = None,
+    since: str | None = None, until: str | None = None,
+) -> Found:  # fmt: skip
+    """Return the newest items of several partitions as one list, `limit` at most: a Query of each, side by side.
+
+    So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
+    them; where one has more than that, the page is short. `last` is where the list goes on in all of them: no two items
+    may have the same sort key. `index`, `since` and `until` are those of `query`.
+    """
+    _, sk = _key_names(index)
+    if after:
+        until = min(until or _HIGHEST, _right_before(after[sk]))
+    ask = partial(query, index=index, limit=limit, since=since, until=until, newest_first=True)
+    founds = _side_by_side(ask, pks)
+    known_to = max((found.last[sk] for found in founds if found.last), default="")
+    items = sorted((item for found in founds for item in found.items), key=lambda item: item[sk], reverse=True)
+    page = [item for item in items if item[sk] >= known_to][:limit]
+    return Found(page, {sk: page[-1][sk]} if page and (known_to or len(page) < len(items)) else None)
+
+
+def _side_by_side(ask: Callable[[str], Found], pks: Sequence[str]) -> list[Found]:
+    if len(pks) == 1:
+        return [ask(pks[0])]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(pks), _MOST_THREADS)) as threads:
+        # In the context of the request, so that what is asked counts as asked by it.
+        answers = [threads.submit(copy_context().run, ask, pk) for pk in pks]
+    return [answer.result() for answer in answers]
+
+
+def _right_before(sort_key: str) -> str:
+    return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
 
 
 def count(pk: str, *, above: str = "") -> int:

@@ -26,7 +26,8 @@ _HEAD: Final = """\
 # What each operation asks of AWS
 
 Measured by `make generate`, which calls each operation once as a user and writes down what it asked; a test compares.
-Names of items and keys are those of [table.md](table.md). Each call waits for the one before it.
+Names of items and keys are those of [table.md](table.md). Each call waits for the one before it; only Queries
+of several partitions for one list are made side by side.
 
 A POST is sent with an `Idempotency-Key`; without one there is no *stored answer*. An API key instead of a token
 costs one `GetItem` of its pointer until the process knows it, and its record in the `BatchGetItem`. After the

@@ -7,9 +7,9 @@ often the client retries it. A Scan fails the test: the service has none.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from threading import local
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
@@ -26,7 +26,7 @@ class Call:
 
 @dataclass
 class Calls:
-    """The calls of one request or message, in one thread; each waited for the one before it."""
+    """The calls of one request or message; each waited for the one before it, unless they were made side by side."""
 
     made: list[Call] = field(default_factory=list)
 
@@ -53,13 +53,10 @@ class Interference(Protocol):
         """Raise although the call was done, or return."""
 
 
-class _Thread(local):
-    calls: Calls | None = None
-    call: Call | None = None
-    interference: Interference | None = None
-
-
-_thread = _Thread()
+# A thread begins with none of them, but those that the service begins for a request have its context.
+_calls: Final[ContextVar[Calls | None]] = ContextVar("calls", default=None)
+_call: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
+_interference: Final[ContextVar[Interference | None]] = ContextVar("interference", default=None)
 _watched: list[Any] = []
 
 
@@ -78,24 +75,24 @@ def watch() -> None:
 
 @contextmanager
 def recorded() -> Iterator[Calls]:
-    """Record the calls made within the block, by this thread."""
-    outer, calls = _thread.calls, Calls()
-    _thread.calls = calls
+    """Record the calls made within the block, in this context."""
+    calls = Calls()
+    token = _calls.set(calls)
     try:
         yield calls
     finally:
-        _thread.calls = outer
+        _calls.reset(token)
         assert not [name for name in calls.names if name.endswith(":Scan")], "nothing may scan the table"
 
 
 @contextmanager
 def interfering(interference: Interference) -> Iterator[None]:
-    """Let `interference` have its way with the calls made within the block, by this thread."""
-    _thread.interference = interference
+    """Let `interference` have its way with the calls made within the block, in this context."""
+    token = _interference.set(interference)
     try:
         yield
     finally:
-        _thread.interference = None
+        _interference.reset(token)
 
 
 def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
@@ -106,17 +103,19 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     if service == "s3":
         asked = params["context"]["s3_redirect"]["params"]  # what is put would be kept alive for as long as the call is
         given = {name: value for name, value in asked.items() if name != "Body"}
-    _thread.call = Call(f"{service}:{model.name}", given)
-    if _thread.calls is not None:
-        _thread.calls.made.append(_thread.call)
-    return _thread.interference.before(_thread.call) if _thread.interference else None
+    call = Call(f"{service}:{model.name}", given)
+    _call.set(call)
+    if (calls := _calls.get()) is not None:
+        calls.made.append(call)
+    interference = _interference.get()
+    return interference.before(call) if interference else None
 
 
 def _after(**_: object) -> None:
-    if _thread.interference and _thread.call:
-        _thread.interference.after(_thread.call)
+    if (interference := _interference.get()) and (call := _call.get()):
+        interference.after(call)
 
 
 def _sent(event_name: str, request: AWSPreparedRequest, **_: object) -> None:
-    if _thread.interference:
-        _thread.interference.sent(event_name, request)
+    if interference := _interference.get():
+        interference.sent(event_name, request)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from threading import Lock
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -20,6 +21,7 @@ from tests.harness.calls import Call, interfering
 _NOWHERE: Final = "https://dynamodb.us-east-1.amazonaws.com/"
 _MILLISECOND: Final = 0.001
 _sleep: Final = time.sleep
+_counting: Final = Lock()
 
 
 class Died(BaseException):
@@ -57,8 +59,8 @@ class Injected:
     _active: bool = False
 
     def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
-        self._active = self._is_meant(call)
-        if not self._active:
+        self._active = meant = self._is_meant(call)
+        if not meant:
             return None
         self.hit = self.hit or call.name
         match self.fault:
@@ -96,13 +98,15 @@ class Injected:
             self.fault in _ONLY_TRANSACTIONS and call.name != "dynamodb:TransactWriteItems"
         ):
             return False
-        self._seen += 1
-        return self._seen >= self.at and (self.times is None or self._seen < self.at + self.times)
+        with _counting:  # Calls may be made side by side.
+            self._seen += 1
+            seen = self._seen
+        return seen >= self.at and (self.times is None or seen < self.at + self.times)
 
 
 @contextmanager
 def failing(fault: Fault, *, at: int = 1, times: int | None = 1, name: str | None = None) -> Iterator[Injected]:
-    """Spoil calls of the block, made by this thread; pauses between tries are short meanwhile.
+    """Spoil calls of the block, made in this context; pauses between tries are short meanwhile.
 
     `name` counts only calls such as `dynamodb:Query`; faults that only transactions have count only those.
     """
@@ -121,8 +125,10 @@ class Overtaking:
     _seen: int = 0
 
     def before(self, call: Call) -> None:
-        self._seen += 1
-        if self._seen == self.at:
+        with _counting:
+            self._seen += 1
+            seen = self._seen
+        if seen == self.at:
             self.hit = call.name
             self.what()
 
@@ -135,7 +141,7 @@ class Overtaking:
 
 @contextmanager
 def overtaken(what: Callable[[], object], *, at: int) -> Iterator[Overtaking]:
-    """Let something come between the calls of the block, before the `at`th that this thread makes."""
+    """Let something come between the calls of the block, before the `at`th that is made in this context."""
     overtaking = Overtaking(what, at)
     with interfering(overtaking):
         yield overtaking

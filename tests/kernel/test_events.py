@@ -34,7 +34,7 @@ class TestCanonicalBytes:
         assert rfc6962.leaf_hash(VECTORS["entries"][at]).hex() == VECTORS["leafHashes"][at]
 
     def test_an_entry_of_the_system_log_belongs_to_no_organization(self) -> None:
-        assert json.loads(event(log="system").canonical())["organizationId"] is None
+        assert json.loads(event(log="system-7").canonical())["organizationId"] is None
 
     def test_what_was_removed_has_no_data(self) -> None:
         assert json.loads(event(data=None).canonical())["data"] is None

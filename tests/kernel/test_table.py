@@ -1,10 +1,11 @@
+from threading import Barrier
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel import table
+from chalicelib.kernel import aws, table
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import MOST_WRITES, Cancelled, Write
 from tests.harness.calls import Call, interfering, recorded
@@ -131,6 +132,95 @@ class TestQuery:
     def test_counting(self) -> None:
         assert table.count("P") == 5
         assert table.count("P", above="a#2") == 3
+
+
+class Together:
+    """DynamoDB as it is when each Query takes as long as all others: it answers none before so many are asked."""
+
+    def __init__(self, calls: int) -> None:
+        self.barrier = Barrier(calls, timeout=10)
+
+    def before(self, _call: Call) -> None:
+        self.barrier.wait()
+
+    def sent(self, event_name: str, request: Any) -> None:
+        """Let it pass."""
+
+    def after(self, call: Call) -> None:
+        """Let it stand."""
+
+
+class TestMerged:
+    @pytest.fixture(autouse=True)
+    def _items(self, _aws: None) -> None:
+        for n in range(12):
+            put(f"P{n % 3}" if n < 9 else "P0", f"{n:02d}", index1pk=f"I{n % 2}", index1sk=f"{99 - n}")
+
+    def walk(self, *pks: str, limit: int, **words: Any) -> list[list[str]]:
+        """The sort keys of all pages."""
+        sk = "index1sk" if "index" in words else "sk"
+        found = table.merged(pks, limit=limit, **words)
+        pages = [[item[sk] for item in found.items]]
+        while found.last:
+            found = table.merged(pks, limit=limit, after=found.last, **words)
+            pages.append([item[sk] for item in found.items])
+        return pages
+
+    @pytest.mark.parametrize("limit", [1, 2, 5, 12, 100])
+    def test_they_are_one_list_the_newest_first_page_after_page(self, limit: int) -> None:
+        pages = [page for page in self.walk("P0", "P1", "P2", limit=limit) if page]
+        assert [sk for page in pages for sk in page] == [f"{n:02d}" for n in reversed(range(12))]
+        assert {len(page) for page in pages[:-1]} <= {limit}
+
+    def test_of_one_partition_they_are_that(self) -> None:
+        assert self.walk("P1", limit=2) == [["07", "04"], ["01"]]
+
+    def test_of_none_that_holds_anything_they_are_nothing(self) -> None:
+        assert table.merged(["X", "Y"], limit=2) == table.Found([], None)
+
+    def test_what_lies_between_also_behind_a_cursor(self) -> None:
+        between = self.walk("P0", "P1", "P2", limit=2, since="03", until="08")
+        assert [sk for page in between for sk in page] == ["08", "07", "06", "05", "04", "03"]
+
+    def test_of_an_index(self) -> None:
+        pages = self.walk("I0", "I1", limit=5, index="index1")
+        assert [sk for page in pages for sk in page] == [f"{99 - n}" for n in range(12)]
+
+    def test_what_it_stood_at_may_be_gone_and_what_is_newer_stays_out(self) -> None:
+        first = table.merged(["P0", "P1", "P2"], limit=3)
+        table.write([Write("Delete", ("P0", "09"))])
+        put("P1", "13")
+        assert sort_keys(table.merged(["P0", "P1", "P2"], limit=3, after=first.last)) == ["08", "07", "06"]
+
+    def test_where_one_holds_more_than_a_megabyte_the_page_is_short_and_misses_nothing(self) -> None:
+        for n in range(6):
+            put("Large", f"{50 + n}", body="x" * 300_000)
+            put("Small", f"{20 + n}")
+        pages = self.walk("Large", "Small", limit=100)
+        assert [sk for page in pages for sk in page] == [
+            "55",
+            "54",
+            "53",
+            "52",
+            "51",
+            "50",
+            *map(str, range(25, 19, -1)),
+        ]
+        assert len(pages[0]) < 6
+
+    def test_a_page_is_one_round_trip_however_many_there_are(self) -> None:
+        with interfering(Together(16)), recorded() as calls:
+            table.merged([f"P{n}" for n in range(16)], limit=1)
+        assert calls.names == ["dynamodb:Query"] * 16
+
+    def test_what_it_asks_counts_as_asked_by_the_request(self) -> None:
+        with aws.counted() as usage:
+            table.merged(["P0", "P1", "P2"], limit=1)
+        assert usage.calls == ["dynamodb:Query"] * 3
+
+    def test_one_that_does_not_answer_is_no_shorter_list(self) -> None:
+        with failing(Fault.THROTTLED, at=2), pytest.raises(Problem, match="unavailable"):
+            table.merged(["P0", "P1", "P2"], limit=1)
 
 
 class TestWrite:

@@ -1,7 +1,7 @@
 """Reading a log: pages by time and filter, and sealed entries in the order of their sequence."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import Sealed, is_entry
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
-from chalicelib.kernel.entity import Facet, Item
+from chalicelib.kernel.entity import Facet, Item, Key, organization_of
 from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.ledger import sequence_key
 
@@ -45,27 +45,25 @@ class Filter:
         return entry.type.startswith(self.type[:-1]) if self.type.endswith("*") else entry.type == self.type
 
 
-def page(log: str, wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
-    """Return the newest entries that pass, and where to go on. One Query, of the index that narrows best.
+def page(logs: Sequence[str], wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
+    """Return the newest entries of one log or of several that pass, and where to go on.
 
-    What someone altered so far that it can't be shown is left out; verification says where that is.
+    One Query a log, all at once, of the index that narrows best: for as many entries as are wanted, or for a hundred
+    where not all that are found pass. What someone altered so far that it can't be shown is left out; verification says
+    where that is.
     """
     facet = _facet(wanted)
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
     template = facet.pk if facet else EntryItem.pk
-    pk = template.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target)
-    found = table.query(
-        pk, index=facet.index if facet else None, after=after, newest_first=True,
-        limit=limit if narrowed else max(limit, _SIFTED),
+    found = table.merged(
+        [template.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target) for log in logs],
+        index=facet.index if facet else None, after=after, limit=limit if narrowed else max(limit, _SIFTED),
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
-    entries = [EntryItem.from_item(item) for item in found.items if is_entry(item)]
+    entries = [EntryItem.from_item(item) for item in found.items if is_entry(item) and item["log_id"] in logs]
     passing = [entry for entry in entries if wanted.holds(entry)]
-    if len(passing) <= limit:
-        return passing, found.last
-    passing = passing[:limit]
-    return passing, _position(passing[-1], facet)
+    return passing[:limit], found.last if len(passing) <= limit else {"sk": passing[limit - 1].id}
 
 
 def _facet(wanted: Filter) -> Facet | None:
@@ -80,19 +78,13 @@ def _alone(wanted: Filter) -> bool:
     return sum(value is not None for value in (wanted.type, wanted.actor, wanted.target)) == 1
 
 
-def _position(entry: EntryItem, facet: Facet | None) -> Item:
-    item = entry.item()
-    names = ["pk", "sk"] + ([f"{facet.index}pk"] if facet else [])
-    return {name: item[name] for name in names}
-
-
-def lines(log: str, entries: Iterable[EntryItem]) -> list[bytes]:
+def lines(entries: Iterable[EntryItem]) -> list[bytes]:
     """Return the entries as callers see them; bytes that are long are read from the items they have of their own.
 
     One whose bytes someone removed can't be shown; verification says where that is.
     """
     entries = list(entries)
-    long = _long_bodies(log, (entry.id for entry in entries if entry.body is None and not entry.erased))
+    long = _long_bodies(text_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
     bodies = [(entry, entry.body or long.get(entry.id)) for entry in entries]
     return [line(entry, body) for entry, body in bodies if body or entry.erased]
 
@@ -109,9 +101,9 @@ def line(entry: EntryItem, body: bytes | None) -> bytes:
 
 
 def _erased(entry: EntryItem) -> dict[str, Any]:
-    organization = None if entry.log_id.startswith("system") else entry.log_id
     return {
-        "id": entry.id, "type": entry.type, "occurredAt": entry.created_at, "organizationId": organization,
+        "id": entry.id, "type": entry.type, "occurredAt": entry.created_at,
+        "organizationId": organization_of(entry.log_id),
         "actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True,
     }  # fmt: skip
 
@@ -166,7 +158,7 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
 
 
 def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
-    long = _long_bodies(log, (item["sk"] for item in items if "body" not in item and "erased" not in item))
+    long = _long_bodies(text_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
     gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
     erased = _erased_by_now(log, gone)
     items = [erased.get(item["sk"], item) for item in items]
@@ -179,6 +171,6 @@ def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:
     return {sk: item for (_, sk), item in found.items() if "erased" in item and "index1sk" in item}
 
 
-def _long_bodies(log: str, ids: Iterable[str]) -> dict[str, bytes]:
-    found = table.get_all(text_key(log, entry_id) for entry_id in ids)
+def _long_bodies(keys: Iterable[Key]) -> dict[str, bytes]:
+    found = table.get_all(keys)
     return {sk: item["body"] for (_, sk), item in found.items() if "body" in item}

@@ -1,6 +1,6 @@
 """What the operations on the audit log accept and answer."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
@@ -97,6 +97,8 @@ class AuditEntry(Output):
 
     An entry that named a person who was erased has `erased`: only its place, type and time are left.
     """
+
+    no_store: ClassVar[bool] = True
 
     id: Uuid
     sequence: int | None = Field(examples=[1])

@@ -18,8 +18,8 @@ routes = RouteGroup("organizations")
 )  # fmt: skip
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> Page[AuditEntry]:
     """List what happened in an organization, newest first."""
-    entries, last = logs.page(organization.log, Filter.of(query), ctx.position(query), query.limit)
-    return ctx.page(logs.lines(organization.log, entries), last, query)
+    entries, last = logs.page([organization.log], Filter.of(query), ctx.position(query), query.limit)
+    return ctx.page(logs.lines(entries), last, query)
 
 
 @routes.get(

@@ -31,7 +31,7 @@ def collect(log: str, wanted: Filter, form: Format) -> str:
     entries = sorted(_entries(log, wanted), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id))
     text = bytearray(head(form))
     for start in range(0, len(entries), _AT_ONCE):
-        for line in logs.lines(log, entries[start : start + _AT_ONCE]):
+        for line in logs.lines(entries[start : start + _AT_ONCE]):
             with suppress(ValueError):  # Altered beyond showing: verification says where that is.
                 text += written(form, line)
         if len(text) > MOST_BYTES:
@@ -47,7 +47,7 @@ def _entries(log: str, wanted: Filter) -> list[EntryItem]:
     position: Item | None = None
     least_bytes = 0
     for _ in range(MOST_QUERIES):
-        page, position = logs.page(log, wanted, position, MOST_ENTRIES + 1 - len(found))
+        page, position = logs.page([log], wanted, position, MOST_ENTRIES + 1 - len(found))
         found += page
         least_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
         if len(found) > MOST_ENTRIES:

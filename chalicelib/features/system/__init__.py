@@ -1,1 +1,1 @@
-"""The service itself: is it well, and which key signs its checkpoints."""
+"""The service itself: is it well, which key signs its checkpoints, and what happened outside of any organization."""

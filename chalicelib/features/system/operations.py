@@ -1,11 +1,15 @@
 """The service itself."""
 
+from chalicelib.features.audit import log as logs
+from chalicelib.features.audit.log import Filter
+from chalicelib.features.audit.models import AuditEntry, AuditQuery
 from chalicelib.features.system.checks import checks
 from chalicelib.features.system.models import ServiceStatus
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.entity import SYSTEM_LOGS, system_log
 from chalicelib.kernel.ledger import public_keys
-from chalicelib.kernel.operation import Caller, RouteGroup
+from chalicelib.kernel.operation import Caller, Page, RouteGroup
 from chalicelib.kernel.version import API_VERSION, VERSION
 
 routes = RouteGroup("system")
@@ -20,3 +24,16 @@ def get_status(ctx: Context) -> ServiceStatus:
         status="ok" if well else "degraded", version=VERSION, api_version=API_VERSION, time=ctx.now, checks=found,
         audit_public_key=keys[0], audit_public_keys=keys,
     )  # fmt: skip
+
+
+@routes.get("/system/audit-log", needs=Caller.OPERATOR, scope=None, emits=None)
+def list_system_audit_log(ctx: Context, query: AuditQuery) -> Page[AuditEntry]:
+    """List what happened outside of any organization, newest first.
+
+    It is one list of 16 logs, `system-0` to `system-15`, each a Merkle tree with a head of its own: `sequence` and
+    `integrity` are an entry's place in the one that holds it. That follows from the target's id: it is the remainder of
+    the id's CRC-32 divided by 16. So all entries about one target are in one log, in their order.
+    """
+    of_target = query.target_id and [system_log(query.target_id)]
+    entries, last = logs.page(of_target or SYSTEM_LOGS, Filter.of(query), ctx.position(query), query.limit)
+    return ctx.page(logs.lines(entries), last, query)

@@ -2,11 +2,20 @@
 
 from typing import Final
 
+from chalicelib.kernel import ledger
+from chalicelib.kernel.entity import SYSTEM_LOGS
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World
+from tests.catalogue.world import World, put_items
+from tests.harness.notices import posting
 
-EXAMPLES: Final[Examples] = {"get_status": lambda _: example()}
+EXAMPLES: Final[Examples] = {
+    "get_status": lambda _: example(),
+    "list_system_audit_log": lambda _: example(),
+}
 
 
-def crowd(_world: World, _number: int) -> None:
-    """Nothing stands beside the service."""
+def crowd(_world: World, number: int) -> None:
+    """Let so many things have happened outside of any organization."""
+    put_items(item for _ in range(number) for item in posting().items())
+    for log in SYSTEM_LOGS:
+        ledger.append(log)
