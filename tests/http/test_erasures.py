@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,12 @@ SOPHIE = "sophie@example.org"
 def erasures(organization: Founded) -> list[Json]:
     """What is stored of the organization's erasures."""
     return [item for (pk, sk), item in snapshots.stored().items() if pk == f"O#{organization.id}" and sk[:2] == "Z#"]
+
+
+def counted() -> int:
+    """How many erasures count against the limit."""
+    (counter,) = (item for (_, sk), item in snapshots.stored().items() if sk == "COUNT#running erasures")
+    return int(counter["n"])
 
 
 class TestErasePerson:
@@ -58,15 +65,41 @@ class TestErasePerson:
         assert erasures(organization) == []
 
     def test_the_owner_is_not_erased_by_their_id_nor_by_their_address(
-        self, api: Api, organization: Founded, ada: Person, grace: Person
+        self, api: Api, organization: Founded, ada: Person
     ) -> None:
         named: list[Json] = [
             {"userId": ada.id}, {"userId": ada.id.upper()}, {"email": ada.email}, {"email": " ADA@Example.Com "},
-            {"email": grace.email, "userId": ada.id}, {"email": ada.email, "userId": grace.id},
+            {"email": ada.email, "userId": ada.id}, {"email": SOPHIE, "userId": ada.id},
+            {"email": ada.email, "userId": NOBODY},
         ]  # fmt: skip
         for whom in named:
             assert asked_to_erase(api, organization, **whom).code == "409 owner_must_transfer", whom
         assert erasures(organization) == []
+
+    def test_two_members_are_not_taken_for_one_person(
+        self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
+    ) -> None:
+        for one, other in ((grace, mary), (mary, grace), (grace, ada), (ada, grace)):
+            answer = asked_to_erase(api, organization, email=one.email.upper(), userId=other.id.upper())
+            assert (answer.code, answer.faults) == ("422 validation_failed", {"/userId": "another_person"})
+            assert "one erasure for each person" in answer.json["errors"][0]["detail"]
+        assert erasures(organization) == []
+
+    def test_somebody_is_named_by_a_former_address_or_one_that_a_former_member_shared(
+        self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
+    ) -> None:
+        api.delete(f"{organization.path}/members/{mary.id}", as_=ada)
+        for email, user_id in ((SOPHIE, grace.id), (grace.email, mary.id)):
+            assert asked_to_erase(api, organization, email=email, userId=user_id).status == 202, email
+
+    def test_whether_two_are_one_is_asked_of_the_table_once(
+        self, api: Api, organization: Founded, grace: Person, mary: Person
+    ) -> None:
+        alone = asked_to_erase(api, organization, email=grace.email)
+        one = asked_to_erase(api, organization, email=grace.email, userId=grace.id)
+        two = asked_to_erase(api, organization, email=grace.email, userId=mary.id)
+        assert Counter(one.calls.names) == Counter(alone.calls.names)
+        assert two.calls.names.count("dynamodb:GetItem") == alone.calls.names.count("dynamodb:GetItem") + 1
 
     def test_once_the_ownership_is_transferred_the_former_owner_can_be_erased(
         self, api: Api, organization: Founded, ada: Person, grace: Person
@@ -115,9 +148,36 @@ class TestErasePerson:
     def test_ten_run_at_a_time(self, api: Api, organization: Founded, workers: Workers, clock: Clock) -> None:
         for n in range(10):
             begin_erasure(api, organization, email=f"{n}@example.org")
-        assert asked_to_erase(api, organization, email=SOPHIE).code == "409 limit_exceeded"
+        refused = asked_to_erase(api, organization, email=SOPHIE)
+        assert (refused.code, refused.json["detail"]) == (
+            "409 limit_exceeded", "At most 10 running erasures are allowed. Wait until one is completed.",
+        )  # fmt: skip
         finish(workers, clock)
         begin_erasure(api, organization, email=SOPHIE)
+
+    def test_one_that_is_completed_counts_no_more_although_it_will_look_again(
+        self, api: Api, organization: Founded, workers: Workers, clock: Clock
+    ) -> None:
+        paths = [begin_erasure(api, organization, email=f"{n}@example.org") for n in range(10)]
+        workers.deliver()
+        assert {found_at(api, organization, path)["status"] for path in paths} == {"completed"}
+        assert all("turn_at" in erasure for erasure in erasures(organization))
+        assert counted() == 0
+        for n in range(10):
+            begin_erasure(api, organization, email=f"{n}@example.com")
+        assert (counted(), asked_to_erase(api, organization, email=SOPHIE).code) == (10, "409 limit_exceeded")
+        finish(workers, clock)
+        assert counted() == 0
+
+    def test_one_that_failed_counts_no_more(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
+    ) -> None:
+        path = begin_erasure(api, organization, userId=grace.id)
+        assert counted() == 1
+        transfer(api, organization, grace)
+        finish(workers, clock)
+        assert found_at(api, replace(organization, owner=grace), path)["status"] == "failed"
+        assert counted() == 0
 
     def test_that_somebody_was_erased_is_in_the_log_and_who_is_not(
         self, api: Api, organization: Founded, ada: Person, grace: Person

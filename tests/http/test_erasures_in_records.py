@@ -125,7 +125,9 @@ class TestAMember:
         erase(email=grace.email)
         assert left_of(grace.id, grace.email) == []
         assert export.now(api)["status"] == "completed"
-        assert api.get(about.path, as_=organization.owner).code == "410 export_expired"
+        withdrawn = api.get(about.path, as_=organization.owner)
+        assert withdrawn.code == "410 export_expired"
+        assert "a person whom its filters named was erased" in withdrawn.json["detail"]
 
 
 class TestAFormerMember:

@@ -18,6 +18,9 @@ from chalicelib.kernel.roles import Role
 routes = RouteGroup("organizations")
 
 _ADDRESS_SECONDS: Final = 900
+_EXPIRED: Final = (
+    "The export expired at {}: it was a week old, or a person whom its filters named was erased. Start another."
+)
 
 
 @routes.get(
@@ -66,10 +69,11 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
 def get_audit_export(ctx: Context, organization: Organization, export: AuditExport) -> AuditExportOut:
     """Get an export and, once it is completed, an address of its file: new each time, and good for 15 minutes.
 
-    That it was handed out is in the log, once in 15 minutes for each caller. After a week it is `export_expired`.
+    That it was handed out is in the log, once in 15 minutes for each caller. After a week it is `export_expired`;
+    so is at once an export whose filters name a person who was erased.
     """
     if export.expired:
-        raise Problem("export_expired", f"The file was there until {export.expires_at}. Start another export.")
+        raise Problem("export_expired", _EXPIRED.format(export.expires_at))
     if export.status != "completed":
         return AuditExportOut.of(export)
     _note(ctx, export)

@@ -16,14 +16,15 @@ Step = Literal["accounts", "addresses", "records", "entries"]
 class Erasure(Job):
     """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about.
 
-    From `completed_at` on it looks once more for what was under way until then; what is made later is left alone.
+    From `completed_at` on it looks once more for what was under way until then; what is made later is left alone. Once
+    completed it counts no more against the limit.
     """
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
     limit = Limit(
-        "running erasures", "O#{organization_id}", MOST_RUNNING, lambda erasure: not erasure.over,
-        "Wait until one has ended.",
+        "running erasures", "O#{organization_id}", MOST_RUNNING,
+        lambda erasure: erasure.status in ("queued", "running"), "Wait until one is completed.",
     )  # fmt: skip
     public = ErasureOut
 

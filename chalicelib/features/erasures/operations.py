@@ -2,6 +2,7 @@
 
 from chalicelib.features.erasures.entities import Erasure
 from chalicelib.features.erasures.models import ErasureCreate, ErasureOut
+from chalicelib.features.erasures.rules import refuse_another
 from chalicelib.features.members.entities import Member
 from chalicelib.features.members.rules import refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
@@ -20,14 +21,24 @@ routes = RouteGroup("organizations")
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
     """Erase a person: their data leaves members, invitations and the log's entries, for good.
 
-    An email means every user who was seen to own it here; to a user belong all addresses they were seen to own. What
-    names one of them is erased: membership and invitations go, texts lose the address, API keys their creator. An
-    erased entry keeps its place and its leaf's hash, so the tree still verifies, and so does every checkpoint kept. The
-    owner can't be erased: transfer the ownership first. Exports made before keep what they hold until they expire.
+    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`.
+
+    - **Who is meant.** An email stands for every user who was seen to own it here, a userId for all addresses that the
+      user was seen to own here. Give both for one person only; for two people make two erasures.
+    - **What goes.** Their membership and the invitations to them; what they invited and nobody accepted is revoked.
+      Every entry of the log that names them loses all but its type, time, place and hash, so the tree and every
+      checkpoint you kept still verify. Other records and texts lose their id and address. That the membership ended has
+      no entry of its own: the erasure's entry stands for it.
+    - **What stays.** API keys that they made work on, without a creator. Exports made before keep what they hold until
+      they expire; only one whose filters name the person expires at once.
+    - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). At most 10
+      erasures are queued or running (`limit_exceeded`); a completed one doesn't count.
     """
     if body.email is None and body.user_id is None:
         raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
     named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
+    if named and body.user_id and body.user_id not in {member.user_id for member in named}:
+        refuse_another(ctx.find(Member, user_id=body.user_id), body.email)
     if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
         refuse_owner(Role.OWNER)
     erasure = Erasure(

@@ -1,4 +1,4 @@
-"""Whom the log speaks of: pure decisions about its entries."""
+"""Whom a request and the log speak of: pure decisions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -6,13 +6,22 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.audit.rules import Sealed, is_proven
+from chalicelib.features.members.entities import Member
 from chalicelib.kernel.events import canonical
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.problems import FieldError, Invalid
 
 Account = tuple[str, str]
 """A user id, and an e-mail address that was seen to be that user's."""
 
 _ANSWERS: Final = ("organization.invitation.accepted", "organization.invitation.declined")
+
+
+def refuse_another(member: Member | None, email: str | None) -> None:
+    """Raise Invalid if a user who is a member has another address than the one that they were named with."""
+    if member and member.email != email:
+        advice = "This user is a member, and the email is another member's. Make one erasure for each person."
+        raise Invalid([FieldError("/userId", "another_person", advice)])
 
 
 def names(entry: Sealed, person: Person) -> bool:
