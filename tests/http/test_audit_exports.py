@@ -53,7 +53,7 @@ class TestStartAuditExport:
         }  # fmt: skip
 
     @pytest.mark.parametrize(
-        "body", [{}, {"filters": None}, {"filters": {}}, {"format": "ndjson", "filters": NO_FILTERS}]
+        "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
     )
     def test_there_are_many_ways_to_filter_nothing(self, api: Api, organization: Founded, body: Json) -> None:
         answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner, json=body)
@@ -61,7 +61,7 @@ class TestStartAuditExport:
 
     @pytest.mark.parametrize(
         ("body", "pointer"),
-        [({"format": "xml"}, "/format"), ({"format": None}, "/format"), ({"compress": True}, "/compress"),
+        [({"format": "xml"}, "/format"), ({"compress": True}, "/compress"),
          ({"filters": []}, "/filters"), ({"filters": {"limit": 3}}, "/filters/limit"),
          ({"filters": {"type": "*.member"}}, "/filters/type"), ({"filters": {"type": 3}}, "/filters/type"),
          ({"filters": {"from": "yesterday"}}, "/filters/from"), ({"filters": {"to": 1763631000}}, "/filters/to"),
