@@ -66,6 +66,7 @@ class TestStartAuditExport:
          ({"filters": {"type": "*.member"}}, "/filters/type"), ({"filters": {"type": 3}}, "/filters/type"),
          ({"filters": {"from": "yesterday"}}, "/filters/from"), ({"filters": {"to": 1763631000}}, "/filters/to"),
          ({"filters": {"since": "2026-11-20T09:30:00Z"}}, "/filters/since"),
+         ({"filters": {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}}, "/filters/from"),
          ({"filters": {"actorId": "x" * 129}}, "/filters/actorId")],
     )  # fmt: skip
     def test_what_makes_no_sense_is_refused(

@@ -235,6 +235,22 @@ class TestFilters:
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"query/type"}
 
+    def test_a_beginning_after_the_end_is_refused_along_with_all_else(self, api: Api, organization: Founded) -> None:
+        path, latest = f"{organization.path}/audit-log", "2026-11-20T09:30:00Z"
+        for earliest in ("2026-11-20T09:30:00.001Z", "2026-11-20T10:29:59-00:30"):
+            query = {"from": earliest, "to": latest, "limit": 0, "type": "*"}
+            answer = api.get(path, as_=organization.owner, query=query)
+            assert answer.code == "422 validation_failed"
+            assert answer.faults == {
+                "query/from": "malformed",
+                "query/limit": "out_of_range",
+                "query/type": "malformed",
+            }
+            (fault,) = (error for error in answer.json["errors"] if error["pointer"] == "query/from")
+            assert fault["detail"] == "must not be after `to`"
+        for earliest in (latest, "2026-11-20T10:30:00+01:00"):
+            assert api.get(path, as_=organization.owner, query={"from": earliest, "to": latest}).status == 200
+
     @pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T09:30:00", "2026-13-01T00:00:00Z", "1763631000", "",
                                         "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])  # fmt: skip
     def test_a_time_that_is_none_is_refused(self, api: Api, organization: Founded, moment: str) -> None:
@@ -255,16 +271,10 @@ class TestFilters:
             assert len(log_of(api, organization, **query)) == 1, query
         outside: list[dict[str, object]] = [
             {"from": "2026-11-20T09:30:00.501Z"}, {"to": "2026-11-20T09:30:00.499Z"}, {"to": "2026-11-20T09:30:00Z"},
-            {"from": "2026-11-20T09:30:01Z", "to": "2026-11-20T09:29:59Z"}, {"from": "9999-12-31T23:59:59Z"},
+            {"from": "9999-12-31T23:59:59Z"},
         ]  # fmt: skip
         for query in outside:
             assert log_of(api, organization, **query) == [], query
-
-    def test_a_span_that_ends_before_it_begins_is_empty(self, api: Api, organization: Founded) -> None:
-        query = {"from": "2026-11-20T09:30:01Z", "to": "2026-11-20T09:29:59Z"}
-        answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query=query)
-        assert answer.json == {"items": [], "nextCursor": None}
-        assert "dynamodb:Query" not in answer.calls.names  # DynamoDB refuses such a span; the one in memory doesn't.
 
     def test_times_from_before_1970_hold_too(self, api: Api, organization: Founded) -> None:
         assert len(log_of(api, organization, **{"from": "1960-01-01T00:00:00Z"})) == 4

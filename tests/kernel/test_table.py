@@ -114,6 +114,11 @@ class TestQuery:
         assert sort_keys(table.query("P", since="b#2")) == ["b#2", "c"]
         assert sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
 
+    def test_nothing_is_asked_for_between_ends_that_are_the_wrong_way_round(self) -> None:
+        with aws.counted() as usage:
+            assert table.query("P", since="b#1", until="a#2") == table.Found([], None)
+        assert usage.calls == []  # DynamoDB refuses such a span; the one in memory doesn't.
+
     def test_page_after_page(self) -> None:
         seen, position = [], None
         for _ in range(4):

@@ -2,7 +2,15 @@
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from chalicelib.kernel.encoding import from_base64url
 from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, shape
@@ -36,8 +44,19 @@ class EntryFilters(BaseModel):
     )  # fmt: skip
     actor_id: Id | None = Field(None, examples=[None])
     target_id: Id | None = Field(None, examples=[None])
-    since: Moment | None = Field(None, alias="from", description="The earliest, RFC 3339 with an offset.")
-    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.")
+    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None])
+    # Stands last, so that its validator sees the other.
+    since: Moment | None = Field(
+        None, alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.", examples=[None]
+    )
+
+    @field_validator("since")
+    @classmethod
+    def _not_after_until(cls, since: str | None, others: ValidationInfo) -> str | None:
+        until = others.data.get("until")
+        if since and until and since > until:
+            raise ValueError("must not be after `to`")
+        return since
 
 
 class AuditQuery(EntryFilters, ListQuery):
@@ -48,7 +67,9 @@ class IntegrityQuery(Continued):
     """How far the log was verified before, and the checkpoint to hold it against."""
 
     checkpoint: Note | None = Field(
-        None, description="A checkpoint you kept, in base64url: the log must still begin with it."
+        None,
+        description="A checkpoint you kept, in base64url: the log must still begin with it. One that was not signed by "
+        "a key of this service is no problem (4xx) but the failure `bad_signature`.",
     )
 
 
@@ -128,5 +149,11 @@ class IntegrityReport(Output):
     pending_entries: int = Field(ge=0, description="Entries committed but not yet in the tree.", examples=[0])
     checked_entries: int = Field(ge=0, description="How many entries were recomputed so far.", examples=[2])
     first_invalid_sequence: int | None = Field(examples=[None])
-    failure: Failure | None = Field(examples=[None])
+    failure: Failure | None = Field(
+        description="`modified`: an entry is not as it was written. `missing`, `reordered`: there is none, or another, "
+        "at this sequence. `truncated`: the log is shorter than its head, its newest anchor or the checkpoint sent. "
+        "`forked`: its tree has another root than one of these. `bad_signature`: the head, the anchor or the "
+        "checkpoint sent was not signed by a key of this service.",
+        examples=[None],
+    )
     next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")
