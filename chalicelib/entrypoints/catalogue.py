@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from typing import Final
 
 from chalicelib.entrypoints.routes import ROUTES
+from chalicelib.kernel import tasks
 from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.tasks import Task
 
 FEATURES: Final = (
     "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "domains", "system",
@@ -44,4 +46,17 @@ def load_tasks() -> None:
                 import_module(module)
 
 
-__all__ = ["FEATURES", "ROUTES", "load_tasks", "operation_of", "operations"]
+@cache
+def emitting_tasks() -> tuple[Task, ...]:
+    """Return every task that can emit events, by its name."""
+    load_tasks()
+    return tuple(task for task in tasks.declared() if task.emits)
+
+
+def events() -> list[str]:
+    """Return every event there is, by its name: what an operation or a task declares that it emits."""
+    emitters: list[Operation | Task] = [*operations(), *emitting_tasks()]
+    return sorted({event for emitter in emitters for event in emitter.emits})
+
+
+__all__ = ["FEATURES", "ROUTES", "emitting_tasks", "events", "load_tasks", "operation_of", "operations"]

@@ -67,7 +67,7 @@ class Context:
         request, actor = self.request, self.principal.actor
         if self.operation.needs is Caller.OPERATOR:
             actor = {**actor, "type": "operator"}
-        return Origin(actor, self.operation.id, request.id, request.ip, request.user_agent)
+        return Origin(actor, self.operation.id, self.operation.emits, request.id, request.ip, request.user_agent)
 
     @property
     def user(self) -> User:

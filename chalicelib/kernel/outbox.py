@@ -1,12 +1,12 @@
 """The outbox: commits changes together with the entry about them, then wakes the log's ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.kernel import queues
+from chalicelib.kernel import queues, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.events import Event, differences
@@ -18,18 +18,22 @@ from chalicelib.kernel.table import Write
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a change came from: who made it, by which operation, in which request."""
+    """Where a change came from: who made it, by which operation, in which request.
+
+    `emits`: the events that the operation, or the task, says it can emit.
+    """
 
     actor: Mapping[str, str | None]
     operation_id: str
+    emits: Container[str]
     request_id: str | None = None
     ip: str | None = None
     user_agent: str | None = None
 
     @classmethod
     def system(cls, task: str) -> "Origin":
-        """Return the origin of what the service does by itself."""
-        return cls({"type": "system", "id": None, "name": None}, task)
+        """Return the origin of what the service does by itself, in a task. Raises UnknownTask."""
+        return cls({"type": "system", "id": None, "name": None}, task, tasks.find(task).emits)
 
     def context(self) -> dict[str, str | None]:
         """Return the entry's `context`."""
@@ -42,9 +46,13 @@ class Origin:
 def commit(changes: Changes, event_type: str, origin: Origin, first: Write | None = None) -> None:
     """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
 
+    Raises ValueError if nobody who listens for events can know of this one: its origin does not declare it.
+
     Once that is done nothing fails any more: if the ledger can't be woken, for whatever reason, the sweep finds the
     entry, and what was to be started.
     """
+    if event_type not in origin.emits:
+        raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
     report(event=event.type)

@@ -1,9 +1,22 @@
 """Tasks: work after the answer, by name. A task's message may come twice, late, or after its work is done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-Task = Callable[[dict[str, Any]], None]
+from chalicelib.kernel.entity import Entity
+
+Work = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Work by its name. `emits`: the events it can emit, and the kind of record that each is about."""
+
+    name: str
+    work: Work
+    emits: Mapping[str, type[Entity]] = field(default_factory=dict)
+
 
 _tasks: Final[dict[str, Task]] = {}
 
@@ -12,20 +25,29 @@ class UnknownTask(Exception):
     """A message names no task of this service."""
 
 
-def task(name: str) -> Callable[[Task], Task]:
+def task(name: str, *, emits: Mapping[str, type[Entity]] | None = None) -> Callable[[Work], Work]:
     """Declare a task: a function of a message's arguments, which may run more than once."""
 
-    def declare(function: Task) -> Task:
-        if _tasks.setdefault(name, function) is not function:
+    def declare(work: Work) -> Work:
+        if _tasks.setdefault(name, Task(name, work, emits or {})).work is not work:
             raise ValueError(f"two tasks are named {name!r}")
-        return function
+        return work
 
     return declare
 
 
+def declared() -> tuple[Task, ...]:
+    """Return every task whose module is imported, by its name."""
+    return tuple(_tasks[name] for name in sorted(_tasks))
+
+
+def find(name: str) -> Task:
+    """Return a task by its name. Raises UnknownTask."""
+    if name not in _tasks:
+        raise UnknownTask(f"no task is named {name!r}")
+    return _tasks[name]
+
+
 def run(message: dict[str, Any]) -> None:
     """Run the task that a message names. Raises UnknownTask."""
-    function = _tasks.get(str(message.get("task")))
-    if function is None:
-        raise UnknownTask(f"no task is named {message.get('task')!r}")
-    function(message)
+    find(str(message.get("task"))).work(message)

@@ -7,7 +7,7 @@ from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
-from tests.harness import snapshots
+from tests.harness import conformity, snapshots
 from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
 from tests.harness.by_operation import by_operation, changes_a_record
 
@@ -90,6 +90,9 @@ class TestAMutation:
             now |= {name: entry["data"][name] for name in UNLOGGED}
         assert entry["data"] == now
         assert entry["changes"] == (differences(before, now) if before else [])
+
+    def test_is_an_event_as_the_document_says(self, operation: Operation, world: World) -> None:
+        conformity.check_event(entry_about(done(operation, world)))
 
     def test_is_in_the_proven_log_once_the_ledger_has_seen_it(self, operation: Operation, world: World) -> None:
         answer = done(operation, world)

@@ -7,14 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from chalicelib.entrypoints import openapi
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import events, operations
 from chalicelib.kernel import api_keys, checkpoints
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.models import Patch
@@ -149,13 +149,35 @@ def test_every_example_satisfies_its_schema() -> None:
     assert checked > len(operations())
 
 
+BY_ITSELF: Final = {
+    "organization.audit_export.completed": "AuditExport",
+    "organization.audit_export.failed": "AuditExport",
+    "organization.invitation.expired": "Invitation",
+    "organization.purged": "Organization",
+}
+"""Events that only the service itself can make happen, and the record that each tells of."""
+
+
 def test_every_event_is_a_webhook() -> None:
     emitted = {event for operation in operations() for event in operation.emits}
-    assert set(DOCUMENT["webhooks"]) == emitted
+    assert set(DOCUMENT["webhooks"]) == emitted | set(BY_ITSELF) == set(events())
     for event, methods in DOCUMENT["webhooks"].items():
         schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["properties"]["type"] == {"const": event}
         assert sorted(schema["required"]) == ["data", "organizationId", "sequence", "timestamp", "type"]
+
+
+@pytest.mark.parametrize(("event", "record"), BY_ITSELF.items())
+def test_an_event_of_the_service_itself_is_a_webhook_of_its_record(event: str, record: str) -> None:
+    message = DOCUMENT["webhooks"][event]["post"]
+    assert message["summary"] == "By the service itself"
+    schema = message["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["properties"]["data"] == {"$ref": f"#/components/schemas/{record}"}
+
+
+def test_an_event_that_requests_and_the_service_make_happen_names_both() -> None:
+    message = DOCUMENT["webhooks"]["organization.invitation.revoked"]["post"]
+    assert message["summary"] == "After revoke_invitation, or by the service itself"
 
 
 def test_every_problem_is_an_example_of_its_status() -> None:

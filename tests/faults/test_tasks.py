@@ -6,6 +6,7 @@ import pytest
 
 from chalicelib.kernel import queues, table
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.tasks import find
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
@@ -13,7 +14,7 @@ from tests.faults import tasks
 from tests.faults.shapes import Shape, shape
 from tests.faults.tasks import EXAMPLES, finished
 from tests.faults.variants import calls
-from tests.harness import snapshots
+from tests.harness import conformity, snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import overtaken
 
@@ -56,6 +57,20 @@ class TestATask:
             world.workers.deliver()
             assert shape(finished(world, clock, EXAMPLES[name].tick, done)) == done
         evidence.assert_proven()
+
+    def test_emits_what_it_declares_as_the_document_says(
+        self, name: str, record: Key, world: World, clock: Clock
+    ) -> None:
+        with clock.later(**EXAMPLES[name].later):
+            queues.start(name, record)
+            world.workers.deliver()
+            finished(world, clock, EXAMPLES[name].tick)
+        emitted = [e.json for e in evidence.entries() if e.body and e.json["context"]["operationId"] == name]
+        declared = find(name).emits
+        assert bool(emitted) == bool(declared)
+        for entry in emitted:
+            assert entry["target"]["type"] == declared[entry["type"]].kind
+            conformity.check_event(entry)
 
     def test_that_two_workers_do_at_once_is_done_once(
         self, name: str, record: Key, done: Shape, world: World, clock: Clock, begin: Begin

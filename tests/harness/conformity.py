@@ -36,6 +36,14 @@ def check(method: str, route: str, answer: Any) -> None:
         _check_response(method, route, answer)
 
 
+def check_event(entry: Mapping[str, Any]) -> None:
+    """Assert that an entry's event is documented, and that its data is what it is documented to be."""
+    message = _document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
+    data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
+    errors = _validator_of(data).iter_errors(entry["data"])
+    assert [f"{error.json_path}: {error.message}" for error in errors] == [], entry
+
+
 def _check_discretion(route: str, answer: Any) -> None:
     if route.startswith(("/docs", "/openapi.json")):
         return

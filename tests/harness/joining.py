@@ -17,9 +17,15 @@ def beginning(moment: str) -> dict[str, Any]:
     return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
 
 
+def by_itself(*events: str) -> Origin:
+    """Return the origin of what the service does by itself, in a task of the tests that emits these events."""
+    return Origin({"type": "system", "id": None, "name": None}, "tests", events)
+
+
 def join(organization_id: str, user: User, role: Role | str) -> Member:
     """Let a user join an organization as an accepted invitation does: membership and entry in one transaction."""
     changes = Changes(now())
     member = changes.create(Member.joining(beginning(changes.now), organization_id, user, Role(role)))
-    outbox.commit(changes, "organization.invitation.accepted", Origin(user.actor, "accept_invitation"))
+    event = "organization.invitation.accepted"
+    outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))
     return member

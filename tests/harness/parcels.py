@@ -7,8 +7,8 @@ from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit, Unique
 from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.outbox import Origin, commit
-from tests.harness.joining import beginning
+from chalicelib.kernel.outbox import commit
+from tests.harness.joining import beginning, by_itself
 
 MOST = 3
 
@@ -70,5 +70,5 @@ def mutate(label: str, log: str = LOG) -> Parcel:
     """Store a parcel together with its entry, as a request does."""
     changes = Changes(now())
     made = changes.create(parcel(label, organization_id=log, sent=False))
-    commit(changes, "parcel.created", Origin.system("tests"))
+    commit(changes, "parcel.created", by_itself("parcel.created"))
     return made

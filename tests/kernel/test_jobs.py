@@ -12,12 +12,11 @@ from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.jobs import LEASE_SECONDS, Job
 from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.problems import Problem
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
-from tests.harness.joining import beginning
+from tests.harness.joining import beginning, by_itself
 from tests.harness.parcels import LOG, parcel
 from tests.harness.parcels import stored as stored_parcel
 from tests.harness.workers import Workers, bodies
@@ -255,7 +254,7 @@ class TestAStart:
         changes = Changes(now())
         engine = changes.create(Engine(**beginning(now()), turn_at=now()))
         changes.start(Engine.task, engine)
-        outbox.commit(changes, "engine.ordered", Origin.system("tests"))
+        outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         return engine
 
     def test_one_message_says_both(self) -> None:
@@ -291,5 +290,5 @@ class TestAStart:
         changes.create(engine)
         changes.start(Engine.task, engine)
         with pytest.raises(Contended):
-            outbox.commit(changes, "engine.ordered", Origin.system("tests"))
+            outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         assert bodies("events.fifo") == bodies("jobs") == []

@@ -20,14 +20,13 @@ from chalicelib.kernel import ledger, outbox, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tokens import User
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
 from tests.harness.faults import Died
-from tests.harness.joining import beginning
+from tests.harness.joining import beginning, by_itself
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2
@@ -143,12 +142,13 @@ class Run:
             return
         changes = Changes(moment)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")
-        outbox.commit(changes, "organization.updated", Origin.system("step"))
+        outbox.commit(changes, "organization.updated", by_itself("organization.updated"))
 
     def _create(self, log: int, record: Organization | Member) -> None:
         changes = Changes(record.created_at)
         self.records[log].append(changes.create(record))
-        outbox.commit(changes, f"{record.kind}.created", Origin.system("step"))
+        event = f"{record.kind}.created"
+        outbox.commit(changes, event, by_itself(event))
 
     @staticmethod
     def _die(frame: Frame, when: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any, Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, described
-from chalicelib.entrypoints.openapi.webhooks import webhooks
+from chalicelib.entrypoints.openapi.webhooks import public_models, webhooks
 from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.tasks import Task
 from chalicelib.kernel.version import API_VERSION
 
 _DESCRIPTION: Final = """\
@@ -50,7 +51,7 @@ _GROUPS: Final = {
 
 def document() -> dict[str, Any]:
     """Return the document of the whole interface: what is committed as `openapi.json` and served."""
-    return described_together(catalogue.operations())
+    return described_together(catalogue.operations(), catalogue.emitting_tasks())
 
 
 def as_text(described: dict[str, Any]) -> str:
@@ -58,10 +59,12 @@ def as_text(described: dict[str, Any]) -> str:
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
 
-def described_together(operations: Iterable[Operation]) -> dict[str, Any]:
-    """Return the document (OpenAPI 3.1) of these operations, in their order."""
+def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
+    """Return the document (OpenAPI 3.1) of these operations, in their order, and of what these tasks emit."""
     operations = list(operations)
-    components = schemas.components(operations) | {"Problem": problems.SCHEMA, "FieldError": problems.FIELD_ERROR}
+    emitting: list[Operation | Task] = [*operations, *tasks]
+    components = schemas.components(operations, public_models(emitting))
+    components |= {"Problem": problems.SCHEMA, "FieldError": problems.FIELD_ERROR}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -74,7 +77,7 @@ def described_together(operations: Iterable[Operation]) -> dict[str, Any]:
         "servers": [{"url": "."}],
         "tags": [{"name": name, "description": _GROUPS[name]} for name in _tags(operations)],
         "paths": _paths(operations, components),
-        "webhooks": webhooks(operations, components),
+        "webhooks": webhooks(emitting, components),
         "components": {
             "schemas": dict(sorted(components.items())),
             "headers": headers.RESPONSE,

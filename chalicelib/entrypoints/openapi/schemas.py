@@ -28,13 +28,14 @@ class _Generator(GenerateJsonSchema):
         return always or super().field_is_required(field, total)
 
 
-def components(operations: Iterable[Operation]) -> dict[str, Schema]:
-    """Return the schema of every model that the operations accept, answer or put into events.
+def components(operations: Iterable[Operation], told: Iterable[type[Output]] = ()) -> dict[str, Schema]:
+    """Return the schema of every model that the operations accept or answer, and of those that events are told by.
 
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
     found = [m for o in operations for m in (o.body, o.answer, *public_models(o)) if m]
+    found += told
     # Sorted and without duplicates: the same operations always make the same document.
     models = sorted(set(found), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [

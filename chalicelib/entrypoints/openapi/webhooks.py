@@ -1,14 +1,17 @@
-"""What webhooks are sent, one message for each event that an operation emits (Standard Webhooks)."""
+"""What webhooks are sent, one message for each event that an operation or a task emits (Standard Webhooks)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
+from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.tasks import Task
 
 Schema = dict[str, Any]
+Emitter = Operation | Task
 
 _HEADERS: Final = {
     "webhook-id": "The event's id, the same on every try.",
@@ -23,33 +26,50 @@ _RESPONSES: Final = {
 }
 
 
-def webhooks(operations: Iterable[Operation], components: Mapping[str, Schema]) -> dict[str, Any]:
+def webhooks(emitting: Iterable[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
     """Return the webhook object of each event, by the event's name."""
-    emitters: dict[str, list[Operation]] = {}
-    for operation in operations:
-        for event in operation.emits:
-            emitters.setdefault(event, []).append(operation)
-    return {event: {"post": _message(event, emitters[event], components)} for event in sorted(emitters)}
+    return {event: {"post": _message(event, by, components)} for event, by in sorted(_emitters(emitting).items())}
 
 
-def record_of(emitters: Iterable[Operation]) -> list[str]:
-    """Return the names of the public records that an event's data can be.
+def public_models(emitting: Iterable[Emitter]) -> set[type[Output]]:
+    """Return the public models of all records that events are about."""
+    return {model for event, by in _emitters(emitting).items() for model in _models(event, by)}
 
-    What an operation answers says it best, then the record its path names, then the place it is done at.
+
+def _emitters(emitting: Iterable[Emitter]) -> dict[str, list[Emitter]]:
+    emitters: dict[str, list[Emitter]] = {}
+    for emitter in emitting:
+        for event in emitter.emits:
+            emitters.setdefault(event, []).append(emitter)
+    return emitters
+
+
+def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
+    """Return the public models of the records that an event's data can be.
+
+    A task declares it. Of an operation, the record that it answers says it best, then the event's own name, then the
+    record its path names, then the place it is done at.
     """
+    kind = KINDS.get(event.rpartition(".")[0])
+    records = {entity.public for entity in KINDS.values()}
     ranked: dict[int, set[type[Output]]] = {}
-    for operation in emitters:
-        if operation.answer:
-            ranked.setdefault(0, set()).add(operation.answer)
-        elif public := schemas.public_models(operation):
-            ranked.setdefault(1 if operation.records else 2, set()).add(public[0])
-    return sorted(schemas.public_name(model.__name__) for model in ranked[min(ranked)]) if ranked else []
+    for emitter in emitters:
+        if isinstance(emitter, Task):
+            ranked.setdefault(0, set()).add(emitter.emits[event].public)
+        elif emitter.answer and (emitter.answer in records or kind is None):
+            ranked.setdefault(0, set()).add(emitter.answer)
+        elif kind:
+            ranked.setdefault(1, set()).add(kind.public)
+        elif public := schemas.public_models(emitter):
+            ranked.setdefault(2 if emitter.records else 3, set()).add(public[0])
+    return ranked[min(ranked)] if ranked else set()
 
 
-def _message(event: str, emitters: list[Operation], components: Mapping[str, Schema]) -> dict[str, Any]:
-    schema = _body(event, record_of(emitters))
+def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
+    records = sorted(schemas.public_name(model.__name__) for model in _models(event, emitters))
+    schema = _body(event, records)
     return {
-        "summary": "After " + " or ".join(operation.id for operation in emitters),
+        "summary": _after(emitters),
         "tags": ["events"],
         "security": [],
         "parameters": [
@@ -62,6 +82,13 @@ def _message(event: str, emitters: list[Operation], components: Mapping[str, Sch
         },
         "responses": _RESPONSES,
     }
+
+
+def _after(emitters: Iterable[Emitter]) -> str:
+    operations = [emitter.id for emitter in emitters if isinstance(emitter, Operation)]
+    by_itself = ["by the service itself"] if any(isinstance(emitter, Task) for emitter in emitters) else []
+    said = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_itself])
+    return said[0].upper() + said[1:]
 
 
 def _body(event: str, records: list[str]) -> Schema:

@@ -27,7 +27,10 @@ _NO_HEAD: Final = "The head of the log was altered. GET …/audit-log/verify-int
 _UNREADABLE: Final = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
 
 
-@task(AuditExport.task)
+@task(
+    AuditExport.task,
+    emits={"organization.audit_export.completed": AuditExport, "organization.audit_export.failed": AuditExport},
+)
 def make_audit_export(message: dict[str, Any]) -> None:
     """Make the file of an export of all entries that the log has at the first turn, and say that it is there.
 

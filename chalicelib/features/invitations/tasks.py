@@ -14,13 +14,16 @@ from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.tasks import task
 
+_EXPIRE: Final = "invitations.expire"
+_EXPIRED: Final = "organization.invitation.expired"
+
 _PAUSES: Final = (60, 300, 1_800, 7_200, 21_600)
 """Seconds until a mail that could not be sent is tried again; the last of them from then on."""
 
 _SCATTER: Final = 0.2
 
 
-@task("invitations.expire")
+@task(_EXPIRE, emits={_EXPIRED: Invitation})
 def expire_invitation(message: dict[str, Any]) -> None:
     """Let a pending invitation be expired, with its entry, once its time is over; its link is dead by itself."""
     item = table.get((message["pk"], message["sk"]))
@@ -28,7 +31,7 @@ def expire_invitation(message: dict[str, Any]) -> None:
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = Changes(now())
         changes.update(invitation, **ended("expired"))
-        outbox.commit(changes, "organization.invitation.expired", Origin.system("invitations.expire"))
+        outbox.commit(changes, _EXPIRED, Origin.system(_EXPIRE))
 
 
 @task(InvitationMail.task)

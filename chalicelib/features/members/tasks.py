@@ -10,10 +10,11 @@ from chalicelib.kernel.clock import now
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
 
+_REVOKED: Final = "organization.invitation.revoked"
 _AT_ONCE: Final = 100
 
 
-@task(Departure.task)
+@task(Departure.task, emits={_REVOKED: Invitation})
 def revoke_what_they_invited(message: dict[str, Any]) -> None:
     """Revoke the pending invitations of somebody who is no member any more, each with its entry."""
     departure = jobs.take(Departure, message)
@@ -25,5 +26,5 @@ def revoke_what_they_invited(message: dict[str, Any]) -> None:
         if invitation.status == "pending" and invitation.invited_as == departure.membership_id:
             changes = Changes(now())
             changes.update(invitation, **ended("revoked"))
-            outbox.commit(changes, "organization.invitation.revoked", Origin.system(Departure.task))
+            outbox.commit(changes, _REVOKED, Origin.system(Departure.task))
     jobs.remove(departure)

@@ -12,12 +12,14 @@ from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
+_TASK: Final = "organizations.purge"
+_PURGED: Final = "organization.purged"
 _AT_ONCE: Final = 10
 _GRACE_SECONDS: Final = 120
 """How much later than the last possible restoration the purge begins: no clock is that far off."""
 
 
-@task("organizations.purge")
+@task(_TASK, emits={_PURGED: Organization})
 def purge_organization(message: dict[str, Any]) -> None:
     """Remove all that an organization holds, a few records a transaction, and the organization itself last.
 
@@ -36,7 +38,7 @@ def purge_organization(message: dict[str, Any]) -> None:
     files.clear(settings().exports_bucket, f"{organization.id}/")
     changes = Changes(now())
     changes.delete(organization)
-    outbox.commit(changes, "organization.purged", Origin.system("organizations.purge"))
+    outbox.commit(changes, _PURGED, Origin.system(_TASK))
 
 
 def _held(place: Key) -> list[Item]:
