@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.kernel.problems import Problem, internal_error, not_found, unauthenticated, unavailable
+from chalicelib.kernel.request import EXPOSED_HEADERS
 from chalicelib.kernel.version import API_VERSION
 
 _REFUSED: Final = "The gateway refused the request before the service saw it."
@@ -63,7 +64,7 @@ def headers_of(problem: Problem) -> dict[str, str]:
         "Cache-Control": "no-store",
         "API-Version": API_VERSION,
         "Access-Control-Allow-Origin": "*",
-        "Access-Control-Expose-Headers": "X-Request-Id, Retry-After, API-Version",
+        "Access-Control-Expose-Headers": EXPOSED_HEADERS,
         **problem.headers,
     }
 

@@ -17,12 +17,11 @@ from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.logs import line, logger
 from chalicelib.kernel.pipeline import perform
 from chalicelib.kernel.problems import Problem, internal_error
-from chalicelib.kernel.request import Request, Response
+from chalicelib.kernel.request import EXPOSED_HEADERS, Request, Response
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import User
 from chalicelib.kernel.version import API_VERSION
 
-_EXPOSED: Final = "ETag, Link, Location, X-Request-Id, Retry-After, API-Version, Idempotency-Replayed"
 _ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
 _NO_CONTENT: Final = 204
 
@@ -123,11 +122,11 @@ def _sent(request: Request, response: Response) -> ChaliceResponse:
 def _cors(request: Request) -> dict[str, str]:
     allowed = settings().cors_origins
     if allowed == "*":
-        return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": _EXPOSED}
+        return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED_HEADERS}
     origin = request.headers.get("origin", "")
     listed = origin in [o.strip() for o in allowed.split(",")]
-    granted = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED} if listed else {}
-    return granted | {"Vary": "Origin"}
+    granted = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
+    return (granted if listed else {}) | {"Vary": "Origin"}
 
 
 def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:

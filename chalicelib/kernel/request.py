@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from pydantic_core import from_json
+
+EXPOSED_HEADERS: Final = (
+    "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, "
+    "Retry-After, WWW-Authenticate, X-Request-Id"
+)
+"""What of an answer a browser lets a page of another origin read (CORS), whoever gives the answer."""
 
 
 @dataclass(frozen=True)

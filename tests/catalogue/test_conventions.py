@@ -18,6 +18,11 @@ from tests.catalogue.world import World
 from tests.harness.api import Api
 from tests.harness.by_operation import by_operation
 
+FOR_BROWSERS: Final = {
+    "cache-control", "content-length", "content-security-policy", "content-type", "cross-origin-opener-policy",
+    "referrer-policy", "vary", "x-content-type-options", "x-frame-options",
+}  # fmt: skip
+"""Headers that a page of another origin may read anyway, or that are for the browser itself."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in operations():
@@ -49,6 +54,8 @@ class TestEveryOperation:
         assert "Access-Control-Allow-Credentials" not in answer.headers
         exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
         assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
+        told = {name for name in answer.headers if not name.startswith("access-control-")} - FOR_BROWSERS
+        assert told <= {name.lower() for name in exposed}
 
 
 @by_operation(lambda o: o.method in ("GET", "DELETE"))

@@ -111,7 +111,7 @@ def test_a_summary_is_plain_text(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize(
-    "noun", ["invitations", "exports", "webhooks", "channels", "platforms", "spaces", "sites", "taxonomy", "research"]
+    "noun", ["invitations", "export", "webhooks", "channels", "platforms", "spaces", "sites", "taxonomy", "research"]
 )
 def test_the_introduction_speaks_of_what_is_there(noun: str) -> None:
     texts = [
@@ -207,6 +207,31 @@ def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
     assert _example(keys + "/{api_key_id}")["key"] is None
     created = DOCUMENT["webhooks"]["organization.api_key.created"]["post"]["requestBody"]["content"]
     assert created["application/json"]["example"]["data"]["key"] is None
+
+
+def test_work_that_is_begun_is_queued_and_is_asked_for_until_it_is_completed() -> None:
+    log = "/organizations/{organization_id}/audit-log/export-async"
+    for path, record in ((log, "/{export_id}"), ("/organizations/{organization_id}/erasures", "/{erasure_id}")):
+        begun, later = _example(path, "post", "202"), _example(path + record)
+        assert (begun["status"], later["status"]) == ("queued", "completed")
+        assert begun.keys() == later.keys()
+    export = _example(log, "post", "202")
+    asked = DOCUMENT["paths"][log]["post"]["requestBody"]["content"]["application/json"]["example"]
+    assert export["filters"] == {"actorId": None, "targetId": None, "from": None, "to": None, **asked["filters"]}
+    unknown = ("entryCount", "sizeBytes", "sha256", "checkpoint", "evidence", "downloadUrl", "error", "expiresAt")
+    assert {export[name] for name in unknown} == {None}
+
+
+def test_the_example_of_an_acceptance_leads_to_one_place() -> None:
+    for method in ("get", "post"):
+        answer = _example("/organizations/invitations/acceptance", method)
+        assert (answer["organization"] is None, answer["platform"]) == (False, None)
+        assert (answer["status"], answer["membership"]["email"]) == ("accepted", answer["email"])
+
+
+def test_the_organizations_are_introduced_by_all_that_is_theirs() -> None:
+    (introduced,) = (tag["description"] for tag in DOCUMENT["tags"] if tag["name"] == "organizations")
+    assert all(noun in introduced for noun in ("members", "invitations", "API keys", "audit log", "exports", "erasure"))
 
 
 def test_schemas_have_the_names_callers_know() -> None:

@@ -130,7 +130,8 @@ class TestFilters:
         assert set(refused.faults) == {f"query/{name}" for name in query}
 
     def test_a_beginning_after_the_end_is_refused(self, api: Api, organization: Founded) -> None:
-        refused = exported(api, organization, **{"from": "2026-11-20T09:30:00Z", "to": "2026-11-19T09:30:00Z"})
+        query: dict[str, Any] = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-19T09:30:00Z"}
+        refused = exported(api, organization, **query)
         assert (refused.code, refused.faults) == ("422 validation_failed", {"query/from": "malformed"})
 
     def test_an_entry_of_no_other_log_passes(self, api: Api, ada: Person, stranger: Person) -> None:

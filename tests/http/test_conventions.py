@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from chalicelib.entrypoints.openapi import headers
 from chalicelib.kernel.version import API_VERSION
 from tests.conftest import Configure
 from tests.harness.api import Api
@@ -137,6 +138,7 @@ class TestCors:
             assert "Access-Control-Allow-Credentials" not in answer.headers
             exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
             assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
+            assert exposed == {*headers.RESPONSE, "Content-Disposition"}
 
     @pytest.mark.parametrize(
         ("path", "methods"),

@@ -35,7 +35,8 @@ every fault of the request at once.
 
 _GROUPS: Final = {
     "leads": "People who left their address, and what became of it.",
-    "organizations": "The tenants: their members, their API keys and their audit log.",
+    "organizations": "The tenants: their members, invitations and API keys, the inventory of their domains, their "
+    "audit log with its exports, and the erasure of people.",
     "platforms": "What an organization runs: pages, modules, domain, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
     "research": "Works of researchers, fetched from public sources and reconciled.",

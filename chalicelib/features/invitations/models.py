@@ -65,12 +65,15 @@ class AcceptanceOut(Output):
 
     no_store: ClassVar[bool] = True
 
-    organization: PlaceOffered | None
-    platform: PlaceOffered | None
+    organization: PlaceOffered | None = Field(description="Null if one of its platforms is joined.")
+    platform: PlaceOffered | None = Field(description="Null if the organization itself is joined.", examples=[None])
     role: Offered = Field(examples=["editor"])
-    email: str = Field(examples=["grace@example.com"])
-    status: Status = Field(examples=["pending"])
+    email: str = Field(examples=["ada@example.com"])
+    status: Status = Field(examples=["accepted"])
     expires_at: Timestamp
-    invited_by: str | None = Field(description="The id of the user or API key; null once that person was erased.")
-    inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Ada"])
+    invited_by: str | None = Field(
+        description="The id of the user or API key; null once that person was erased.",
+        examples=["4c1a2b5e-0000-4000-8000-000000000002"],
+    )
+    inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Grace"])
     membership: MemberOut | None
