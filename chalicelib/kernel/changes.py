@@ -35,6 +35,7 @@ class Changes:
     _kept: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[Key, Entity] = field(default_factory=dict)
     _target: Key | None = None
+    _told: Entity | None = None
     starts: list[tuple[str, Key]] = field(default_factory=list)
     """Tasks to be started after the commit, and the records they are about."""
 
@@ -76,6 +77,13 @@ class Changes:
         self._records.setdefault(record.stored_at, _Change(record, record))
         self._target = self._target or record.stored_at
 
+    def since(self, told: Entity) -> None:
+        """Let the entry say what changed since one before it told of the record like this; else since it was read.
+
+        For what the service itself changed meanwhile without an entry, and for what a record shows by the clock.
+        """
+        self._told = told
+
     def start(self, task: str, record: Entity) -> None:
         """Let a task begin once the changes are committed. The record's due mark starts it if its message is lost."""
         self.starts.append((task, record.stored_at))
@@ -100,11 +108,11 @@ class Changes:
 
     @property
     def target(self) -> tuple[Entity | None, Entity | None]:
-        """The record the entry is about, before and after; None where it didn't or doesn't exist."""
+        """The record the entry is about, before, as told, and after; None where it didn't or doesn't exist."""
         if self._target is None:
             raise ValueError("nothing was changed")
         change = self._records[self._target]
-        return change.before, change.now
+        return self._told or change.before, change.now
 
     @property
     def moment(self) -> str:

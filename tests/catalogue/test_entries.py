@@ -10,8 +10,8 @@ from tests.catalogue.world import World
 from tests.harness import conformity, snapshots
 from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
 from tests.harness.by_operation import by_operation, changes_a_record
+from tests.harness.logs import UNLOGGED, differences
 
-UNLOGGED: Final = ("updatedAt", "version")
 MADE_ANEW: Final = {"downloadUrl": None}
 """What a record shows that is made for whoever reads it: no entry holds it."""
 
@@ -44,14 +44,6 @@ def read(world: World, path: str) -> Json | None:
     if answer.status != 200:
         return None
     return {name: MADE_ANEW.get(name, value) for name, value in answer.json.items()}
-
-
-def differences(before: Json, now: Json) -> list[Json]:
-    return [
-        {"field": name, "from": before[name], "to": value}
-        for name, value in now.items()
-        if before[name] != value and name not in UNLOGGED
-    ]
 
 
 @by_operation(lambda o: o.mutates)

@@ -15,8 +15,10 @@ from tests.faults.shapes import Shape, shape
 from tests.faults.tasks import EXAMPLES, finished
 from tests.faults.variants import calls
 from tests.harness import conformity, snapshots
+from tests.harness.api import Json
 from tests.harness.clock import Clock
 from tests.harness.faults import overtaken
+from tests.harness.logs import differences
 
 LATER: Final = sorted(name for name, example in EXAMPLES.items() if example.later)
 by_task = pytest.mark.parametrize("name", tasks.names())
@@ -71,6 +73,22 @@ class TestATask:
         for entry in emitted:
             assert entry["target"]["type"] == declared[entry["type"]].kind
             conformity.check_event(entry)
+
+    def test_says_in_its_entries_what_changed_since_the_entry_before(
+        self, name: str, record: Key, world: World, clock: Clock
+    ) -> None:
+        with clock.later(**EXAMPLES[name].later):
+            queues.start(name, record)
+            world.workers.deliver()
+            finished(world, clock, EXAMPLES[name].tick)
+        told: dict[str, Json] = {}
+        for entry in (each.json for each in evidence.entries() if each.body):
+            before, now = told.get(entry["target"]["id"]), entry["data"]
+            if entry["context"]["operationId"] == name:
+                assert before
+                changes = sorted(entry["changes"], key=lambda change: str(change["field"]))
+                assert changes == differences(before, now)  # The bytes of an entry are in the order of the alphabet.
+            told[entry["target"]["id"]] = now
 
     def test_that_two_workers_do_at_once_is_done_once(
         self, name: str, record: Key, done: Shape, world: World, clock: Clock, begin: Begin

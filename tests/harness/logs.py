@@ -1,7 +1,7 @@
 """A log as it is verified over HTTP, and as someone with access to the table sees and alters it."""
 
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.kernel import checkpoints
 from chalicelib.kernel.checkpoints import Checkpoint
@@ -13,10 +13,22 @@ from tests.harness.cloud import Item
 from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 
+UNLOGGED: Final = ("updatedAt", "version")
+"""Fields whose change goes without saying."""
+
 
 def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
     """Return the entries as the owner sees them, the newest first."""
     return api.items(f"{organization.path}/audit-log", as_=organization.owner, query=query)
+
+
+def differences(before: Json, now: Json) -> list[Json]:
+    """Return what an entry says of the difference between two states of a record, as callers see it."""
+    return [
+        {"field": name, "from": before[name], "to": value}
+        for name, value in now.items()
+        if before[name] != value and name not in UNLOGGED
+    ]
 
 
 def verify(api: Api, organization: Founded, **query: object) -> Json:

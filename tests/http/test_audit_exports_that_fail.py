@@ -176,8 +176,11 @@ class TestAFailedExport:
         (entry,) = log_of(api, ten, type="organization.audit_export.failed")
         assert entry["actor"]["type"] == "system"
         assert entry["data"] == failed.now(api)
-        changed = {change["field"]: change["to"] for change in entry["changes"]}
-        assert (changed["status"], changed["error"]) == ("failed", UNREADABLE.format(10))
+        assert entry["changes"] == [
+            {"field": "status", "from": "queued", "to": "failed"},
+            {"field": "checkpoint", "from": None, "to": entry["data"]["checkpoint"]},
+            {"field": "error", "from": None, "to": UNREADABLE.format(10)},
+        ]
 
     def test_is_handed_out_to_nobody(self, api: Api, ten: Founded, failed: Started) -> None:
         failed.now(api)

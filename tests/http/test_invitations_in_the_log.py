@@ -95,7 +95,9 @@ class TestEntries:
         clock.shift(days=8)
         workers.settle()
         entry = last_entry(api, organization)
-        assert (entry["type"], entry["target"]["id"]) == ("organization.invitation.expired", invited.id)
+        assert entry["target"]["id"] == invited.id
+        assert entry["type"] == "organization.invitation.expired"
+        assert entry["changes"] == [{"field": "status", "from": "pending", "to": "expired"}]
         assert entry["actor"] == {"type": "system", "id": None, "name": None}
         assert entry["context"] == {
             "operationId": "invitations.expire", "requestId": None, "ipAddress": None, "userAgent": None,

@@ -142,6 +142,15 @@ class TestAbout:
         changes.about(made)
         assert changes.target == (made, made.but(sent=False))
 
+    def test_the_entry_says_what_changed_since_it_was_told_of_and_what_is_written_is_what_was_read(self) -> None:
+        made = stored("a", weight=2)
+        changes = Changes(now())
+        changed = changes.update(made, weight=3)
+        changes.since(made.but(weight=1))
+        assert changes.target == (made.but(weight=1), changed)
+        changes.commit()
+        assert read(made) == changed
+
     def test_it_is_what_the_entry_is_about_whatever_changes_later(self) -> None:
         watched, other = stored("a"), stored("b")
         changes = Changes(now())

@@ -55,6 +55,14 @@ class AuditExport(Job):
     omitted: Item | None = None
 
     @property
+    def as_requested(self) -> "AuditExport":
+        """The export as it was asked for, which is what the entry before its end tells of."""
+        return AuditExport(
+            id=self.id, created_at=self.created_at, updated_at=self.created_at, organization_id=self.organization_id,
+            format=self.format, filters=self.filters,
+        )  # fmt: skip
+
+    @property
     def folder(self) -> str:
         """What the names of all its files begin with; before that stands the organization's id."""
         return f"{self.organization_id}/{self.id}/"

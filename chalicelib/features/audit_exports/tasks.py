@@ -114,4 +114,5 @@ def _fail(export: AuditExport, error: str) -> None:
 def _end(export: AuditExport, status: str, **result: Any) -> None:
     changes = Changes(now())
     changes.update(export, status=status, turn_at=None, omitted=None, **result)
+    changes.since(export.as_requested)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -31,6 +31,7 @@ def expire_invitation(message: dict[str, Any]) -> None:
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = Changes(now())
         changes.update(invitation, **ended("expired"))
+        changes.since(invitation.but(outcome="pending"))
         outbox.commit(changes, _EXPIRED, Origin.system(_EXPIRE))
 
 
