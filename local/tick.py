@@ -2,6 +2,8 @@
 
 import importlib
 import os
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 from chalicelib.kernel.problems import Problem
@@ -18,7 +20,8 @@ class NoTick(Exception):
 def tick(name: str, port: int | None = None) -> Any:
     """Let a schedule tick for the run on a port, or for the one that was started last; return its handler's answer.
 
-    What it queues is that run's to do. Raises NoTick, and SettingsError if the environment is of another stage.
+    What it queues is that run's to do; what the service writes about it is not shown. Raises NoTick, and SettingsError
+    if the environment is of another stage.
     """
     forget_the_cloud()
     file = (STATE / str(port) if port else STATE) / "settings.json"
@@ -29,7 +32,8 @@ def tick(name: str, port: int | None = None) -> Any:
     settings.cache_clear()
     try:
         if file.exists():
-            return known[name].tick()
+            with redirect_stdout(StringIO()):
+                return known[name].tick()
     except Problem as problem:
         raise NoTick(problem.detail) from problem
     raise NoTick("Nothing runs there. Start `make run`.")

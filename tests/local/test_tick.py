@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ from chalicelib.kernel import logs
 from chalicelib.kernel.aws import client
 from local.__main__ import main
 from local.configuration import configure
+from local.folders import ROOT
 from local.provisioning import provision
 
 
@@ -35,7 +39,25 @@ def test_a_schedule_ticks_at_once(words: list[str], schedule: str, capsys: pytes
     for item in (head, due):
         client("dynamodb").put_item(TableName="atrium", Item={name: {"S": value} for name, value in item.items()})
     assert main(["tick", schedule, *words]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"{schedule}: 1 queued."
+    assert capsys.readouterr().out == f"{schedule}: 1 queued.\n"
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("schedule", ["sweep", "anchor"])
+def test_what_ran_and_what_it_did_is_all_that_a_process_prints(schedule: str, state: Path) -> None:
+    program = f"""
+import sys
+from moto import mock_aws
+from local.__main__ import main
+from local.provisioning import provision
+with mock_aws():
+    provision("atrium")
+    sys.exit(main(["tick", "{schedule}"]))
+"""
+    command = [sys.executable, "-W", "error", "-c", program]
+    environment = {**os.environ, "LOCAL_STATE": str(state)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{schedule}: 0 queued.\n", "")
 
 
 @pytest.mark.usefixtures("run")
