@@ -175,6 +175,16 @@ def test_an_event_of_the_service_itself_is_a_webhook_of_its_record(event: str, r
     assert schema["properties"]["data"] == {"$ref": f"#/components/schemas/{record}"}
 
 
+def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
+    statuses = {
+        event: message["post"]["requestBody"]["content"]["application/json"]["example"]["data"].get("status")
+        for event, message in DOCUMENT["webhooks"].items()
+    }
+    for event in ("audit_export.completed", "audit_export.failed", "invitation.expired", "invitation.accepted"):
+        assert statuses[f"organization.{event}"] == event.rpartition(".")[2]
+    assert statuses["organization.invitation.created"] == "pending"
+
+
 def test_an_event_that_requests_and_the_service_make_happen_names_both() -> None:
     message = DOCUMENT["webhooks"]["organization.invitation.revoked"]["post"]
     assert message["summary"] == "After revoke_invitation, or by the service itself"

@@ -68,6 +68,8 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
 def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
     records = sorted(schemas.public_name(model.__name__) for model in _models(event, emitters))
     schema = _body(event, records)
+    example = example_of(schema, components)
+    example["data"] |= _status_after(event, records, components)
     return {
         "summary": _after(emitters),
         "tags": ["events"],
@@ -78,10 +80,17 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
         ],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": schema, "example": example_of(schema, components)}},
+            "content": {"application/json": {"schema": schema, "example": example}},
         },
         "responses": _RESPONSES,
     }
+
+
+def _status_after(event: str, records: list[str], components: Mapping[str, Schema]) -> dict[str, str]:
+    """Return the status that a record has after an event, if that is called like one: an expired invitation's."""
+    word = event.rpartition(".")[2]
+    known = [components[name].get("properties", {}).get("status", {}).get("enum", ()) for name in records]
+    return {"status": word} if any(word in statuses for statuses in known) else {}
 
 
 def _after(emitters: Iterable[Emitter]) -> str:
