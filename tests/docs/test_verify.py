@@ -14,7 +14,10 @@ from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read
 from chalicelib.features.audit_exports.formats import head
 from tests.harness import rfc6962
 from tests.harness.offline import (
+    A_LOG,
+    LINES,
     LOG,
+    ORIGIN,
     PUBLIC_KEY,
     exported,
     leaf_data,
@@ -25,9 +28,6 @@ from tests.harness.offline import (
     waiting,
 )
 
-ORIGIN: Final = f"atrium/{LOG}"
-A_LOG: Final = exported([2, 3, 7])
-LINES: Final = A_LOG.lines
 STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(32))
 
 # The roots of the trees over the first leaves of Certificate Transparency's own test data (RFC 6962).

@@ -8,7 +8,6 @@ import sys
 import tracemalloc
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -20,7 +19,9 @@ from tests.harness import exports, logs
 from tests.harness.api import Api
 from tests.harness.clock import Clock
 from tests.harness.offline import (
-    LOG,
+    A_LOG,
+    LINES,
+    ORIGIN,
     PUBLIC_KEY,
     exported,
     line,
@@ -29,10 +30,6 @@ from tests.harness.offline import (
 )
 from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
-
-ORIGIN: Final = f"atrium/{LOG}"
-A_LOG: Final = exported([2, 3, 7])
-LINES: Final = A_LOG.lines
 
 Captured = pytest.CaptureFixture[str]
 

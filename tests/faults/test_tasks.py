@@ -48,6 +48,14 @@ def done(name: str, record: Key, world: World, clock: Clock, begin: Begin) -> Sh
     return _done[name]
 
 
+def work(name: str, record: Key, world: World, clock: Clock) -> None:
+    """Let a task be done."""
+    with clock.later(**EXAMPLES[name].later):
+        queues.start(name, record)
+        world.workers.deliver()
+        finished(world, clock, EXAMPLES[name].tick)
+
+
 @by_task
 class TestATask:
     def test_whose_message_comes_twice_is_done_once(
@@ -63,10 +71,7 @@ class TestATask:
     def test_emits_what_it_declares_as_the_document_says(
         self, name: str, record: Key, world: World, clock: Clock
     ) -> None:
-        with clock.later(**EXAMPLES[name].later):
-            queues.start(name, record)
-            world.workers.deliver()
-            finished(world, clock, EXAMPLES[name].tick)
+        work(name, record, world, clock)
         emitted = [e.json for e in evidence.entries() if e.body and e.json["context"]["operationId"] == name]
         declared = find(name).emits
         assert bool(emitted) == bool(declared)
@@ -77,10 +82,7 @@ class TestATask:
     def test_says_in_its_entries_what_changed_since_the_entry_before(
         self, name: str, record: Key, world: World, clock: Clock
     ) -> None:
-        with clock.later(**EXAMPLES[name].later):
-            queues.start(name, record)
-            world.workers.deliver()
-            finished(world, clock, EXAMPLES[name].tick)
+        work(name, record, world, clock)
         told: dict[str, Json] = {}
         for entry in (each.json for each in evidence.entries() if each.body):
             before, now = told.get(entry["target"]["id"]), entry["data"]

@@ -17,6 +17,7 @@ from chalicelib.features.audit.verify import Broken, read_checkpoint, read_evide
 from tests.harness import rfc6962
 
 LOG: Final = "01939d3c-0000-7000-8000-00000000000a"
+ORIGIN: Final = f"atrium/{LOG}"
 KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC_KEY: Final = base64.b64encode(KEY.public_key().public_bytes_raw()).decode()
 
@@ -122,13 +123,13 @@ def unproven(text: bytes) -> Iterator[int]:
         yield from range(begin, end)
 
 
-def note(size: int, root: bytes, origin: str = f"atrium/{LOG}", key: Ed25519PrivateKey = KEY) -> str:
+def note(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
     """Return a checkpoint signed with a key."""
     text = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
     return f"{text}\n{signature(text, origin, key)}"
 
 
-def signature(text: str, name: str = f"atrium/{LOG}", key: Ed25519PrivateKey = KEY) -> str:
+def signature(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
     """Return the line by which a key signs a text."""
     key_id = sha256(f"{name}\n\x01".encode() + key.public_key().public_bytes_raw()).digest()[:4]
     return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
@@ -146,3 +147,9 @@ def said(log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint:
         return found(log, export, evidence, checkpoint)
     except Broken as broken:
         return str(broken)
+
+
+A_LOG: Final = exported([2, 3, 7])
+"""A log of seven entries, as the tests that need no other read it."""
+
+LINES: Final = A_LOG.lines

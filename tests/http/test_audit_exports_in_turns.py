@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import Sealed
+from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.audit_exports import making
 from chalicelib.kernel import files, jobs, ledger, queues
 from tests.harness import cloud, exports
@@ -191,10 +191,10 @@ class TestMemory:
         fill(organization.id, 100, self.LETTERS)
         (some,) = logs.sealed(organization.id, 1, 101)
 
-        def endless(log: str, _after: int, _until: int) -> Iterator[list[Sealed]]:
+        def endless(log: str, _after: int, _until: int) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(some)):
                 places = (ledger.place(log, sequence + n, self.ENTRIES, e.item["leaf"]) for n, e in enumerate(some))
-                yield [Sealed({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
+                yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
 
         started = begin_export(api, organization)
         monkeypatch.setattr(logs, "sealed", endless)

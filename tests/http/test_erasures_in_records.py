@@ -37,6 +37,16 @@ class Erase:
         return record["erasedRecords"], record["erasedEntries"]
 
 
+@pytest.fixture
+def press(api: Api, organization: Founded, ada: Person, issuer: Issuer) -> tuple[Person, Person]:
+    """Emmy, who was a member, and Lise, who has her address now and is one."""
+    former, present = (issuer.person(name, name.title(), email="press@example.org") for name in ("emmy", "lise"))
+    accepts(api, invite(api, organization, former), former)
+    api.delete(f"{organization.path}/members/{former.id}", as_=ada)
+    accepts(api, invite(api, organization, present), present)
+    return former, present
+
+
 def members(api: Api, organization: Founded) -> list[str]:
     return [m["username"] for m in api.items(f"{organization.path}/members", as_=organization.owner)]
 
@@ -257,24 +267,18 @@ class TestOthers:
         assert [i["email"] for i in invitations(api, organization)] == others
 
     def test_who_had_an_address_after_the_person_stays_a_member_when_only_the_person_is_named(
-        self, api: Api, organization: Founded, ada: Person, issuer: Issuer, erase: Erase
+        self, api: Api, organization: Founded, ada: Person, press: tuple[Person, Person], erase: Erase
     ) -> None:
-        former, present = (issuer.person(name, name.title(), email="press@example.org") for name in ("emmy", "lise"))
-        accepts(api, invite(api, organization, former), former)
-        api.delete(f"{organization.path}/members/{former.id}", as_=ada)
-        accepts(api, invite(api, organization, present), present)
+        former, present = press
         erase(userId=former.id)
         assert left_of(former.id, former.email) == []
         shown = api.get(f"{organization.path}/members/{present.id}", as_=ada).json
         assert (shown["name"], shown["role"], shown["email"]) == ("Lise", "member", None)
 
     def test_all_who_had_an_address_are_meant_by_it(
-        self, api: Api, organization: Founded, ada: Person, issuer: Issuer, erase: Erase
+        self, api: Api, organization: Founded, press: tuple[Person, Person], erase: Erase
     ) -> None:
-        former, present = (issuer.person(name, name.title(), email="press@example.org") for name in ("emmy", "lise"))
-        accepts(api, invite(api, organization, former), former)
-        api.delete(f"{organization.path}/members/{former.id}", as_=ada)
-        accepts(api, invite(api, organization, present), present)
+        former, present = press
         erase(email="press@example.org")
         assert left_of(former.id, present.id, former.email) == []
         assert members(api, organization) == ["ada", "grace", "edith", "mary"]

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.features.audit import anchors
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
-from chalicelib.features.audit.rules import Fault, Sealed, Verified, head_fault
+from chalicelib.features.audit.rules import Fault, StoredEntry, Verified, head_fault
 from chalicelib.features.audit.verification import verify
 from chalicelib.kernel import table
 from chalicelib.kernel.events import text_key
@@ -107,7 +107,7 @@ def test_of_an_entry(log: str, sequence: int) -> None:
     assert ("body" in item, text is None, "erased" in item) == (sequence == SHORT, sequence != LONG, sequence == ERASED)
 
     def seen(other: Item) -> bool:
-        return isinstance(verified.extend(log, [Sealed(other, text or other.get("body"))]), Fault)
+        return isinstance(verified.extend(log, [StoredEntry(other, text or other.get("body"))]), Fault)
 
     assert not seen(item)
     assert [other for other in altered(item, *STANDS) if not seen(other)] == []
@@ -118,7 +118,7 @@ def test_of_a_long_entrys_text(log: str) -> None:
     assert text
 
     def seen(other: object) -> bool:
-        return isinstance(verified.extend(log, [Sealed(item, other)]), Fault)
+        return isinstance(verified.extend(log, [StoredEntry(item, other)]), Fault)
 
     assert not seen(text)
     assert [other for other in others(text) if not seen(other)] == []

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from chalicelib.features.audit.models import EntryFilters
-from chalicelib.features.audit.rules import Sealed, is_entry
+from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.kernel import ids, table
 from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item, Key, organization_of
@@ -108,7 +108,7 @@ def _erased(entry: EntryItem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
+def sealed(log: str, after: int, until: int) -> Iterator[list[StoredEntry]]:
     """Yield the sealed entries after a sequence and up to another, in lists that can well be held at once.
 
     At a gap the last list begins with what stands behind it, or is empty at the end of the log. A gap is looked at
@@ -130,7 +130,7 @@ def sealed(log: str, after: int, until: int) -> Iterator[list[Sealed]]:
             return
 
 
-def committed(log: str, after: Item | None, limit: int) -> tuple[list[Sealed], Item | None]:
+def committed(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
     """Return a page of a log's entries, sealed or not, in the order of their ids, and where to go on.
 
     It is read from the table itself: here nothing lags, and what someone took out of the sequence is there.
@@ -157,12 +157,12 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
     yield items[start:]
 
 
-def _with_bodies(log: str, items: list[Item]) -> list[Sealed]:
+def _with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:
     long = _long_bodies(text_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
     gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
     erased = _erased_by_now(log, gone)
     items = [erased.get(item["sk"], item) for item in items]
-    return [Sealed(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
+    return [StoredEntry(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
 
 
 def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:

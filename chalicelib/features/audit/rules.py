@@ -23,7 +23,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Sealed:
+class StoredEntry:
     """An entry as the table holds it, and its canonical bytes, which may stand elsewhere; None if they are gone."""
 
     item: Item
@@ -36,7 +36,7 @@ class Verified:
 
     tree: CompactRange = field(default_factory=CompactRange)
 
-    def extend(self, log: str, entries: Iterable[Sealed]) -> "Verified | Fault":
+    def extend(self, log: str, entries: Iterable[StoredEntry]) -> "Verified | Fault":
         """Return the verified log with the entries that follow, or the first fault among them.
 
         A gap is a fault, and so is a second entry at a place that is taken.
@@ -65,7 +65,7 @@ class Verified:
         return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))))
 
 
-def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
+def _failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
 
     The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.
@@ -87,12 +87,12 @@ def _failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
     return None if whole.items() <= item.items() else "modified"
 
 
-def _erased_failure(log: str, sequence: int, entry: Sealed) -> Failure | None:
+def _erased_failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return what is wrong with an entry that says it was erased: only the service's signature makes that true."""
     return None if is_entry(entry.item) and erasing.is_whole(log, sequence, entry.item) else "modified"
 
 
-def is_proven(log: str, entry: Sealed) -> bool:
+def is_proven(log: str, entry: StoredEntry) -> bool:
     """Return whether an entry is what the ledger has sealed, at the sequence that it says is its own."""
     sequence = entry.item.get("sequence")
     return isinstance(sequence, int) and _failure(log, sequence, entry) is None

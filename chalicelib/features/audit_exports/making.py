@@ -12,7 +12,7 @@ from typing import Final
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.log import Filter
-from chalicelib.features.audit.rules import Sealed, is_entry
+from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.formats import head, written
 from chalicelib.features.audit_exports.models import EntrySelection
@@ -84,7 +84,7 @@ class Draft:
             raise Unreadable(self._at + 1, late=True)
         return self._keep(whole=True)
 
-    def _add(self, entries: Iterable[Sealed]) -> None:
+    def _add(self, entries: Iterable[StoredEntry]) -> None:
         texts, left_out = list[bytes](), list[bytes]()
         for sequence, sealed in enumerate(entries, self._at + 1):
             entry = _entry(self.export.organization_id, sequence, sealed)
@@ -151,7 +151,7 @@ def _rest_name(export: AuditExport, number: int | None) -> str:
     return f"{export.folder}rest/{number}"
 
 
-def _entry(log: str, sequence: int, sealed: Sealed) -> EntryItem:
+def _entry(log: str, sequence: int, sealed: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises Unreadable if it isn't there, or was altered beyond recognition."""
     item = sealed.item
     _, here = sequence_key(log, sequence)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from chalicelib.features.audit.rules import Sealed, is_proven
+from chalicelib.features.audit.rules import StoredEntry, is_proven
 from chalicelib.features.members.entities import Member
 from chalicelib.kernel.events import canonical
 from chalicelib.kernel.person import Person
@@ -24,13 +24,13 @@ def refuse_another(member: Member | None, email: str | None) -> None:
         raise Invalid([FieldError("/userId", "another_person", advice)])
 
 
-def names(entry: Sealed, person: Person) -> bool:
+def names(entry: StoredEntry, person: Person) -> bool:
     """Return whether an entry names the person. One that was erased names nobody."""
     text = _text(entry)
     return person.in_json(text) and person.in_json(_of_people(text))
 
 
-def accounts_in(entries: Iterable[Sealed], log: str, person: Person) -> Iterator[Account]:
+def accounts_in(entries: Iterable[StoredEntry], log: str, person: Person) -> Iterator[Account]:
     """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
     for entry in entries:
         if names(entry, person) and is_proven(log, entry):
@@ -50,7 +50,7 @@ def _of_people(text: str) -> str:
     return canonical(said).decode()
 
 
-def _text(entry: Sealed) -> str:
+def _text(entry: StoredEntry) -> str:
     return entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
 
 
