@@ -10,7 +10,7 @@ from typing import Any, Final
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import SettingsError, settings
 from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting
-from local.folders import STATE, write_private
+from local.folders import settings_of_run, write_private
 from local.issuer import Issuer
 
 PREFIX: Final = "atrium"
@@ -71,4 +71,4 @@ def complete(file: Path, provisioned: Mapping[str, Any]) -> None:
     """Add what provisioning found out, and let `chalice local --stage local` find the settings."""
     text = json.dumps(json.loads(file.read_text()) | dict(provisioned), indent=2)
     write_private(file, text)
-    write_private(STATE / "settings.json", text)
+    write_private(settings_of_run(None), text)

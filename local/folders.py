@@ -15,6 +15,11 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 STATE: Final = Path(os.environ.get("LOCAL_STATE") or ROOT / ".local").absolute()
 
 
+def settings_of_run(port: int | None) -> Path:
+    """Return where the settings of the run on a port are, or of the run or provisioning that came last."""
+    return (STATE / str(port) if port else STATE) / "settings.json"
+
+
 def write_private(file: Path, text: str) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)

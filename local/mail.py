@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from local.folders import STATE
+from local.folders import settings_of_run
 
 _MESSAGES: Final = "/_ministack/ses/messages"
 _RULE: Final = "-" * 72
@@ -40,9 +40,8 @@ def sent(port: int | None = None) -> list[Sent]:
 
     Raises NoEmulator.
     """
-    file = (STATE / str(port) if port else STATE) / "settings.json"
     try:
-        endpoint = json.loads(file.read_text())["aws_endpoint_url"]
+        endpoint = json.loads(settings_of_run(port).read_text())["aws_endpoint_url"]
         found = list(_taken(endpoint))
     except (OSError, HTTPException):
         raise NoEmulator("Nothing runs there. Start `make run`, which keeps its mail until it ends.") from None

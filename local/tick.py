@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 from local.configuration import forget_the_cloud
-from local.folders import STATE
+from local.folders import settings_of_run
 from local.pump import schedules
 
 
@@ -24,7 +24,7 @@ def tick(name: str, port: int | None = None) -> Any:
     if the environment is of another stage.
     """
     forget_the_cloud()
-    file = (STATE / str(port) if port else STATE) / "settings.json"
+    file = settings_of_run(port)
     known = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}
     if name not in known:
         raise NoTick(f"There is no schedule {name!r}. There are: {', '.join(sorted(known))}.")

@@ -51,7 +51,9 @@ class Settings(BaseModel):
 
     table_name: str = Field("atrium", description="The DynamoDB table.")
     events_queue_url: str = Field("", description="The FIFO queue that wakes an organization's ledger.")
-    jobs_queue_url: str = Field("", description="The queue of long work: exports, purges, mail.")
+    jobs_queue_url: str = Field(
+        "", description="The queue of the work after the answer: exports, erasures, mail, anchors, all that falls due."
+    )
     deliveries_queue_url: str = Field("", description="The queue of webhook deliveries.")
     deliveries_slow_queue_url: str = Field("", description="The queue of probes to endpoints that timed out.")
     exports_bucket: str = Field("", description="The S3 bucket of audit exports.")

@@ -17,7 +17,7 @@ KEYS = ("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY")
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A `.local` folder of the test's own, and an environment that says nothing of any setting."""
-    for name in ("local.issuer", "local.configuration", "local.folders", "local.mail", "local.run", "local.tick"):
+    for name in ("local.issuer", "local.folders", "local.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
