@@ -22,10 +22,20 @@ def within(address: str, networks: Sequence[str]) -> bool:
 
 def network(text: str) -> IPv4Network | IPv6Network:
     """Return a network, a single address being one too. Raises ValueError if host bits are set or it is not valid."""
-    given = ip_network(text)
+    try:
+        given = ip_network(text)
+    except ValueError:
+        raise ValueError(_advice(text)) from None
     if isinstance(given, IPv6Network) and given.subnet_of(_MAPPED):
         return IPv4Network((int(given.network_address) & 0xFFFFFFFF, given.prefixlen - _MAPPED.prefixlen))
     return given
+
+
+def _advice(text: str) -> str:
+    try:
+        return f"must be {ip_network(text, strict=False)} for that network, or {text.partition('/')[0]} for one address"
+    except ValueError:
+        return "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

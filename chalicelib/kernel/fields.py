@@ -5,6 +5,7 @@ import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from chalicelib.kernel.clock import milliseconds, timestamp
 
@@ -19,6 +20,14 @@ RESERVED_SLUGS: Final = frozenset({
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
+_TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
+_LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
+_UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
+_UNSEEN_OTHERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that show nothing by themselves: Default_Ignorable_Code_Point of Unicode, and blank Braille."""
+
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 
 
@@ -34,11 +43,19 @@ def _one_line(text: str) -> str:
     return text
 
 
+def visible(text: str) -> str:
+    """Return text of which something can be seen; none at all, or blanks only, is too short."""
+    if all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text):
+        raise PydanticKnownError("string_too_short", {"min_length": 1})
+    return text
+
+
 def _moment(text: str) -> str:
     try:
         return timestamp(milliseconds(text))
     except ValueError:
-        raise ValueError("must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z") from None
+        lost = "; in a query `+` has to be sent as `%2B`" if _LOST_PLUS.fullmatch(text) else ""
+        raise ValueError(f"{_TIME_ADVICE}{lost}") from None
 
 
 def _slug(text: str) -> str:
@@ -54,6 +71,11 @@ def _email(text: str) -> str:
     if not _EMAIL.fullmatch(address):
         raise ValueError("must be an e-mail address such as ada@example.com")
     return address
+
+
+def out_of_range(words: str) -> PydanticCustomError:
+    """Return what to raise where a value is well-formed but lies where it can't; `words` are what a caller reads."""
+    return PydanticCustomError("out_of_range", "{words}", {"words": words})
 
 
 def lower_case(value: object) -> object:
@@ -80,7 +102,9 @@ Timestamp = Annotated[
     str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])
 ]  # fmt: skip
 Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line)]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible)
+]
 Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
 Email = Annotated[

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, AliasGenerator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticUseDefault
+from pydantic_core import PydanticKnownError, PydanticUseDefault
 
 from chalicelib.kernel.fields import Timestamp, Uuid
 
@@ -15,10 +15,16 @@ def _or_default(value: Any) -> Any:
     return value
 
 
+def _missing_if_null(value: Any) -> Any:
+    if value is None:
+        raise PydanticKnownError("missing")
+    return value
+
+
 class Input(BaseModel):
     """A request body: camelCase, nothing unknown, no type guessed from another; null is what was left out.
 
-    So a field with a default takes null too, and says so in its schema; a required one does not.
+    So a field with a default takes null too, and says so in its schema; of a required one null is a missing value.
     """
 
     model_config = ConfigDict(
@@ -28,9 +34,14 @@ class Input(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_words: Any) -> None:
-        """Let fields with a default that is not null take null for it; all that is declared of them stays within."""
+        """Let fields with a default that is not null take null for it; all that is declared of them stays within.
+
+        Required ones miss their value then.
+        """
         for field in cls.model_fields.values():
-            if not field.is_required() and field.default is not None:
+            if field.is_required():
+                field.metadata = [*field.metadata, BeforeValidator(_missing_if_null)]
+            elif field.default is not None:
                 declared: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
                 field.annotation = declared | None
                 field.metadata = [AfterValidator(_or_default)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -15,7 +16,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.fields import UUID_PATTERN, visible
 from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
 from chalicelib.kernel.problems import unauthenticated
 from chalicelib.kernel.settings import settings
@@ -52,7 +53,8 @@ def _is_true(value: object) -> bool:
 
 _Optional = WrapValidator(_or_nothing)
 # The length is looked at also because that finds what is no Unicode, such as half a surrogate pair.
-_Label = Annotated[str | None, Field(max_length=_MAX_CHARACTERS), BeforeValidator(_cut), _Optional]
+_Shown = Annotated[str, Field(max_length=_MAX_CHARACTERS), AfterValidator(visible)]
+_Label = Annotated[_Shown | None, BeforeValidator(_cut), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
 
 

@@ -67,6 +67,26 @@ class TestCreateApiKey:
         assert answer.code == "422 validation_failed"
         assert all(pointer.startswith(f"/{field}") for pointer in answer.faults)
 
+    def test_what_has_expired_by_then_is_well_formed_and_out_of_range(self, api: Api, organization: Founded) -> None:
+        for moment in ("2020-01-01T00:00:00Z", now()):
+            answer = api.post(organization.keys, as_=organization.owner, json={"name": "k", "expiresAt": moment})
+            assert answer.faults == {"/expiresAt": "out_of_range"}
+            assert answer.json["errors"][0]["detail"] == "must lie in the future"
+
+    @pytest.mark.parametrize(
+        ("network", "advice"),
+        [("10.0.0.1/8", "must be 10.0.0.0/8 for that network, or 10.0.0.1 for one address"),
+         ("2001:db8::7/32", "must be 2001:db8::/32 for that network, or 2001:db8::7 for one address"),
+         ("x", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"),
+         ("10.0.0.1/33", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24")],
+    )  # fmt: skip
+    def test_what_is_no_network_is_told_what_to_write(
+        self, api: Api, organization: Founded, network: str, advice: str
+    ) -> None:
+        body = {"name": "k", "allowedIps": ["192.0.2.0/24", network]}
+        (fault,) = api.post(organization.keys, as_=organization.owner, json=body).json["errors"]
+        assert fault == {"pointer": "/allowedIps/1", "code": "malformed", "detail": advice}
+
     def test_admins_may_and_lower_roles_may_not(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:

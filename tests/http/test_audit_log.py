@@ -242,7 +242,7 @@ class TestFilters:
             answer = api.get(path, as_=organization.owner, query=query)
             assert answer.code == "422 validation_failed"
             assert answer.faults == {
-                "query/from": "malformed",
+                "query/from": "out_of_range",
                 "query/limit": "out_of_range",
                 "query/type": "malformed",
             }
@@ -258,6 +258,19 @@ class TestFilters:
         answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query=query)
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"query/from", "query/to"}
+
+    def test_a_time_whose_plus_arrived_as_a_space_is_told_how_to_send_it(self, api: Api, organization: Founded) -> None:
+        path, owner, advice = (
+            f"{organization.path}/audit-log",
+            organization.owner,
+            "in a query `+` has to be sent as `%2B`",
+        )
+        for offset in ("+01:00", "+0100", "+01"):
+            answer = api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}", as_=owner)
+            assert answer.faults == {"query/from": "malformed"}
+            assert answer.json["errors"][0]["detail"].endswith(f"such as 2026-11-20T09:30:00Z; {advice}")
+            assert api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}".replace("+", "%2B"), as_=owner).status == 200
+        assert advice not in api.get(path, as_=owner, query={"from": "2026-11-20 09:30"}).text
 
     def test_times_are_inclusive_and_of_any_offset(self, api: Api, ada: Person, clock: Clock) -> None:
         moment = clock.freeze("2026-11-20T09:30:00.500Z")

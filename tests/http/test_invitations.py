@@ -92,7 +92,7 @@ class TestInviteToOrganization:
         assert (made["role"], made["message"], made["expiresInDays"]) == ("member", None, 7)
 
     def test_an_address_has_to_be_given(self, api: Api, organization: Founded, ada: Person) -> None:
-        bodies: list[Json | None] = [{}, None]
+        bodies: list[Json | None] = [{}, None, {"email": None}]
         for body in bodies:
             answer = api.post(f"{organization.path}/invite", as_=ada, json=body)
             assert answer.faults == {"/email": "required"}

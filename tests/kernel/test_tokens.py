@@ -63,6 +63,12 @@ def test_claims_that_are_null_or_empty_say_nothing() -> None:
     assert verify_token(nothing) == User(SUBJECT.lower(), None, None, None, email_verified=False, operator=False)
 
 
+@pytest.mark.parametrize("blank", [" ", "\u200b", "\u3164"])
+def test_a_name_of_which_nothing_can_be_seen_says_nothing(blank: str) -> None:
+    assert verify_token(token(name=blank, preferred_username="zoe")).actor["name"] == "zoe"
+    assert verify_token(token(name=f"Zoë{blank}")).name == f"Zoë{blank}"
+
+
 def test_amazon_cognito_has_names_of_its_own() -> None:
     access_token = token(
         **{"aud": ..., "client_id": AUDIENCE, "cognito:username": "zoe", "cognito:groups": ["operators"]}

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.cidr import network
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.fields import Moment, Name, Timestamp
+from chalicelib.kernel.fields import Moment, Name, Timestamp, out_of_range
 from chalicelib.kernel.models import Input, RecordOutput
 from chalicelib.kernel.roles import SCOPES
 
@@ -15,7 +15,7 @@ Scope = Literal[SCOPES]  # type: ignore[valid-type]
 
 def _future(moment: str) -> str:
     if moment <= now():
-        raise ValueError("must lie in the future")
+        raise out_of_range("must lie in the future")
     return moment
 
 

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from chalicelib.kernel.encoding import from_base64url
-from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, shape
+from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, out_of_range, shape
 from chalicelib.kernel.models import Continued, ListQuery, Output
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
@@ -55,7 +55,7 @@ class EntryFilters(BaseModel):
     def _not_after_until(cls, since: str | None, others: ValidationInfo) -> str | None:
         until = others.data.get("until")
         if since and until and since > until:
-            raise ValueError("must not be after `to`")
+            raise out_of_range("must not be after `to`")
         return since
 
 
