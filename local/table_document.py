@@ -119,9 +119,8 @@ def _records() -> _Rows:
 def _lists() -> _Rows:
     for entity in entities():
         for name, collection in entity.collections.items():
-            order = " (newest first)" if collection.newest_first else ""
             yield (
-                code(entity.kind), name.replace("_", " ") + order, code(collection.index or ""), code(collection.pk),
+                code(entity.kind), name.replace("_", " "), code(collection.index or ""), code(collection.pk),
                 code(collection.sk),
             )  # fmt: skip
         for name, facet in entity.facets.items():

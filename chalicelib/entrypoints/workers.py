@@ -17,7 +17,6 @@ from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.logs import line, measure, report
-from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 
 Event = dict[str, Any]
@@ -70,17 +69,10 @@ def _append(record: Any, until: int) -> None:
         message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
         lag = ledger.append(log, until)
-        _start(message.get("then", []))
+        with queues.if_possible("start"):  # The log's next entries don't wait for that.
+            for start in message.get("then", []):
+                queues.forward(start)
     measure("append_entries", LedgerLag=lag)
-
-
-def _start(messages: list[queues.Message]) -> None:
-    try:
-        for message in messages:
-            queues.forward(message)
-    except Problem as problem:
-        # It is due, so the sweep starts it; the log's next entries don't wait for that.
-        report(started=problem.code)
 
 
 def _run(record: Any) -> None:

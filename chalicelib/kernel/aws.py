@@ -28,7 +28,7 @@ _FAULTS: Final = frozenset({
 })  # fmt: skip
 
 _PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
-"""Attempts, and seconds for each: all calls of a request fit into the gateway's 29 s; the sweep does without SQS.
+"""Attempts, and seconds for each: of one call that is lost a request hears within the gateway's 29 s.
 
 Mail has one attempt: SES sends it again for every try whose answer was lost.
 """
@@ -75,7 +75,9 @@ def _client(service: str) -> Any:
         max_pool_connections=64,
         tcp_keepalive=True,
         parameter_validation=known.stage == "local",
-        signature_version="s3v4" if service == "s3" else None,  # Addresses signed the old way don't work everywhere.
+        # Addresses of files that are signed the old way, or name no region, don't work everywhere.
+        signature_version="s3v4" if service == "s3" else None,
+        s3=None if known.aws_endpoint_url else {"addressing_style": "virtual"},
     )
     return _session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
 

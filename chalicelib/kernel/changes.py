@@ -221,7 +221,7 @@ def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
     writes: list[tuple[Write, Problem | None]] = []
     for unique in type(record).uniques.values() if record else ():
         old = guard_key(unique, change.before) if change.before and _held(unique, change.before, now) else None
-        new = guard_key(unique, change.now) if change.now and unique.holds(change.now) else None
+        new = guard_key(unique, change.now) if change.now and _held(unique, change.now, now) else None
         if new and change.now and (new != old or _lapse(unique, change.now) != _lapse(unique, change.before)):
             writes.append((_take(new, unique, change.now), _taken(unique, change.now)))
         if old and new != old and change.before:

@@ -40,7 +40,6 @@ class Collection:
     pk: str
     sk: str
     index: str | None = None
-    newest_first: bool = False
 
 
 @dataclass(frozen=True)

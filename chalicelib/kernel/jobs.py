@@ -8,7 +8,7 @@ change nothing: the job is due again when its turn is over, and goes on with wha
 import time
 from typing import Any, ClassVar, Final, TypeVar
 
-from chalicelib.kernel import queues, table
+from chalicelib.kernel import queues, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Due, Entity
@@ -47,8 +47,7 @@ J = TypeVar("J", bound=Job)
 
 def take(kind: type[J], message: dict[str, Any]) -> J | None:
     """Return the job that a message names, held for this worker; None if it is gone, done or another's just now."""
-    item = table.get((message["pk"], message["sk"]))
-    job = kind.from_item(item) if item and item["kind"] == kind.kind else None
+    job = tasks.about(kind, message)
     if job is None or job.turn_at is None or job.turn_at > now():
         return None
     try:
@@ -79,7 +78,8 @@ def remove(job: Job) -> None:
 
 def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
     """End the turn, and let the next begin so much later. Raises Contended if the job is another's by now."""
-    passed = _settle(job, turn_at=after(now(), seconds=seconds), **progress)
+    failures = 0 if progress else job.failures
+    passed = _settle(job, turn_at=after(now(), seconds=seconds), failures=failures, **progress)
     if not seconds:
         queues.start(job.task, passed.stored_at)
     return passed

@@ -29,6 +29,8 @@ MOST_SUBJECT: Final = 200
 _TEMPLATES: Final = Path(__file__).resolve().parent.parent
 _ABOUT_THE_LETTER: Final = frozenset({"BadRequestException", "MessageRejected"})
 """What SES says of a letter it will never take. Everything else is about the account, or the moment."""
+_NOT_VERIFIED: Final = "not verified"
+"""What SES says in the same words of an account whose sender, or anybody in its sandbox, is not verified yet."""
 _ADDRESS: Final = re.compile(r"[^\s<>,]+@[^\s<>,]+")
 _DIRECTIONS: Final = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 """Marks, embeddings, overrides and isolates (Unicode Standard Annex 9, section 2)."""
@@ -74,7 +76,7 @@ def send(to: str, letter: Letter) -> None:
     except ClientError as error:
         code, said = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         why = f"{code}: {_ADDRESS.sub('…', said)}"
-        if code in _ABOUT_THE_LETTER:
+        if code in _ABOUT_THE_LETTER and _NOT_VERIFIED not in said:
             raise Refused(why) from error
         report(mail=why)
         raise unavailable("The mail service sends nothing at the moment.") from error

@@ -4,15 +4,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.kernel import queues, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.events import Event, differences
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.logs import report
-from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Write
 
 
@@ -56,10 +53,8 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
     report(event=event.type)
-    try:
+    with queues.if_possible("wake"):
         queues.wake(event.log, event.id, changes.starts)
-    except (Problem, ClientError, BotoCoreError) as error:
-        report(wake=error.code if isinstance(error, Problem) else type(error).__name__)
 
 
 def _event(changes: Changes, event_type: str, origin: Origin) -> Event:

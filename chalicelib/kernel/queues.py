@@ -1,10 +1,15 @@
 """The queues: what is to be done after the answer. A message only says what to look at, never what is true."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel import aws
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 
 Message = dict[str, str]
@@ -23,6 +28,15 @@ def wake(log: str, deduplication: str, then: Iterable[tuple[str, Key]] = ()) -> 
             MessageGroupId=log,
             MessageDeduplicationId=deduplication,
         )
+
+
+@contextmanager
+def if_possible(what: str) -> Iterator[None]:
+    """Go on if nothing can be queued, for whatever reason: what was to be queued is due, so the sweep finds it."""
+    try:
+        yield
+    except (Problem, ClientError, BotoCoreError) as error:
+        report(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
 def start(task: str, record: Key) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from chalicelib.kernel import table
 from chalicelib.kernel.entity import Entity
 
+E = TypeVar("E", bound=Entity)
 Work = Callable[[dict[str, Any]], None]
 
 
@@ -46,6 +48,12 @@ def find(name: str) -> Task:
     if name not in _tasks:
         raise UnknownTask(f"no task is named {name!r}")
     return _tasks[name]
+
+
+def about(kind: type[E], message: dict[str, Any]) -> E | None:
+    """Return the record that a message is about, as it is now; None if it is gone, or another kind of record."""
+    item = table.get((message["pk"], message["sk"]))
+    return kind.from_item(item) if item and item["kind"] == kind.kind else None
 
 
 def run(message: dict[str, Any]) -> None:

@@ -122,6 +122,19 @@ class TestFinding:
         assert "X-Amz-Expires=60&" in url
         assert "filename%3D%22report.gz%22" in url
 
+    @pytest.mark.parametrize(
+        ("region", "host"),
+        [("us-east-1", "s3.amazonaws.com"), ("eu-south-1", "s3.eu-south-1.amazonaws.com")],
+    )
+    def test_an_address_names_the_host_of_its_region(
+        self, bucket: str, region: str, host: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_REGION", region)
+        aws.forget_clients()
+        address = files.address(bucket, "a/1", name="a", seconds=900)
+        aws.forget_clients()
+        assert address.startswith(f"https://{bucket}.{host}/a/1?")
+
 
 class TestClearing:
     def test_takes_all_below_a_name_and_nothing_else(self, bucket: str) -> None:

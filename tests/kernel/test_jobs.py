@@ -13,6 +13,8 @@ from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.jobs import LEASE_SECONDS, Job
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.settings import settings
+from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
@@ -178,7 +180,7 @@ class TestPassOn:
         engine = jobs.pass_on(taken(ordered()), wheels=4)
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
         engine = taken(engine)
-        assert (engine.wheels, engine.failures) == (4, 2)
+        assert (engine.wheels, engine.failures) == (4, 1)
 
     def test_the_next_turn_begins_later_by_the_sweep(self, clock: Clock) -> None:
         clock.freeze()
@@ -274,6 +276,17 @@ class TestAStart:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             assert workers.attempt().failed == []
         assert bodies("jobs") == []
+        assert due.sweep() == 1
+        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+
+    def test_if_there_is_no_such_queue_the_log_goes_on_all_the_same(
+        self, workers: Workers, configure: Configure
+    ) -> None:
+        engine = self._ordered()
+        queue = settings().jobs_queue_url
+        configure(jobs_queue_url=queue.replace("jobs", "gone"))
+        assert workers.attempt().failed == []
+        configure(jobs_queue_url=queue)
         assert due.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 

@@ -101,6 +101,15 @@ class TestAValueThatLapses:
         clock.freeze("2026-11-20T10:30:01.000Z")
         assert taken().number == 7
 
+    def test_is_not_taken_back_by_a_change_of_the_record_that_had_it(self, clock: Clock) -> None:
+        former = taken(hours=1)
+        clock.shift(hours=2)
+        present = taken()
+        changed(former, updated_at=now())
+        kept = guard()
+        assert kept is not None
+        assert kept["ref"] == present.id
+
     def test_is_removed_by_the_table_itself(self, clock: Clock) -> None:
         clock.freeze(MOMENT)
         taken(hours=1)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chalicelib.features.api_keys.entities import ApiKey
-from chalicelib.kernel import table
+from chalicelib.kernel import tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.tasks import task
@@ -12,8 +12,7 @@ from chalicelib.kernel.tasks import task
 @task("api_keys.expire")
 def stop_counting_expired_key(message: dict[str, Any]) -> None:
     """Let an expired API key no longer count towards the organization's limit; it stopped working by itself."""
-    item = table.get((message["pk"], message["sk"]))
-    key = ApiKey.from_item(item) if item else None
+    key = tasks.about(ApiKey, message)
     if key and key.live and key.status == "expired":
         changes = Changes(now())
         changes.settle(key, live=False)

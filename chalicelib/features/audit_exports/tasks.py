@@ -8,7 +8,7 @@ from chalicelib.features.audit_exports import making
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.making import Draft, Unreadable
 from chalicelib.features.audit_exports.rules import Omitted
-from chalicelib.kernel import jobs, outbox, table
+from chalicelib.kernel import jobs, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.ledger import BrokenHead, Head, head_key
@@ -48,8 +48,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
 @task("audit_exports.clear")
 def clear_audit_export(message: dict[str, Any]) -> None:
     """Remove the files of an export that has expired or failed."""
-    item = table.get((message["pk"], message["sk"]))
-    export = AuditExport.from_item(item) if item else None
+    export = tasks.about(AuditExport, message)
     if export and export.clear_at and export.clear_at <= now():
         making.clear(export)
         changes = Changes(now())

@@ -6,7 +6,7 @@ from typing import Any, Final
 from chalicelib.features.invitations.acceptance import Offer, find
 from chalicelib.features.invitations.entities import Invitation, InvitationMail, ended
 from chalicelib.features.invitations.rules import accept_url, token_of
-from chalicelib.kernel import jobs, mail, outbox, table
+from chalicelib.kernel import jobs, mail, outbox, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.logs import report
@@ -26,8 +26,7 @@ _SCATTER: Final = 0.2
 @task(_EXPIRE, emits={_EXPIRED: Invitation})
 def expire_invitation(message: dict[str, Any]) -> None:
     """Let a pending invitation be expired, with its entry, once its time is over; its link is dead by itself."""
-    item = table.get((message["pk"], message["sk"]))
-    invitation = Invitation.from_item(item) if item else None
+    invitation = tasks.about(Invitation, message)
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = Changes(now())
         changes.update(invitation, **ended("expired"))

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import files, outbox, table
+from chalicelib.kernel import files, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import KINDS, Item, Key
@@ -26,10 +26,9 @@ def purge_organization(message: dict[str, Any]) -> None:
     Before that go the exports of its log, whose names begin with its id: no record is there any more that makes one.
     The log stays, as evidence. Started again, it goes on with what is left.
     """
-    item = table.get((message["pk"], message["sk"]))
-    if item is None or item.get("deletion_due_at", "~") > after(now(), seconds=-_GRACE_SECONDS):
+    organization = tasks.about(Organization, message)
+    if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
-    organization = Organization.from_item(item)
     while held := _held(organization.stored_at):
         changes = Changes(now())
         for record in held:
