@@ -10,7 +10,7 @@ from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Place
+from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import Continued, ListQuery
@@ -82,11 +82,14 @@ class Context:
         return self.principal.credential.scopes if isinstance(self.principal, ApiKeyPrincipal) else None
 
     def find(self, entity: type[E], **names: str) -> E | None:
-        """Return a record of the place itself, or None; records of other places are out of reach."""
+        """Return a record of the place itself, or None; records of other places are out of reach.
+
+        What decided access, such as the caller's own membership, is not read again.
+        """
         key = entity.key_of(**{self.place.parameter: self.place.id, **names}) if self.place else None
         if key is None or self.place is None or key[0] != self.place.stored_at[0]:
             raise ValueError(f"{entity.kind} is not stored with the place of {self.operation.id}")
-        item = table.get(key)
+        item = self.access.read.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
@@ -99,6 +102,11 @@ class Context:
     def new(self) -> dict[str, Any]:
         """Return what a new record begins with: its id and when it was made."""
         return {"id": new_id(self.now), "created_at": self.now, "updated_at": self.now}
+
+    def require_membership(self) -> None:
+        """Let the change fail if the caller's membership changes before it: for what outlives that, such as a key."""
+        if item := self.access.membership:
+            self.changes.require(KINDS[item["kind"]].from_item(item))
 
     def slug(self, given: str | None, name: str) -> str:
         """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""
@@ -130,7 +138,7 @@ class Context:
         sk = listed.sk if isinstance(listed, Collection) else entity.sk
         found = table.query(
             listed.pk.format_map(names), index=listed.index, after=self.position(query), limit=query.limit,
-            begins=sk.partition("{")[0], newest_first=isinstance(listed, Collection) and listed.newest_first,
+            begins=sk.partition("{")[0],
         )  # fmt: skip
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
 

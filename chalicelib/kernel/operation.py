@@ -81,7 +81,8 @@ class Operation:
     """An operation of the interface. `emits` lists the events it can emit, the usual one first.
 
     `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where a record stands that
-    the request names beside its path, to be read in the same round trip as what decides access.
+    the request names beside its path, to be read in the same round trip as what decides access. `keys`: whether API
+    keys are let in where everyone is.
     """
 
     group: str
@@ -94,6 +95,7 @@ class Operation:
     success: int
     listed_at: str | None = None
     also: Callable[[Request], Key | None] | None = None
+    keys: bool = True
 
     @property
     def id(self) -> str:

@@ -26,7 +26,8 @@ _PATIENCE_SECONDS: Final = 3.0
 _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 1.28
 _NOT_MODIFIED: Final = 304
-_CONFLICT: Final = 409
+_AFTER_CONDITIONS: Final = (409, 429)
+"""What an operation finds wrong with a record's state: that it is not the one the caller saw comes before."""
 
 
 def perform(operation: Operation, request: Request) -> Response:
@@ -83,7 +84,7 @@ def _handle(ctx: Context, access: Access) -> Any:
     try:
         answer = operation.function(ctx, **arguments)
     except Problem as problem:
-        if problem.status == _CONFLICT:  # 412 comes before 409, and after all else.
+        if problem.status in _AFTER_CONDITIONS:
             _check_condition(ctx, subject)
         raise
     _check_condition(ctx, subject)

@@ -266,6 +266,7 @@ class TestWhoMayAnswer:
         for key in (make_key(api, organization, "admin"), make_key(api, found(api, stranger), "admin")):
             assert opens(api, invited, key).code == "403 forbidden"
             assert opens(api, "x", key).code == "403 forbidden"
+            assert api.get(ACCEPTANCE, as_=key).code == "403 forbidden"
             answer = api.post(ACCEPTANCE, as_=key, json={"token": invited.token})
             assert answer.code == "403 forbidden"
 

@@ -101,6 +101,21 @@ class TestResendInvitation:
     def asked(self, api: Api, invited: Invited, as_: Caller, **headers: str) -> Answer:
         return api.post(f"{invited.path}/resend", as_=as_, headers={n.replace("_", "-"): v for n, v in headers.items()})
 
+    def test_only_by_who_could_invite_so(self, api: Api, organization: Founded, grace: Person, clock: Clock) -> None:
+        invited = invite(api, organization, SOPHIE, role="admin")
+        clock.shift(minutes=2)
+        answer = self.asked(api, invited, make_key(api, organization, "members:write"))
+        assert answer.code == "403 insufficient_role"
+        assert answer.json["detail"] == "It invites as 'admin'; you can grant roles up to 'editor'."
+        assert self.asked(api, invited, grace).status == 200
+
+    def test_that_somebody_else_changed_it_is_said_before_that_it_is_too_early(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
+        invited = invite(api, organization, SOPHIE)
+        assert self.asked(api, invited, ada, If_Match='"another"').code == "412 precondition_failed"
+        assert self.asked(api, invited, ada).code == "429 rate_limited"
+
     def test_it_is_the_same_with_a_new_link_and_its_full_time(
         self, api: Api, organization: Founded, grace: Person, clock: Clock
     ) -> None:

@@ -36,6 +36,7 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
         hint=api_keys.hint(secret), digests={api_keys.digest(secret): None},
     )  # fmt: skip
     ctx.changes.create(key)
+    ctx.require_membership()
     return ApiKeyOut.of(key, key=secret)
 
 
@@ -53,7 +54,10 @@ def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
     needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.revoked",
 )  # fmt: skip
 def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
-    """Revoke an API key, for good; it stays listed."""
+    """Revoke an API key, for good; it stays listed.
+
+    What it invited stays too: keys come and go. Revoke those invitations if you don't trust what the key did.
+    """
     if not api_key.revoked_at:
         ctx.changes.update(api_key, revoked_at=ctx.now, live=False)
 
@@ -74,6 +78,7 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
         raise Problem("limit_exceeded", detail)
     digests = lasting | {api_keys.digest(secret): None}
     rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret))
+    ctx.require_membership()
     return ApiKeyOut.of(rotated, key=secret)
 
 

@@ -25,7 +25,7 @@ class Invitation(Entity):
     by_inviter = Facet("O#{organization_id}#I#{pending_by}", "facet1")
     by_address = Unique(
         "invitation#{organization_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
-        advice="Send that one again, or revoke it first.",
+        advice="Send that invitation again or, if it can't be sent, revoke it first.",
         holds=lambda invitation: invitation.outcome is None,
     )  # fmt: skip
     limit = Limit("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)

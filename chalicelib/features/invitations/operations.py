@@ -29,7 +29,7 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     ACCEPTANCE,
-    needs=Caller.PUBLIC, scope=None,
+    needs=Caller.PUBLIC, scope=None, keys=False,
     emits=("organization.invitation.accepted", "organization.invitation.declined"),
 )  # fmt: skip
 def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
@@ -40,8 +40,6 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     `invitation_used` for one that was answered already; `invitation_expired` says since when. To a member it gives no
     higher role: `already_member`.
     """
-    if ctx.scopes is not None:
-        raise Problem("forbidden", "API keys can't answer an invitation. Use the token of the person who was invited.")
     user = ctx.principal if isinstance(ctx.principal, User) else None
     offer = find(query.token, user)
     return _answer(ctx, offer, user, query.decision) if user else offer.described()
@@ -100,12 +98,13 @@ def resend_invitation(ctx: Context, organization: Organization, invitation: Invi
     """Send a pending invitation again, with a new link and its full time; the former link is dead.
 
     At most once a minute, the first sending counted: else `rate_limited`. What its inviter could not grant today is
-    not sent again: `invalid_transition`.
+    not sent again: `invalid_transition`; what the caller could not, neither: `insufficient_role`.
     """
     _refuse_ended(invitation)
-    _refuse_unvouched(ctx, invitation)
+    _refuse_grant(ctx, invitation)
     refuse_early(invitation, ctx.now)
     issued = issue(organization.id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now)
+    ctx.require_membership()
     return sent(ctx, ctx.changes.update(invitation, **issued))
 
 
@@ -125,15 +124,22 @@ def invite_to_organization(ctx: Context, organization: Organization, body: Invit
         organization_id=organization.id, invited_by=inviter, pending_by=inviter,
         invited_as=ctx.access.membership["id"] if ctx.access.membership else None,
     )  # fmt: skip
+    ctx.require_membership()
     return sent(ctx, ctx.changes.create(invitation))
 
 
 def _refuse_ended(invitation: Invitation) -> None:
+    if invitation.status == "accepted":
+        raise Problem("invalid_transition", "The invitation is accepted: remove the member that it made instead.")
     if invitation.status != "pending":
         raise Problem("invalid_transition", f"The invitation is {invitation.status}. Invite the address again.")
 
 
-def _refuse_unvouched(ctx: Context, invitation: Invitation) -> None:
+def _refuse_grant(ctx: Context, invitation: Invitation) -> None:
+    """Refuse to send what neither the caller nor its inviter could offer today."""
+    if not ctx.grantable.covers(Role(invitation.role)):
+        detail = f"It invites as {invitation.role!r}; you can grant roles up to {ctx.grantable.value!r}."
+        raise Problem("insufficient_role", detail)
     by = invitation.invited_by if invitation.invited_as else None
     if not vouched(invitation, ctx.find(Member, user_id=by) if by else None):
         detail = f"Its inviter can't invite as {invitation.role!r} any more. Revoke it and invite the address again."

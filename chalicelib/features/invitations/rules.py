@@ -80,7 +80,7 @@ def refuse_dead(invitation: Invitation, token: str, inviter: Member | None) -> N
     if not hmac.compare_digest(_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
     if invitation.status == "revoked" or (invitation.status == "pending" and not vouched(invitation, inviter)):
-        raise Problem("invitation_revoked", "The invitation was withdrawn. Ask to be invited again.")
+        raise Problem("invitation_revoked", "The invitation holds no longer. Ask to be invited again.")
     if invitation.status == "expired":
         raise Problem("invitation_expired", f"It expired at {invitation.expires_at}. Ask to be invited again.")
 

@@ -48,6 +48,7 @@ def update_organization_member(ctx: Context, member: Member, body: MemberPatch) 
     if body.role != member.role:
         refuse_owner(member.role)
         refuse_grant(body.role, ctx.grantable)
+        ctx.require_membership()
     return shown_to(ctx)(ctx.changes.update(member, role=body.role.value))
 
 
