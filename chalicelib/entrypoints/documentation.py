@@ -5,6 +5,7 @@ Beside the page stands the script that proves a log without the service.
 
 import hashlib
 from functools import cache
+from html import escape
 from pathlib import Path
 from string import Template
 from typing import Annotated, Final
@@ -58,9 +59,9 @@ def get_openapi_document(_ctx: Context) -> Annotated[Document, "application/json
 
 
 @routes.get("/docs", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_docs(_ctx: Context) -> Annotated[Document, "text/html"]:
+def get_docs(ctx: Context) -> Annotated[Document, "text/html"]:
     """Get a page to read about the operations and to try them out."""
-    return Document(_page(), "text/html; charset=utf-8", _PAGE_HEADERS)
+    return Document(_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
 
 
 @routes.get("/docs/{asset}", needs=Caller.PUBLIC, scope=None, emits=None)
@@ -79,11 +80,11 @@ def get_docs_asset(
     return Document(text, _TYPES[_ASSETS[asset].suffix], headers)
 
 
-@cache
-def _page() -> str:
-    # Relative addresses, so that the page also works below the path of a gateway's stage.
-    addresses = {_placeholder(name): f"docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
-    return Template(_text(_FOLDER / "index.html")).substitute(addresses)
+def _page(base: str) -> str:
+    # Absolute paths, so that the page also works below the path of a gateway's stage, and as `/docs/`.
+    base = escape(base)
+    addresses = {_placeholder(name): f"{base}/docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
+    return Template(_text(_FOLDER / "index.html")).substitute(addresses, base=base)
 
 
 def _placeholder(name: str) -> str:

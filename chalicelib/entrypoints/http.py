@@ -89,7 +89,7 @@ def _request(request: ChaliceRequest) -> Request:
     parameters = {name: unquote(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
     parameters = {name: v.lower() if re.fullmatch(UUID_PATTERN, v.lower()) else v for name, v in parameters.items()}
     path = re.sub(r"{(\w+)}", lambda match: given[match[1]], request.path)
-    full = request.context.get("path") or path
+    full = (request.context.get("path") or path).rstrip("/")  # The gateway takes a trailing slash for nothing.
     return Request(
         method=request.method,
         path=path,

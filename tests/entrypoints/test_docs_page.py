@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
+from chalice.app import Request, Response
 from chalice.config import Config
 from chalice.local import LocalDevServer
+from chalice.test import Client
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -68,11 +70,18 @@ def served(_aws_in_memory: None) -> Iterator[Served]:
 
 def _server() -> tuple[LocalDevServer, Served]:
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
+    app.register_middleware(_in_the_stage, "http")
     server = server_of(app, Config(), 0)
     found = Served(f"http://127.0.0.1:{server.server.server_port}{STAGE}")
     handler = functools.partial(Gateway, served=found, app_object=app, config=Config())
     server.server.RequestHandlerClass = handler
     return server, found
+
+
+def _in_the_stage(request: Request, answer: Callable[[Request], Response]) -> Response:
+    """Let the app know the path as the gateway was asked for it."""
+    request.context["path"] = STAGE + request.context["path"]
+    return answer(request)
 
 
 @pytest.fixture(scope="module")
@@ -279,12 +288,32 @@ def test_the_page_is_strict_about_what_it_loads(served: Served) -> None:
     assert not re.search(r"<script(?![^>]* src=)|<style| style=| on\w+=", answer.text)
     addresses = re.findall(r'(?:href|src)="([^"]*)"', answer.text)
     assert len(addresses) > 5
-    assert not [address for address in addresses if address.startswith(("/", "http", "data:"))]
+    assert not [address for address in addresses if not address.startswith(f"{STAGE}/")]
     assert "$" not in answer.text
 
 
+def test_a_slash_at_the_end_makes_no_difference(served: Served, browser: webdriver.Chrome) -> None:
+    assert httpx.get(f"{served.url}/docs/").text == httpx.get(f"{served.url}/docs").text
+    browser.get("about:blank")
+    browser.get(f"{served.url}/docs/?from=elsewhere#/organizations/verify_audit_integrity")
+    assert (_wait(browser, ".opblock.is-open").get_attribute("id") or "").endswith("-verify_audit_integrity")
+    assert browser.current_url == f"{served.url}/docs?from=elsewhere#/organizations/verify_audit_integrity"
+    link = _wait(browser, ".info a[href$='verify.py']").get_attribute("href") or ""
+    assert link == f"{served.url}/docs/verify.py"
+    assert _logged(browser, "browser") == []
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize("path", ["/docs", "/docs/"])
+def test_without_a_stage_addresses_begin_at_the_root(path: str) -> None:
+    app = runpy.run_path(str(ROOT / "app.py"))["app"]
+    addresses = re.findall(rb'(?:href|src)="([^"]*)"', Client(app).http.get(path).body)
+    assert {b"/docs", b"/openapi.json", b"/status"} <= set(addresses)
+    assert not [address for address in addresses if not re.match(rb"/[a-z]", address)]
+
+
 def test_an_asset_is_kept_for_as_long_as_it_stays_the_same(served: Served) -> None:
-    addresses = set(re.findall(r'"(docs/[^"]*)"', httpx.get(f"{served.url}/docs").text))
+    addresses = set(re.findall(rf'"{STAGE}/(docs/[^"]*)"', httpx.get(f"{served.url}/docs").text))
     assert len(addresses) == 5
     for address in addresses:
         answer = httpx.get(f"{served.url}/{address}")

@@ -1,5 +1,8 @@
 "use strict";
 
+// What is relative here and in the document's texts is meant beside /docs, not below /docs/.
+history.replaceState(null, "", location.pathname.replace(/\/+$/, "") + location.search + location.hash);
+
 // Runs before anything is painted, so that a dark page never flashes white.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
