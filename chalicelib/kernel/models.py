@@ -1,5 +1,6 @@
 """The base models of what operations accept and answer."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -88,6 +89,8 @@ class Output(BaseModel):
 
     one_time: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold a secret in the answer that makes it, and null everywhere else."""
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Event → examples of fields that it shows otherwise than an answer."""
     no_store: ClassVar[bool] = False
     """Whether no cache may keep the answer, secret or not."""
 

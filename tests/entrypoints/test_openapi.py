@@ -12,11 +12,13 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import events, operations
 from chalicelib.kernel import api_keys, checkpoints
 from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.models import Patch
 from chalicelib.kernel.operation import Caller, Operation
 from chalicelib.kernel.problems import CODES
@@ -149,6 +151,9 @@ def test_every_example_satisfies_its_schema() -> None:
     assert checked > len(operations())
 
 
+ENDS: Final = ("accepted", "declined", "expired", "revoked")
+"""How an invitation can end."""
+
 BY_ITSELF: Final = {
     "organization.audit_export.completed": "AuditExport",
     "organization.audit_export.failed": "AuditExport",
@@ -176,13 +181,47 @@ def test_an_event_of_the_service_itself_is_a_webhook_of_its_record(event: str, r
 
 
 def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
-    statuses = {
-        event: message["post"]["requestBody"]["content"]["application/json"]["example"]["data"].get("status")
-        for event, message in DOCUMENT["webhooks"].items()
-    }
-    for event in ("audit_export.completed", "audit_export.failed", "invitation.expired", "invitation.accepted"):
-        assert statuses[f"organization.{event}"] == event.rpartition(".")[2]
-    assert statuses["organization.invitation.created"] == "pending"
+    statuses = {event: _told(event).get("status") for event in DOCUMENT["webhooks"]}
+    named = ("audit_export.completed", "audit_export.failed", *(f"invitation.{word}" for word in ENDS))
+    assert {event: statuses[f"organization.{event}"] for event in named} == {e: e.rpartition(".")[2] for e in named}
+    others = {
+        "created": "active", "updated": "active", "restored": "active", "ownership_transferred": "active",
+        "deleted": "pending_deletion", "purged": "pending_deletion", "invitation.created": "pending",
+        "invitation.resent": "pending", "api_key.created": "active", "api_key.rotated": "active",
+        "api_key.revoked": "revoked", "audit_export.requested": "queued", "audit_export.downloaded": "completed",
+        "person_erased": "queued",
+    }  # fmt: skip
+    assert {event: statuses[f"organization.{event}"] for event in others} == others
+
+
+def test_the_example_of_an_event_shows_nothing_that_is_only_for_one_answer() -> None:
+    secret = {to_camel(name) for kind in KINDS.values() if kind.public for name in kind.public.one_time}
+    shown = {name for event in DOCUMENT["webhooks"] for name in _told(event) if name in {*secret, "downloadUrl"}}
+    assert shown == {"acceptUrl", "downloadUrl", "key"}
+    assert not [(e, n) for e in DOCUMENT["webhooks"] for n in shown if _told(e).get(n) is not None]
+    assert "Signature" not in json.dumps(DOCUMENT["webhooks"])
+
+
+def test_the_example_of_an_event_tells_how_far_work_is() -> None:
+    file = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
+    by_event = {word: _told(f"organization.audit_export.{word}") for word in ("requested", "completed", "failed")}
+    assert {word: {data[name] is None for name in file} for word, data in by_event.items()} == {
+        "requested": {True}, "completed": {False}, "failed": {True},
+    }  # fmt: skip
+    assert {word: bool(data["error"]) for word, data in by_event.items()} == {
+        "requested": False, "completed": False, "failed": True,
+    }  # fmt: skip
+    erased = _told("organization.person_erased")
+    assert (erased["erasedRecords"], erased["erasedEntries"]) == (0, 0)
+    for event in ("deleted", "purged"):
+        deleted = _told(f"organization.{event}")
+        assert deleted["deletionDueAt"] > deleted["updatedAt"]
+
+
+def test_logs_begin_at_1() -> None:
+    for message in DOCUMENT["webhooks"].values():
+        content = message["post"]["requestBody"]["content"]["application/json"]
+        assert (content["schema"]["properties"]["sequence"]["minimum"], content["example"]["sequence"]) == (1, 1)
 
 
 def test_an_event_that_requests_and_the_service_make_happen_names_both() -> None:
@@ -215,8 +254,6 @@ def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
     keys = "/organizations/{organization_id}/api-keys"
     assert api_keys.well_formed(_example(keys, "post", "201")["key"])
     assert _example(keys + "/{api_key_id}")["key"] is None
-    created = DOCUMENT["webhooks"]["organization.api_key.created"]["post"]["requestBody"]["content"]
-    assert created["application/json"]["example"]["data"]["key"] is None
 
 
 def test_work_that_is_begun_is_queued_and_is_asked_for_until_it_is_completed() -> None:
@@ -269,6 +306,12 @@ def _resolved(part: dict[str, Any]) -> dict[str, Any]:
     for step in part["$ref"].removeprefix("#/").split("/"):
         found = found[step]
     return dict(found)
+
+
+def _told(event: str) -> dict[str, Any]:
+    """The data of the example of an event."""
+    content = DOCUMENT["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]
+    return dict(content["example"]["data"])
 
 
 def _example(path: str, method: str = "get", status: str = "200") -> dict[str, Any]:

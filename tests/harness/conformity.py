@@ -18,6 +18,11 @@ _TRACES: Final = re.compile(
 _FILE: Final = re.compile(r'"downloadUrl":"[^"]+"')
 """Where a file is, in the file store itself: that is what the caller asked for."""
 
+_TELLING: Final = (
+    "acceptUrl", "downloadUrl", "key", "secret", "error", "deletionDueAt", "entryCount", "sizeBytes", "sha256",
+)  # fmt: skip
+"""What a record shows at one time and not at another."""
+
 _EMPTY: Final = (204, 301, 304)
 
 
@@ -37,11 +42,17 @@ def check(method: str, route: str, answer: Any) -> None:
 
 
 def check_event(entry: Mapping[str, Any]) -> None:
-    """Assert that an entry's event is documented, and that its data is what it is documented to be."""
+    """Assert that an entry's event is documented, that its data is as documented, and its example as it is."""
     message = _document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
     data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
     errors = _validator_of(data).iter_errors(entry["data"])
     assert [f"{error.json_path}: {error.message}" for error in errors] == [], entry
+    assert _state_of(message["example"]["data"]) == _state_of(entry["data"]), entry
+
+
+def _state_of(record: Mapping[str, Any]) -> tuple[Any, dict[str, bool]]:
+    """Return a record's status, and which of the telling fields that it has are filled."""
+    return record.get("status"), {name: record[name] is not None for name in _TELLING if name in record}
 
 
 def _check_discretion(route: str, answer: Any) -> None:

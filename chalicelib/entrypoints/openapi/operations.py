@@ -1,20 +1,18 @@
 """One operation as OpenAPI's operation object: what it takes, what it answers, who may call it."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from http import HTTPStatus
 from inspect import signature
 from typing import Any, Final, get_args
-
-from pydantic_core import PydanticUndefined
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import problems_of
-from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.entrypoints.openapi.records import begun, secrets
+from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
-from chalicelib.kernel.models import Output, Patch, RecordOutput
+from chalicelib.kernel.models import Patch, RecordOutput
 from chalicelib.kernel.operation import At, Caller, Document, Moved, Operation
 
 Schema = dict[str, Any]
@@ -161,23 +159,10 @@ def _success(operation: Operation, components: Components) -> dict[str, Any]:
     schema = schemas.reference(name(operation.answer))
     example = example_of(schema, components)
     if operation.method == "POST":
-        example |= _one_time(operation.answer)
+        example |= secrets(operation.answer)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= _begun(operation.answer)
+        example |= begun(operation.answer)
     return response | {"content": {"application/json": {"schema": schema, "example": example}}}
-
-
-def _one_time(answer: type[Output]) -> dict[str, Any]:
-    """Return examples of the secrets that an answer holds, once, when they are made."""
-    aliases = [answer.model_fields[name].serialization_alias or name for name in sorted(answer.one_time)]
-    return {alias: example_of({"type": "string"}, {}, alias) for alias in aliases}
-
-
-def _begun(answer: type[Output]) -> dict[str, Any]:
-    """Return examples of the fields that tell how far work is, before it begins: what is stored or shown by default."""
-    stored = {field.name: field.default for kind in KINDS.values() if kind.public is answer for field in fields(kind)}
-    shown = {f.serialization_alias or name: stored.get(name, f.default) for name, f in answer.model_fields.items()}
-    return {alias: value for alias, value in shown.items() if value not in (MISSING, PydanticUndefined)}
 
 
 def _outcome(operation: Operation) -> str:

@@ -1,10 +1,12 @@
 """What webhooks are sent, one message for each event that an operation or a task emits (Standard Webhooks)."""
 
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
+from chalicelib.entrypoints.openapi.records import begun, told
 from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import Operation
@@ -66,10 +68,11 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
 
 
 def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
-    records = sorted(schemas.public_name(model.__name__) for model in _models(event, emitters))
-    schema = _body(event, records)
+    records = {schemas.public_name(model.__name__): model for model in _models(event, emitters)}
+    schema = _body(event, sorted(records))
     example = example_of(schema, components)
-    example["data"] |= _status_after(event, records, components)
+    if records:
+        example["data"] |= _shown(event, emitters, records[min(records)])
     return {
         "summary": _after(emitters),
         "tags": ["events"],
@@ -86,11 +89,10 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
     }
 
 
-def _status_after(event: str, records: list[str], components: Mapping[str, Schema]) -> dict[str, str]:
-    """Return the status that a record has after an event, if that is called like one: an expired invitation's."""
-    word = event.rpartition(".")[2]
-    known = [components[name].get("properties", {}).get("status", {}).get("enum", ()) for name in records]
-    return {"status": word} if any(word in statuses for statuses in known) else {}
+def _shown(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
+    """Return what the record shows after an event otherwise than in the example of an answer."""
+    begins = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
+    return (begun(model) if begins else {}) | told(model, event)
 
 
 def _after(emitters: Iterable[Emitter]) -> str:
@@ -109,7 +111,7 @@ def _body(event: str, records: list[str]) -> Schema:
             "type": {"const": event},
             "timestamp": {"type": "string", "format": "date-time", "description": "When it happened."},
             "organizationId": {"type": "string", "format": "uuid", "description": "Whose log it is in."},
-            "sequence": {"type": "integer", "minimum": 0, "description": "Its place in that log."},
+            "sequence": {"type": "integer", "minimum": 1, "description": "Its place in that log."},
             "data": data,
         },
         "required": ["type", "timestamp", "organizationId", "sequence", "data"],

@@ -122,7 +122,7 @@ class AuditEntry(Output):
     no_store: ClassVar[bool] = True
 
     id: Uuid
-    sequence: int | None = Field(examples=[1])
+    sequence: int | None = Field(ge=1, examples=[1])
     type: str = Field(examples=["organization.updated"])
     occurred_at: Timestamp
     organization_id: Uuid | None
@@ -148,7 +148,7 @@ class IntegrityReport(Output):
     checkpoint: str | None = Field(description="The tree head, signed (C2SP). Keep it: later logs must begin with it.")
     pending_entries: int = Field(ge=0, description="Entries committed but not yet in the tree.", examples=[0])
     checked_entries: int = Field(ge=0, description="How many entries were recomputed so far.", examples=[2])
-    first_invalid_sequence: int | None = Field(examples=[None])
+    first_invalid_sequence: int | None = Field(ge=1, examples=[None])
     failure: Failure | None = Field(
         description="`modified`: an entry is not as it was written. `missing`, `reordered`: there is none, or another, "
         "at this sequence. `truncated`: the log is shorter than its head, its newest anchor or the checkpoint sent. "

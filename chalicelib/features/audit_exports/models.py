@@ -1,6 +1,7 @@
 """What the operations on exports of the log accept and answer."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -12,6 +13,10 @@ from chalicelib.kernel.models import Input, Output, Query, RecordOutput
 Format = Literal["ndjson", "csv"]
 Status = Literal["queued", "running", "completed", "failed", "expired"]
 
+_FAILED: Final = {
+    **dict.fromkeys(("entry_count", "size_bytes", "sha256", "evidence", "expires_at")),
+    "error": "The entry with sequence 2 can't be read. GET …/audit-log/verify-integrity says more.",
+}
 _NDJSON_OR_CSV = "NDJSON can be verified offline; CSV is for spreadsheets."
 _HEX_OF_32_BYTES = "^[0-9a-f]{64}$"
 
@@ -44,8 +49,8 @@ class OmittedEntries(Output):
 
     model_config = ConfigDict(alias_generator=to_camel)
 
-    from_: int = Field(alias="from", ge=1, examples=[3])
-    to: int = Field(ge=1, examples=[3])
+    from_: int = Field(alias="from", ge=1, examples=[1])
+    to: int = Field(ge=1, examples=[1])
     hashes: list[str] = Field(
         description="The roots, in hex, of the largest perfect subtrees (RFC 6962) that hold exactly these entries, "
         "from left to right.",
@@ -56,12 +61,13 @@ class OmittedEntries(Output):
 class AuditExportOut(RecordOutput):
     """An export that is made in the background: a gzip file, there for 7 days."""
 
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED}
     no_store: ClassVar[bool] = True
 
     status: Status = Field(examples=["completed"])
     format: Format = Field(examples=["ndjson"])
     filters: ExportFilters
-    entry_count: int | None = Field(description="Entries in the file; while it is made, those so far.", examples=[2])
+    entry_count: int | None = Field(description="Entries in the file; while it is made, those so far.", examples=[1])
     size_bytes: int | None = Field(description="Of the compressed file.", examples=[745])
     sha256: str | None = Field(
         pattern=_HEX_OF_32_BYTES, description="Of the compressed file, hex.",

@@ -1,6 +1,7 @@
 """What the operations on organizations accept and answer."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -10,6 +11,8 @@ from chalicelib.kernel.models import Input, ListQuery, Patch, RecordOutput
 
 Country = Annotated[str, *shape("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)]
 Status = Literal["active", "pending_deletion"]
+
+_DELETED: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
 
 
 class OrganizationCreate(Input):
@@ -43,6 +46,11 @@ class OrganizationPatch(Patch):
 
 class OrganizationOut(RecordOutput):
     """An organization."""
+
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.deleted": _DELETED,
+        "organization.purged": _DELETED,
+    }
 
     name: str = Field(examples=["Analytical Engines"])
     slug: str = Field(examples=["analytical-engines"])
