@@ -70,7 +70,8 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
     """Get an export and, once it is completed, an address of its file: new each time, and good for 15 minutes.
 
     That it was handed out is in the log, once in 15 minutes for each caller. After a week it is `export_expired`;
-    so is at once an export whose filters name a person who was erased.
+    so is at once an export whose filters name a person who was erased, though an address of its file that was handed
+    out before works for some minutes more.
     """
     if export.expired:
         raise Problem("export_expired", _EXPIRED.format(export.expires_at))

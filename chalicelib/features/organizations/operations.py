@@ -80,7 +80,11 @@ def update_organization(ctx: Context, organization: Organization, body: Organiza
     needs=at_organization(Role.OWNER), scope=None, emits="organization.deleted",
 )  # fmt: skip
 def delete_organization(ctx: Context, organization: Organization) -> None:
-    """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged."""
+    """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged.
+
+    The purge removes all its records and files. Its log stays as evidence, but no operation reads, exports or verifies
+    it any more, nor erases anybody from it: export it, and erase whom you have to, before.
+    """
     ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
     _shelve(ctx, "pending_deletion")
 
