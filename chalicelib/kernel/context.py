@@ -10,7 +10,7 @@ from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Place
+from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import Continued, ListQuery
@@ -91,6 +91,12 @@ class Context:
             raise ValueError(f"{entity.kind} is not stored with the place of {self.operation.id}")
         item = self.access.read.get(key) or table.get(key)
         return entity.from_item(item) if item else None
+
+    def find_all(self, *keys: Key) -> list[Entity]:
+        """Return those records of the place itself that stand at some keys, of whatever kind: one read."""
+        if self.place is None or any(pk != self.place.stored_at[0] for pk, _ in keys):
+            raise ValueError(f"{keys} are not all stored with the place of {self.operation.id}")
+        return [KINDS[item["kind"]].from_item(item) for item in table.get_all(keys).values()]
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
         """Return the first records of the place itself that an index of it holds: one Query, late by moments."""
