@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from pydantic_core import from_json
-
 IN_THEIR_STEAD: Final = "…"
 
 _WORD: Final = r"[\w\u0300-\u036f]"
@@ -34,15 +32,14 @@ class Person:
         """Return whether a text names them."""
         return self.out_of(text) != text
 
-    def in_json(self, text: str) -> bool:
-        """Return whether JSON in its canonical form (RFC 8785) names them, also by what a member is called."""
+    def may_be_in(self, text: str) -> bool:
+        """Return whether JSON in its canonical form (RFC 8785) is worth a closer look: where not, it names nobody."""
         lowered = text.lower()
-        if not any(mark in lowered for mark in self._marks):
-            return False
-        try:
-            return any(map(self.in_text, _texts(from_json(text))))
-        except ValueError:
-            return self.in_text(text)
+        return any(mark in lowered for mark in self._marks)
+
+    def in_value(self, value: Any) -> bool:
+        """Return whether a value as JSON has them names them, in any text, also by what a member is called."""
+        return any(map(self.in_text, _texts(value)))
 
     def out_of(self, text: str) -> str:
         """Return a text that names them no more."""

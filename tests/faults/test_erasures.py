@@ -5,7 +5,7 @@ That every task is finished whatever strikes its first turn, `test_workers.py` a
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
@@ -26,13 +26,16 @@ from tests.harness.api import Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock, ago
 from tests.harness.erasures import begin_erasure, found_at, left_of
-from tests.harness.faults import Died, Fault, overtaken
+from tests.harness.faults import Died, Fault, failing, overtaken
 from tests.harness.invitations import invite
 from tests.harness.logs import alter, entry, finding, head
 from tests.harness.organizations import Founded, found, joins, make_key
 
 VARIANTS: Final = [Variant(fault, lasts=False) for fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.CONFLICT)]
 GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
+NOT_AGAIN: Final = (
+    "It could not look once more for what was under way when it was completed. Verify the log, then start it again."
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ class Begun:
         """What is stored of it."""
         return table.get(self.key) or {}
 
+    def again(self, world: World, **whom: str) -> "Begun":
+        """Begin another one of the same person."""
+        return replace(self, path=begin_erasure(world.api, self.organization, **whom))
+
 
 def begun(world: World) -> Begun:
     """Let an admin with several traces in an organization be still to be erased."""
@@ -64,6 +71,7 @@ def begun(world: World) -> Begun:
         invite(world.api, organization, person.email.replace("@", "@at."))
         make_key(world.api, organization, as_=person)
         world.api.patch(organization.path, as_=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
+        world.api.patch(organization.path, as_=owner, json={"name": f"Friends of {person.email}"})
         world.workers.settle()
     path = begin_erasure(world.api, organization, email=person.email)
     for queue in cloud.queues():
@@ -106,11 +114,21 @@ def finished(world: World, clock: Clock, erasure: Begun) -> Json:
     raise AssertionError(erasure.stored)
 
 
+def stopped(world: World, clock: Clock, erasure: Begun, *, at: int) -> bool:
+    """Let the table answer no Query from the `at`th on until an erasure is given up; return whether it was."""
+    with failing(Fault.THROTTLED, at=at, times=None, name="dynamodb:Query"):
+        for _ in range(jobs.MOST_FAILURES + 3):
+            queues.start(Erasure.task, erasure.key)
+            world.workers.attempt()
+            clock.shift(minutes=4)
+    return "error" in erasure.stored
+
+
 def counted(stored: Json) -> tuple[object, ...]:
     return tuple(stored.get(name) for name in ("status", "erased_records", "erased_entries", "error"))
 
 
-DONE: Final = ("completed", 4, 4, None)
+DONE: Final = ("completed", 4, 5, None)
 _shapes: dict[str, Shape] = {}
 
 
@@ -220,6 +238,69 @@ def in_an_organization_whose_time_is_over(world: World) -> Begun:
     return erasure
 
 
+class TestOneThatIsGivenUp:
+    """It may have erased what told which ids and addresses are one person's: the next one knows it from it."""
+
+    @pytest.fixture(autouse=True)
+    def _in_smaller_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let what names the person by their id only, or by their address only, stand behind a page that does both."""
+        monkeypatch.setattr(erasures, "_PAGE", 4)
+
+    @pytest.mark.parametrize("by", ["email", "userId"])
+    def test_says_what_to_do_and_then_nothing_is_left_wherever_it_was(
+        self, world: World, begin: Begin, clock: Clock, by: str
+    ) -> None:
+        outcomes = list[str]()
+        for at in count(1):
+            erasure: Begun = begin(begun)
+            if not stopped(world, clock, erasure, at=at):
+                break
+            record = found_at(world.api, erasure.organization, erasure.path)
+            outcomes.append(record["status"])
+            assert record["error"] == {"failed": GIVEN_UP, "completed": NOT_AGAIN}[record["status"]]
+            assert (erasure.stored["user_ids"], erasure.stored["emails"]) == ([], [])
+            again = erasure.again(world, **{by: {"email": erasure.person.email, "userId": erasure.person.id}[by]})
+            assert finished(world, clock, again)["status"] == "completed"
+            assert left_of(erasure.person.id, erasure.person.email) == [], f"Query {at}"
+            assert erasure.stored["accounts"] == again.stored["accounts"] == []
+            assert found_at(world.api, erasure.organization, erasure.path)["error"] == record["error"]
+            evidence.assert_proven()
+        assert outcomes == sorted(outcomes, reverse=True)
+        assert set(outcomes) == {"failed", "completed"}
+
+    def test_keeps_of_the_person_what_belongs_together_and_shows_it_to_nobody(self, world: World, clock: Clock) -> None:
+        erasure = begun(world)
+        fields = set(found_at(world.api, erasure.organization, erasure.path))
+        assert stopped(world, clock, erasure, at=6)
+        assert erasure.stored["accounts"] == [[erasure.person.id, erasure.person.email]]
+        assert set(found_at(world.api, erasure.organization, erasure.path)) == fields
+
+    def test_draws_in_nobody_whom_the_next_one_does_not_mean(self, world: World, clock: Clock) -> None:
+        """Hedy has the address that was Lise's; both were meant by it, then only Lise is."""
+        erasure = begun(world)
+        hedy = world.people.issuer.person("hedy", "Hedy Lamarr", email=erasure.person.email)
+        owner, members = erasure.organization.owner, f"{erasure.organization.path}/members"
+        assert world.api.delete(f"{members}/{erasure.person.id}", as_=owner).status == 204
+        with ago(minutes=3):
+            joins(erasure.organization, hedy, "member")
+        at = next(at for at in count(1) if self._known(world, clock, erasure, at) == {erasure.person.id, hedy.id})
+        assert at > 1
+        again = erasure.again(world, userId=erasure.person.id)
+        assert finished(world, clock, again)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        assert world.api.get(f"{members}/{hedy.id}", as_=owner).status == 200
+
+    @staticmethod
+    def _known(world: World, clock: Clock, erasure: Begun, at: int) -> set[str]:
+        """Return who is known by an erasure that was stopped."""
+        before = snapshots.taken()
+        assert stopped(world, clock, erasure, at=at)
+        known = {user_id for user_id, _ in erasure.stored["accounts"]}
+        if len(known) < 2:
+            snapshots.put_back(before)
+        return known
+
+
 class TestADamagedLog:
     """What can be erased is erased; where the log itself can't go on, the owner is told, and nothing goes round."""
 
@@ -262,8 +343,7 @@ class TestADamagedLog:
         repair = self._damage(erasure, damage)
         finished(world, clock, erasure)
         repair()
-        path = begin_erasure(world.api, erasure.organization, email=erasure.person.email)
-        again = Begun(erasure.organization, erasure.person, path)
+        again = erasure.again(world, email=erasure.person.email)
         assert finished(world, clock, again)["status"] == "completed"
         assert left_of(erasure.person.id, erasure.person.email) == []
         evidence.assert_proven()

@@ -108,20 +108,33 @@ class TestEntries:
         assert sum(found_at(api, organization, path)["erasedEntries"] for path in paths) == 3
         assert left_of(grace.id, mary.id, grace.email, mary.email) == []
 
-    @pytest.mark.parametrize("thing", ["organization", "API key"])
     def test_the_id_of_a_thing_is_nobodys_and_erases_nothing(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, thing: str
+        self, api: Api, organization: Founded, workers: Workers, clock: Clock
     ) -> None:
-        key = make_key(api, organization, "admin")
-        api.patch(organization.path, as_=key, json={"name": "Engines"})
+        api.patch(organization.path, as_=make_key(api, organization, "admin"), json={"name": "Engines"})
         workers.deliver()
         log = log_of(api, organization)
-        identifier = organization.id if thing == "organization" else key.id
-        record = erased(api, workers, clock, organization, userId=identifier)
+        record = erased(api, workers, clock, organization, userId=organization.id)
         assert (record["erasedRecords"], record["erasedEntries"]) == (0, 0)
         newest, *others = log_of(api, organization)
         assert newest["type"] == "organization.person_erased"
         assert others == log
+
+    @pytest.mark.parametrize("by", ["email", "userId"])
+    def test_what_an_api_key_did_names_whoever_its_name_names(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock, by: str
+    ) -> None:
+        mark = {"email": grace.email, "userId": grace.id}[by]
+        theirs, other = (make_key(api, organization, "admin", name=name) for name in (f"For {mark}", "For all"))
+        api.patch(organization.path, as_=theirs, json={"name": "By theirs"})
+        api.patch(organization.path, as_=other, json={"name": "By another"})
+        workers.deliver()
+        before = log_of(api, organization)
+        assert erased(api, workers, clock, organization, **{by: mark})["erasedEntries"] == 3
+        assert left_of(mark) == []
+        _, by_another, by_theirs, *_ = log_of(api, organization)
+        assert (by_theirs["id"], by_theirs["erased"], by_another) == (before[1]["id"], True, before[0])
+        assert verify(api, organization)["valid"]
 
     def test_more_than_a_transaction_holds_are_erased(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock

@@ -4,11 +4,19 @@ import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import from_json
 
 from chalicelib.kernel.person import Person
 
 ID = "4c1a2b5e-0000-4000-8000-000000000001"
 ADA = Person(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
+
+
+def in_json(person: Person, text: str) -> bool:
+    """Whether JSON names somebody: what is not worth a closer look doesn't."""
+    in_value = person.in_value(from_json(text))
+    assert person.may_be_in(text) or not in_value
+    return in_value
 
 
 @pytest.mark.parametrize(
@@ -23,8 +31,8 @@ ADA = Person(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org",
 def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> None:
     assert ADA.in_text(text)
     assert not ADA.in_text(ADA.out_of(text))
-    assert ADA.in_json(json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
-    assert ADA.in_json(json.dumps({text: True}, ensure_ascii=False))
+    assert in_json(ADA, json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
+    assert in_json(ADA, json.dumps({text: True}, ensure_ascii=False))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +46,7 @@ def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> Non
 def test_nobody_is_found_in_a_longer_address(text: str) -> None:
     assert not ADA.in_text(text)
     assert ADA.out_of(text) == text
-    assert not ADA.in_json(json.dumps({"a": text}, ensure_ascii=False))
+    assert not in_json(ADA, json.dumps({"a": text}, ensure_ascii=False))
 
 
 def test_what_stands_around_an_address_stays() -> None:
@@ -54,12 +62,14 @@ def test_only_texts_that_change_are_returned() -> None:
 def test_nobody_in_particular_is_nowhere() -> None:
     nobody = Person(frozenset(), frozenset())
     assert not nobody.in_text("ada@example.com")
-    assert not nobody.in_json('"ada@example.com"')
+    assert not nobody.may_be_in('"ada@example.com"')
+    assert not nobody.in_value("ada@example.com")
 
 
 @pytest.mark.parametrize("text", ["ada@example.com", '{"a":"ada@example.com', "[" * 1000 + '"ada@example.com"'])
 def test_what_is_no_json_is_looked_through_as_text(text: str) -> None:
-    assert ADA.in_json(text)
+    assert ADA.may_be_in(text)
+    assert ADA.in_value(text)
 
 
 @given(st.text(), st.text())
@@ -72,4 +82,4 @@ def test_every_address_is_found_as_it_is_stored(local: str) -> None:
     email = f"{local}@example.org".lower()
     person = Person(frozenset(), frozenset({email}))
     assert person.in_text(email)
-    assert person.in_json(rfc8785.dumps({"email": email}).decode())
+    assert in_json(person, rfc8785.dumps({"email": email}).decode())

@@ -1,7 +1,8 @@
 """What is stored of an erasure."""
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 from chalicelib.features.erasures.models import ErasureOut, Status
 from chalicelib.kernel.entity import Item, Limit
@@ -12,9 +13,15 @@ MOST_RUNNING = 10
 
 Step = Literal["accounts", "addresses", "records", "entries"]
 
+Account = tuple[str, str]
+"""A user id, and an e-mail address that was seen to be that user's."""
+
 
 class Erasure(Job):
-    """The erasure of a person. `step` and `position` are how far it is; once it ends it forgets whom it was about.
+    """The erasure of a person. `step` and `position` are how far it is.
+
+    `user_ids` and `emails` are who was named, `accounts` what it found out about them. Once it ends it forgets whom it
+    was about; one that ends with an `error` keeps the accounts for the next, since it may have erased what told them.
 
     From `completed_at` on it looks once more for what was under way until then; what is made later is left alone. Once
     completed it counts no more against the limit.
@@ -31,6 +38,7 @@ class Erasure(Job):
     organization_id: str
     user_ids: list[str] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
+    accounts: list[list[str]] = field(default_factory=list)
     status: Status = "queued"
     step: Step
     position: Item | None = None
@@ -45,6 +53,17 @@ class Erasure(Job):
         return self.turn_at is None
 
     @property
+    def known(self) -> set[Account]:
+        """The accounts it found out."""
+        return {(user_id, email) for user_id, email in self.accounts}
+
+    @property
     def person(self) -> Person:
         """Whom it is about."""
-        return Person(frozenset(self.user_ids), frozenset(self.emails))
+        user_ids, emails = ({account[n] for account in self.known} for n in (0, 1))
+        return Person(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets one that ended with an error forget the accounts with an id or an address of the person."""
+        left = [a for a in self.accounts if a[0] not in person.user_ids and a[1] not in person.emails]
+        return {"accounts": left} if self.over and left != self.accounts else {}

@@ -23,4 +23,7 @@ class ErasureOut(RecordOutput):
     status: Status = Field(examples=["completed"])
     erased_records: int = Field(ge=0, description="Records that were removed or changed so far.", examples=[2])
     erased_entries: int = Field(ge=0, description="Entries of the log that were erased so far.", examples=[5])
-    error: str | None = Field(description="Why it failed, and what to do.", examples=[None])
+    error: str | None = Field(
+        description="Why it failed, and what to do. One that is `completed` has it if it could not look once more.",
+        examples=[None],
+    )

@@ -1,8 +1,9 @@
 """Erasures of an organization: start one, and see how far it is."""
 
+from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.erasures.entities import Erasure
 from chalicelib.features.erasures.models import ErasureCreate, ErasureOut
-from chalicelib.features.erasures.rules import refuse_another
+from chalicelib.features.erasures.rules import refuse_other
 from chalicelib.features.members.entities import Member
 from chalicelib.features.members.rules import refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
@@ -21,7 +22,9 @@ routes = RouteGroup("organizations")
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
     """Erase a person: their data leaves members, invitations and the log's entries, for good.
 
-    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`.
+    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`. Then
+    it looks once more, for what was under way; if that can't be done its `error` says so. After an error make another
+    erasure of the person: it knows what this one found out.
 
     - **Who is meant.** An email stands for every user who was seen to own it here, a userId for all addresses that the
       user was seen to own here. Give both for one person only; for two people make two erasures.
@@ -31,14 +34,17 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       no entry of its own: the erasure's entry stands for it.
     - **What stays.** API keys that they made work on, without a creator. Exports made before keep what they hold until
       they expire; only one whose filters name the person expires at once.
-    - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). At most 10
-      erasures are queued or running (`limit_exceeded`); a completed one doesn't count.
+    - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). The id
+      of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
+      (`limit_exceeded`); a completed one doesn't count.
     """
     if body.email is None and body.user_id is None:
         raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
     named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
-    if named and body.user_id and body.user_id not in {member.user_id for member in named}:
-        refuse_another(ctx.find(Member, user_id=body.user_id), body.email)
+    if body.user_id and body.user_id not in {member.user_id for member in named}:
+        here = {"organization_id": organization.id}
+        keys = Member.key_of(**here, user_id=body.user_id), ApiKey.key_of(**here, id=body.user_id)
+        refuse_other(ctx.find_all(*keys), body.email if named else None)
     if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
         refuse_owner(Role.OWNER)
     erasure = Erasure(

@@ -5,53 +5,67 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
+from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.audit.rules import StoredEntry, is_proven
+from chalicelib.features.erasures.entities import Account
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel.events import canonical
+from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.problems import FieldError, Invalid
 
-Account = tuple[str, str]
-"""A user id, and an e-mail address that was seen to be that user's."""
-
 _ANSWERS: Final = ("organization.invitation.accepted", "organization.invitation.declined")
+_PEOPLE: Final = ("user", "operator")
+_OF_NO_PERSON: Final = {"id": None, "organizationId": None}
 
 
-def refuse_another(member: Member | None, email: str | None) -> None:
-    """Raise Invalid if a user who is a member has another address than the one that they were named with."""
-    if member and member.email != email:
-        advice = "This user is a member, and the email is another member's. Make one erasure for each person."
-        raise Invalid([FieldError("/userId", "another_person", advice)])
+def refuse_other(records: Iterable[Entity], email: str | None) -> None:
+    """Raise Invalid if one of the records that a user's id leads to is no user's, or of one with another address.
+
+    `email`: that of another member, if they were named with one.
+    """
+    for record in records:
+        if isinstance(record, ApiKey):
+            advice = "This is the id of an API key, which is no person. Delete the key instead: DELETE {}"
+            path = f"/organizations/{record.organization_id}/api-keys/{record.id}"
+            raise Invalid([FieldError("/userId", "api_key", advice.format(path))])
+        if email and isinstance(record, Member) and record.email != email:
+            advice = "This user is a member, and the email is another member's. Make one erasure for each person."
+            raise Invalid([FieldError("/userId", "another_person", advice)])
 
 
 def names(entry: StoredEntry, person: Person) -> bool:
     """Return whether an entry names the person. One that was erased names nobody."""
-    text = _text(entry)
-    return person.in_json(text) and person.in_json(_of_people(text))
+    return _said_of(person, entry) is not None
 
 
 def accounts_in(entries: Iterable[StoredEntry], log: str, person: Person) -> Iterator[Account]:
     """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
     for entry in entries:
-        if names(entry, person) and is_proven(log, entry):
-            yield from _accounts(from_json(_text(entry)))
+        said = _said_of(person, entry)
+        if said is not None and is_proven(log, entry):
+            yield from _accounts(said)
 
 
-def _of_people(text: str) -> str:
+def _said_of(person: Person, entry: StoredEntry) -> Any:
+    """Return what an entry says, without the ids of what is no person, if that names the person; else None."""
+    text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
+    if not person.may_be_in(text):
+        return None
+    try:
+        said = _of_people(from_json(text))
+    except ValueError:  # Somebody altered it: it is judged as the text it is.
+        said = text
+    return said if person.in_value(said) else None
+
+
+def _of_people(said: Any) -> Any:
     """Return an entry without the ids of what is no person: its own, its log's, its target's, an API key's."""
     try:
-        said = from_json(text)
-        actor = said["actor"] if said["actor"]["type"] in ("user", "operator") else None
-        data = {**(said["data"] or {}), "id": None, "organizationId": None}
-        target = {**said["target"], "id": None}
-    except (ValueError, KeyError, TypeError):  # Somebody altered it: it is judged as the text it is.
-        return text
-    said |= {"id": None, "organizationId": None, "actor": actor, "target": target, "data": data}
-    return canonical(said).decode()
-
-
-def _text(entry: StoredEntry) -> str:
-    return entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
+        actor = said["actor"] if said["actor"]["type"] in _PEOPLE else {**said["actor"], "id": None}
+        data, target = {**(said["data"] or {}), **_OF_NO_PERSON}, {**said["target"], "id": None}
+    except (KeyError, TypeError):  # Somebody altered it: nothing in it is taken for what it should be.
+        return said
+    return {**said, **_OF_NO_PERSON, "actor": actor, "target": target, "data": data}
 
 
 def _accounts(said: Mapping[str, Any]) -> Iterator[Account]:

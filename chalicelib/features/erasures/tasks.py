@@ -1,12 +1,13 @@
 """The erasure of a person, step by step; each step goes on where the one before was kept."""
 
 import time
+from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import is_proven
-from chalicelib.features.erasures.entities import Erasure, Step
-from chalicelib.features.erasures.rules import Account, accounts_in, names
+from chalicelib.features.erasures.entities import Account, Erasure, Step
+from chalicelib.features.erasures.rules import accounts_in, names
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
@@ -27,6 +28,9 @@ _PAUSE_SECONDS: Final = 60
 _THEN: Final[dict[Step, Step]] = {"accounts": "addresses", "addresses": "records", "records": "entries"}
 _OWNER: Final = "This person owns the organization. Transfer the ownership to another member, then start it again."
 _GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
+_NOT_AGAIN: Final = (
+    "It could not look once more for what was under way when it was completed. Verify the log, then start it again."
+)
 
 
 @task(Erasure.task)
@@ -39,7 +43,7 @@ def erase_everywhere(message: dict[str, Any]) -> None:
     erasure, ends_at = jobs.take(Erasure, message), jobs.ends_at()
     while erasure and not erasure.over:
         if erasure.failures > jobs.MOST_FAILURES:
-            erasure = _end(erasure, "failed", _GIVEN_UP)
+            erasure = _end(erasure, _NOT_AGAIN if erasure.completed_at else _GIVEN_UP)
         elif time.monotonic() > ends_at:
             jobs.pass_on(erasure)
             erasure = None
@@ -62,41 +66,54 @@ def _search(erasure: Erasure) -> Erasure:
     Not who else had one of the latter: addresses pass from hand to hand.
     """
     entries, last = logs.committed(erasure.organization_id, erasure.position, _PAGE)
-    accounts = list(accounts_in(entries, erasure.organization_id, erasure.person))
-    accounts += [] if erasure.position else _accounts_of_members(erasure)
-    user_ids, emails = set(erasure.user_ids), set(erasure.emails)
+    person = erasure.person
+    accounts = [*accounts_in(entries, erasure.organization_id, person)]
+    if erasure.position is None:
+        accounts += [*_accounts_of_members(erasure), *_accounts_of_erasures(erasure.organization_id)]
     if erasure.step == "accounts":
-        user_ids |= {user_id for user_id, email in accounts if email in erasure.emails}
+        theirs = {account for account in accounts if account[1] in erasure.emails}
     else:
-        emails |= {email for user_id, email in accounts if user_id in erasure.user_ids}
-    return _kept(erasure, last, status="running", user_ids=sorted(user_ids), emails=sorted(emails))
+        theirs = {account for account in accounts if account[0] in person.user_ids}
+    known = sorted([*account] for account in erasure.known | theirs)
+    return _kept(erasure, last, status="running", accounts=known)
 
 
 def _accounts_of_members(erasure: Erasure) -> list[Account]:
     """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
-    keys = [Member.key_of(organization_id=erasure.organization_id, user_id=user_id) for user_id in erasure.user_ids]
-    found = [*table.get_all(keys).values()]
-    for email in erasure.emails:
-        pk = Member.by_email.pk.format(organization_id=erasure.organization_id, email=email)
+    person, place = erasure.person, {"organization_id": erasure.organization_id}
+    found = [*table.get_all(Member.key_of(**place, user_id=user_id) for user_id in person.user_ids).values()]
+    for email in person.emails:
+        pk = Member.by_email.pk.format(**place, email=email)
         found += table.query(pk, index=Member.by_email.index).items
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
+
+
+def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
+    """Yield what erasures found out that ended with an error or run still: nothing else may tell it any more."""
+    (pk, begins), last = Erasure.key_of(organization_id=organization_id, id=""), None
+    while True:
+        found = table.query(pk, begins=begins, after=last)
+        for item in found.items:
+            yield from Erasure.from_item(item).known
+        if (last := found.last) is None:
+            return
 
 
 def _leave_records(erasure: Erasure) -> Erasure:
     """Let the person leave a page of the organization's records."""
     if erasure.position is None and not erasure.completed_at and _owned_by(erasure):
-        return _end(erasure, "failed", _OWNER)
-    pk, _ = Organization.key_of(id=erasure.organization_id)
+        return _end(erasure, _OWNER)
+    person, (pk, _) = erasure.person, Organization.key_of(id=erasure.organization_id)
     found = table.query(pk, after=erasure.position, limit=_PAGE)
     for item in found.items:
         record = KINDS[item["kind"]].from_item(item) if "kind" in item and _is_meant(erasure, item) else None
-        changed = record.without(erasure.person) if record else {}
+        changed = record.without(person) if record else {}
         if record and changed != {}:
             changes = Changes(now())
             if changed:
                 changes.update(record, **changed)
             elif isinstance(record, Member) and record.role == Role.OWNER:
-                return _end(erasure, "failed", _OWNER)
+                return _end(erasure, _OWNER)
             else:
                 changes.delete(record)
                 _release(changes, record)
@@ -111,7 +128,7 @@ def _is_meant(erasure: Erasure, item: Item) -> bool:
 
 def _owned_by(erasure: Erasure) -> bool:
     organization = table.get(Organization.key_of(id=erasure.organization_id)) or {}
-    return organization.get("owner_id") in erasure.user_ids
+    return organization.get("owner_id") in erasure.person.user_ids
 
 
 def _release(changes: Changes, record: Entity) -> None:
@@ -125,9 +142,9 @@ def _release(changes: Changes, record: Entity) -> None:
 
 def _leave_entries(erasure: Erasure) -> Erasure | None:
     """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
-    log = erasure.organization_id
+    log, person = erasure.organization_id, erasure.person
     entries, last = logs.committed(log, erasure.position, _PAGE)
-    named = [entry for entry in entries if _is_meant(erasure, entry.item) and names(entry, erasure.person)]
+    named = [entry for entry in entries if _is_meant(erasure, entry.item) and names(entry, person)]
     sealed = [entry for entry in named if "sequence" in entry.item]
     for start in range(0, len(sealed), _AT_ONCE):
         batch = sealed[start : start + _AT_ONCE]
@@ -140,7 +157,7 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
     elif last:
         return jobs.keep(erasure, position=last)
     elif erasure.completed_at:
-        return _end(erasure, "completed", None)
+        return _end(erasure)
     else:
         moment = now()
         jobs.pass_on(
@@ -154,5 +171,12 @@ def _kept(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
     return jobs.keep(erasure, position=last, step=erasure.step if last else _THEN[erasure.step], **progress)
 
 
-def _end(erasure: Erasure, status: str, error: str | None) -> Erasure:
-    return jobs.end(erasure, status=status, error=error, user_ids=[], emails=[], position=None)
+def _end(erasure: Erasure, error: str | None = None) -> Erasure:
+    """End an erasure, which forgets whom it was about; with an error it keeps what it found out, for the next.
+
+    One that is completed stays so: nobody asks any more whether it is.
+    """
+    return jobs.end(
+        erasure, status="failed" if error and not erasure.completed_at else "completed", error=error,
+        user_ids=[], emails=[], accounts=erasure.accounts if error else [], position=None,
+    )  # fmt: skip
