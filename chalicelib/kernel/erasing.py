@@ -1,14 +1,14 @@
 """Erasing: what an entry says is removed, its place in the tree stays, and the service signs that it was the one.
 
-Otherwise whoever owns the table could hide an entry by calling it erased. It is a signature (Ed25519, RFC 8032) and not
-the ledger's seal, because it has to hold when the key was followed by another. The seal goes, so that nobody who kept
-the text can put it back unnoticed.
+Otherwise whoever owns the table, or keeps an export, could hide an entry by calling it erased. It is a signature
+(Ed25519, RFC 8032) and not the ledger's seal, because it has to hold when the key was followed by another, and outside
+of the service. The seal goes, so that nobody who kept the text can put it back unnoticed.
 """
 
 from typing import Final
 
 from chalicelib.kernel import ledger
-from chalicelib.kernel.encoding import from_base64
+from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.settings import settings
@@ -33,6 +33,11 @@ def erase(log: str, item: Item, *, proven: bool) -> list[Write]:
         values={"erased": _sign(_claim(log, item)) if proven else _UNSIGNED},
     )  # fmt: skip
     return [erased, Write("Delete", text_key(log, item["sk"]))]
+
+
+def signature_of(entry: EntryItem) -> str | None:
+    """Return the signature of what stays of an erased entry in base64; None of one that was altered before it was."""
+    return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 
 
 def is_whole(log: str, sequence: int, item: Item) -> bool:

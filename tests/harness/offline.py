@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -23,19 +23,22 @@ PUBLIC_KEY: Final = base64.b64encode(KEY.public_key().public_bytes_raw()).decode
 
 Json = dict[str, Any]
 
+_TIME: Final = "2026-11-20T09:30:00.000Z"
+
 _TREE_SIZE: Final = re.compile(rb'"treeSize":([0-9]+)\}\}\n$')
-_LEFT_OF_ERASED: Final = re.compile(
-    rb'"erased":true,"id":"([^"]+)","occurredAt":"([^"]+)",.*"target":null,"type":"([^"]+)"'
-)
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A log: what its entries say, the hashes of their leaves, and the sizes of the trees that first held them."""
+    """A log: what its entries say, the hashes of their leaves, and the sizes of the trees that first held them.
+
+    Of the erased ones, by their sequence, `erasures` has the signatures.
+    """
 
     texts: Sequence[bytes]
     leaves: Sequence[bytes]
     tree_sizes: Sequence[int]
+    erasures: Mapping[int, str]
 
     @property
     def size(self) -> int:
@@ -55,7 +58,10 @@ class Exported:
     def lines_in(self, order: Iterable[int]) -> list[bytes]:
         """Return an export in which the entries have other places, each with its own hash."""
         places = zip(order, range(1, self.size + 1), self.tree_sizes, strict=True)
-        return [line(self.texts[was - 1], now, self.leaves[was - 1], size) for was, now, size in places]
+        return [
+            line(self.texts[was - 1], now, self.leaves[was - 1], size, self.erasures.get(was))
+            for was, now, size in places
+        ]
 
     def part(self, sequences: Collection[int]) -> list[bytes]:
         """Return the lines of some of the entries."""
@@ -70,23 +76,22 @@ class Exported:
         return [root.hex() for root in rfc6962.subtrees(self.leaves, first - 1, last)]
 
 
-def exported(heads: Sequence[int], erased: Collection[int] = ()) -> Exported:
+def exported(heads: Sequence[int], erased: Collection[int] = (), log: str = LOG) -> Exported:
     """Return a log whose ledger signed trees of these sizes, one after the other."""
     sequences = range(1, heads[-1] + 1)
     bodies = [leaf_data(sequence) for sequence in sequences]
-    texts = [
-        _erased(sequence) if sequence in erased else body for sequence, body in zip(sequences, bodies, strict=True)
-    ]
+    texts = [_erased(n, log) if n in erased else body for n, body in zip(sequences, bodies, strict=True)]
     leaves = [sha256(b"\x00" + body).digest() for body in bodies]
-    return Exported(texts, leaves, [min(head for head in heads if head >= sequence) for sequence in sequences])
+    sizes = [min(head for head in heads if head >= sequence) for sequence in sequences]
+    return Exported(texts, leaves, sizes, {n: erasure(n, sizes[n - 1], leaves[n - 1], log) for n in erased})
 
 
 def leaf_data(sequence: int) -> bytes:
     """Return what an entry says, with texts in it that look like the end of a line."""
     entry: Json = {
-        "id": f"01939d3c-0000-7000-8000-{sequence:012x}",
+        "id": _id(sequence),
         "type": "organization.updated",
-        "occurredAt": "2026-11-20T09:30:00.000Z",
+        "occurredAt": _TIME,
         "organizationId": LOG,
         "actor": {"type": "user", "id": LOG, "name": 'Zoë,"sequence":1,"integrity":null,"erased":true}'},
         "target": {"type": "organization", "id": LOG, "name": f"Engine {sequence}\u2028"},
@@ -97,10 +102,17 @@ def leaf_data(sequence: int) -> bytes:
     return rfc8785.dumps(entry)
 
 
-def line(text: bytes, sequence: int, leaf: bytes, tree_size: int) -> bytes:
-    """Return a line of an export: what an entry says, and its place in the log."""
-    place = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}}}}}\n'
+def line(text: bytes, sequence: int, leaf: bytes, tree_size: int, signed: str | None = None) -> bytes:
+    """Return a line of an export: what an entry says, its place in the log, and how its erasure was signed."""
+    erased = f',"erasureSignature":"{signed}"' if signed else ""
+    place = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}{erased}}}}}\n'
     return text[:-1] + place.encode()
+
+
+def erasure(sequence: int, tree_size: int, leaf: bytes, log: str = LOG, key: Ed25519PrivateKey = KEY) -> str:
+    """Return how a key signs what is left of an erased entry."""
+    said: list[Any] = [log, sequence, tree_size, _id(sequence), _TIME, _TIME, "organization.updated", leaf.hex()]
+    return base64.b64encode(key.sign(b"atrium erased entry\n" + rfc8785.dumps(said))).decode()
 
 
 def waiting(text: bytes) -> bytes:
@@ -108,19 +120,22 @@ def waiting(text: bytes) -> bytes:
     return text[:-1] + b',"sequence":null,"integrity":null}\n'
 
 
-def _erased(sequence: int) -> bytes:
+def _id(sequence: int) -> str:
+    return f"01939d3c-0000-7000-8000-{sequence:012x}"
+
+
+def _erased(sequence: int, log: str) -> bytes:
+    organization = "null" if log.startswith("system") else f'"{log}"'
     return (
-        '{"actor":null,"changes":[],"context":null,"data":null,"erased":true,'
-        f'"id":"01939d3c-0000-7000-8000-{sequence:012x}","occurredAt":"2026-11-20T09:30:00.000Z",'
-        f'"organizationId":"{LOG}","target":null,"type":"organization.updated"}}'
+        f'{{"actor":null,"changes":[],"context":null,"data":null,"erased":true,"id":"{_id(sequence)}",'
+        f'"occurredAt":"{_TIME}","organizationId":{organization},"target":null,"type":"organization.updated"}}'
     ).encode()
 
 
-def unproven(text: bytes) -> Iterator[int]:
-    """Yield where in a line stands what no leaf proves: the tree size, and of an erased entry what is left of it."""
-    tree_size, left = _TREE_SIZE.search(text), _LEFT_OF_ERASED.search(text)
-    for begin, end in [*(tree_size.regs[1:] if tree_size else []), *(left.regs[1:] if left else [])]:
-        yield from range(begin, end)
+def unproven(text: bytes) -> range:
+    """Return where in a line stands what nothing proves: the tree size, unless the entry was erased."""
+    tree_size = _TREE_SIZE.search(text)
+    return range(*tree_size.span(1)) if tree_size else range(0)
 
 
 def note(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
@@ -135,16 +150,23 @@ def signature(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> st
     return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
 
 
-def found(log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "") -> str:
+def found(
+    log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "",
+    keys: Collection[Ed25519PrivateKey] = (KEY,),
+) -> str:  # fmt: skip
     """Return what the offline verifier proves of an export, by the log's checkpoint or another. Raises Broken."""
-    head = read_checkpoint((checkpoint or log.checkpoint).encode(), base64.b64decode(PUBLIC_KEY))
+    public = [key.public_key().public_bytes_raw() for key in keys]
+    head = read_checkpoint((checkpoint or log.checkpoint).encode(), *public)
     return verify(export, head, read_evidence(json.dumps(evidence).encode()))
 
 
-def said(log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "") -> str:
+def said(
+    log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "",
+    keys: Collection[Ed25519PrivateKey] = (KEY,),
+) -> str:  # fmt: skip
     """Return what the offline verifier says of an export, whether it proves it or not."""
     try:
-        return found(log, export, evidence, checkpoint)
+        return found(log, export, evidence, checkpoint, keys)
     except Broken as broken:
         return str(broken)
 

@@ -1,7 +1,8 @@
 """The offline verifier: an export as it was signed verifies, whole or in part, and nothing else does."""
 
 import base64
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any, Final
 
@@ -10,12 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.audit.verify import Broken, read_checkpoint
+from tests.harness import offline
 from tests.harness.offline import PUBLIC_KEY, Exported, exported, found, unproven
 
 A_LOG: Final = exported([1, 3, 4], erased=[2])
 AN_EXPORT: Final = b"".join(A_LOG.lines)
 
 Json = dict[str, Any]
+
+_VALUES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
+    "id": st.uuids().map(str),
+    "organizationId": st.none() | st.uuids().map(str),
+    "occurredAt": st.datetimes().map(lambda time: f"{time.isoformat(timespec='milliseconds')}Z"),
+    "type": st.from_regex(r"[a-z_]{1,9}(\.[a-z_]{1,9}){0,2}", fullmatch=True),
+    "erased": st.none() | st.just(value=False),
+    "leafHash": st.binary(min_size=32, max_size=32).map(bytes.hex),
+    "treeSize": st.integers(1, 60),
+    "erasureSignature": st.none() | st.binary(max_size=70).map(lambda data: base64.b64encode(data).decode()),
+}
+"""What could stand in a field of an erased entry, as it is written there."""
+
+_ANYTHING: Final[st.SearchStrategy[Any]] = (
+    st.none() | st.booleans() | st.integers() | st.text() | st.just([]) | st.just({"type": "user"})
+)
 
 
 @st.composite
@@ -98,6 +116,35 @@ def test_any_flipped_bit_of_any_line_is_found(bit: int) -> None:
             assert refused(A_LOG, export) or (at in exempt and found(A_LOG, export) == whole), (number, at)
 
 
+@given(st.data())
+def test_any_altered_field_of_an_erased_entry_is_found_at_its_sequence(data: st.DataObject) -> None:
+    log = data.draw(logs())
+    sequence = data.draw(st.integers(1, log.size))
+    erased = exported(sorted({*log.tree_sizes}), {*log.erasures, sequence})
+    left: Json = json.loads(erased.lines[sequence - 1])
+    name = data.draw(
+        st.sampled_from([*left, *left["integrity"]]).filter(lambda name: name not in {"sequence", "integrity"})
+    )
+    where = left["integrity"] if name in left["integrity"] else left
+    where[name] = data.draw(_VALUES.get(name, _ANYTHING).filter(lambda value: value != where[name]))
+    altered = f"{json.dumps(left, separators=(',', ':'))}\n".encode()
+    with pytest.raises(Broken, match=f"^The entry with sequence {sequence} was altered: "):
+        found(erased, [*erased.lines[: sequence - 1], altered, *erased.lines[sequence:]])
+
+
+@given(logs(), st.data())
+def test_any_entry_passed_off_as_erased_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+    sequence, other = (data.draw(st.integers(1, log.size)) for _ in range(2))
+    left = exported(sorted({*log.tree_sizes}), range(1, log.size + 1))
+    signatures = [None, *(left.erasures[n] for n in left.erasures if n != sequence)]
+    forged = offline.line(
+        left.texts[sequence - 1], sequence, left.leaves[sequence - 1], left.tree_sizes[other - 1],
+        data.draw(st.sampled_from(signatures)),
+    )  # fmt: skip
+    with pytest.raises(Broken, match=f"sequence {sequence} was altered: it calls itself erased"):
+        found(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
+
+
 @pytest.mark.parametrize("bit", range(8))
 def test_any_flipped_bit_of_the_checkpoint_is_found(bit: int) -> None:
     note = A_LOG.checkpoint.encode()
@@ -139,9 +186,14 @@ def test_lines_in_another_order_are_found_at_the_first_that_moved(log: Exported,
 
 
 @given(logs(least=2), st.data())
-def test_entries_at_the_places_of_others_are_found_by_the_root(log: Exported, data: st.DataObject) -> None:
-    with pytest.raises(Broken, match="another root"):
-        found(log, log.lines_in(data.draw(_other_orders(log))))
+def test_entries_at_the_places_of_others_are_found_by_the_root_or_as_erased_ones(
+    log: Exported, data: st.DataObject
+) -> None:
+    order = data.draw(_other_orders(log))
+    # What was signed of an erased one names its sequence, so the first of them that moved says so.
+    moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasures]
+    with pytest.raises(Broken, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
+        found(log, log.lines_in(order))
 
 
 def _other_orders(log: Exported) -> st.SearchStrategy[list[int]]:

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
-from chalicelib.kernel import ids, table
+from chalicelib.kernel import erasing, ids, table
 from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item, Key, organization_of
 from chalicelib.kernel.events import EntryItem, canonical, text_key
@@ -93,10 +93,11 @@ def line(entry: EntryItem, body: bytes | None) -> bytes:
     """Return an entry as JSON: its canonical bytes, and behind them its place in the tree.
 
     The bytes are spliced: parsing and writing them again could only change them, and cut off at `,"sequence":` they
-    are the leaf's data. Of an erased entry, which has none, what stays is shown.
+    are the leaf's data. Of an erased entry, which has none, what stays is shown, and the signature of it.
     """
     body = canonical(_erased(entry)) if body is None or entry.erased else body
-    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size} if entry.sequence else None
+    signed = {"erasureSignature": erasing.signature_of(entry)} if entry.erased else {}
+    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signed} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 

@@ -111,12 +111,17 @@ class Integrity(Output):
 
     leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
     tree_size: int = Field(ge=1, description="The size of the tree that first held it.")
+    erasure_signature: str | None = Field(
+        None, pattern="^[A-Za-z0-9+/]{86}==$", exclude_if=lambda signature: not signature, examples=[None],
+        description="Only once the entry was erased: the service's signature (Ed25519, base64) of what is left, null "
+        "if the entry had been altered before. verify.py proves by it what no hash proves any more.",
+    )  # fmt: skip
 
 
 class AuditEntry(Output):
     """One thing that happened. `sequence` and `integrity` are null for a second or two, until it is in the tree.
 
-    An entry that named a person who was erased has `erased`: only its place, type and time are left.
+    An entry that named a person who was erased has `erased`: only its place, type and time are left, and signed.
     """
 
     no_store: ClassVar[bool] = True

@@ -1,6 +1,6 @@
 """Verify an export of an audit log against a signed checkpoint, without the service and without its code.
 
-    python verify.py export.ndjson.gz --checkpoint FILE --public-key BASE64 [--evidence FILE]
+    python verify.py export.ndjson.gz --checkpoint FILE --public-key BASE64 [--public-key …] [--evidence FILE]
 
 This file stands alone: it needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first
 sequence that fails and why. The exit code is 0 if all is proven, 1 if it is not, 2 if the question was wrong.
@@ -11,9 +11,9 @@ the checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evide
 an export left out, so that the root can be recomputed from a part of the log. The record of an export that was made in
 the background holds both: `--checkpoint` takes it as it is, and also the answer of verify-integrity.
 
-Not in any leaf, and so not proven: `treeSize`, which is only held against the entries beside it; the id, type and time
-of an entry that was erased, of which the tree proves the place and the hash; and that an export with filters left out
-no more than it should.
+Of an entry that was erased the service signed what it left. If it had another key then, that has to be given too, by
+one more `--public-key`. In no leaf, and so not proven: the `treeSize` of other entries, which is only held against
+those beside it; and that an export with filters left out no more than it should.
 """
 
 import argparse
@@ -43,6 +43,7 @@ _KEY_ID_BYTES: Final = 4
 _GZIP: Final = b"\x1f\x8b"
 _CSV: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
 _ADVICE: Final = "; if filters left it out, name the export's record by --evidence"
+_CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
 _NO_EVIDENCE: Final = "This is no evidence: no list of `from`, `to` and `hashes`, one for each subtree in between."
 _UNSEALED: Final = 10**15
 """Stands for the sequence of an entry that has none yet: behind all that have one."""
@@ -53,13 +54,17 @@ _HEX_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _PLACE_KEY: Final = b',"sequence":'
 _PLACE: Final = re.compile(
     rb',"sequence":(?:null,"integrity":null|(?P<sequence>[1-9][0-9]{0,14}),'
-    rb'"integrity":\{"leafHash":"(?P<leaf>[0-9a-f]{64})","treeSize":(?P<size>[1-9][0-9]{0,14})\})\}'
+    rb'"integrity":\{"leafHash":"(?P<leaf>[0-9a-f]{64})","treeSize":(?P<size>[1-9][0-9]{0,14})'
+    rb'(?:,"erasureSignature":(?P<erasure>null|"[A-Za-z0-9+/=]*"))?\})\}'
 )
-_UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ERASED: Final = (
-    rf'\{{"actor":null,"changes":\[\],"context":null,"data":null,"erased":true,"id":"{_UUID}","occurredAt":"[0-9]{{4}}-'
-    r'[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z","organizationId":%s,"target":null,'
-    r'"type":"[a-z_]+(?:\.[a-z_]+)*"'
+    r'\{"actor":null,"changes":\[\],"context":null,"data":null,"erased":true,"id":"(?P<id>[\w.:-]+)",'
+    r'"occurredAt":"(?P<time>[\w.:-]+)","organizationId":%s,"target":null,"type":"(?P<type>[\w.:-]+)"'
+)
+_CLAIM: Final = b'atrium erased entry\n["%b",%b,%b,"%b","%b","%b","%b","%b"]'
+_UNSIGNED: Final = (
+    "it calls itself erased, and no key that was given signed this. If the service had another key when it was erased, "
+    "name that too, by one more --public-key; GET /status lists former ones as auditPublicKeys"
 )
 
 
@@ -67,24 +72,17 @@ class Broken(Exception):
     """What was given is not what was signed; says where and in which way."""
 
 
-class Missing(Broken):
-    """An entry is not there, and no evidence says that it was left out."""
-
-    def __init__(self, sequence: int, silence: str) -> None:
-        self.sequence = sequence
-        super().__init__(f"The entry with sequence {sequence} is missing, and {silence}.")
-
-
 class Unusable(Exception):
     """Nothing can be verified with what was given."""
 
 
 class Checkpoint(NamedTuple):
-    """The signed head of a log: its origin, the number of its entries, the 32-byte root of their tree."""
+    """The signed head of a log: its origin, its number of entries, their tree's root, the keys that may sign for it."""
 
     origin: str
     size: int
     root: bytes
+    keys: Sequence[bytes]
 
 
 class Entry(NamedTuple):
@@ -94,7 +92,6 @@ class Entry(NamedTuple):
     leaf: bytes
     tree_size: int
     erased: bool
-    line: int
 
 
 class Omitted(NamedTuple):
@@ -107,24 +104,19 @@ class Omitted(NamedTuple):
 
 def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Omitted] | None = None) -> str:
     """Return in one sentence what the lines of an export are proven to be. Raises Broken."""
-    entries = read_entries(lines, checkpoint.origin)
+    entries = read_entries(lines, checkpoint)
     proof = Proof(checkpoint, evidence)
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
         try:
             proof.add(entry)
         except Broken as broken:
             fault = str(broken)
-            if isinstance(broken, Missing) and _stands_behind(entries, broken.sequence):
-                fault = f"The entry with sequence {broken.sequence} is out of order."
+            with suppress(Broken):
+                if proof.missing and any(behind.sequence == proof.missing for behind in entries):
+                    fault = f"The entry with sequence {proof.missing} is out of order."
             sequence = "no sequence" if entry.sequence == _UNSEALED else f"sequence {entry.sequence}"
-            raise Broken(f"{fault} Line {entry.line} has {sequence}.") from None
+            raise Broken(f"{fault} Line {number} has {sequence}.") from None
     return proof.end()
-
-
-def _stands_behind(entries: Iterable[Entry], sequence: int) -> bool:
-    with suppress(Broken):
-        return any(entry.sequence == sequence for entry in entries)
-    return False
 
 
 class Proof:
@@ -135,16 +127,16 @@ class Proof:
         self._omitted = deque(evidence or ())
         self._silence = "no evidence says that it was left out" + (_ADVICE if evidence is None else "")
         self._tree = Tree()
-        self._before = Entry(0, b"", 0, erased=False, line=0)
+        self._before = Entry(0, b"", 0, erased=False)
+        self.missing = 0  # or the sequence of an entry that is not there, though no evidence says that it was left out
         self._first = self._last = self._count = self._erased = self._younger = 0
 
     def add(self, entry: Entry) -> None:
-        """Take the entry that follows. Raises Broken if it can't follow, Missing if one should stand before it."""
+        """Take the entry that follows. Raises Broken if it can't follow, or something should stand before it."""
         before, self._before = self._before, entry
-        if entry.sequence == before.sequence != _UNSEALED:
-            raise Broken(f"The entry with sequence {entry.sequence} is there twice.")
-        if entry.sequence < before.sequence:
-            raise Broken(f"The entry with sequence {entry.sequence} is out of order.")
+        if entry.sequence <= before.sequence and entry.sequence != _UNSEALED:
+            fault = "there twice" if entry.sequence == before.sequence else "out of order"
+            raise Broken(f"The entry with sequence {entry.sequence} is {fault}.")
         if entry.sequence > self._checkpoint.size:
             self._fill(self._checkpoint.size)  # It comes last: what should stand before it is not there.
             self._younger += 1
@@ -160,11 +152,11 @@ class Proof:
         self._erased += entry.erased
 
     def end(self) -> str:
-        """Return what is proven once nothing follows. Raises Broken, and Missing if something should."""
-        origin, size, root = self._checkpoint
+        """Return what is proven once nothing follows. Raises Broken if something should."""
+        origin, size, root, _ = self._checkpoint
         self._fill(size)
         if self._omitted and self._omitted[0].first <= size:
-            raise _contradiction(self._omitted[0].first)
+            raise Broken(_CONTRADICTION % self._omitted[0].first)
         if self._tree.root() != root:
             raise Broken("These are not the entries that were signed: their tree has another root.")
         places = f", sequence {self._first} to {self._last}" if self._count else ""
@@ -179,20 +171,17 @@ class Proof:
         while self._tree.size < until:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
-                raise Missing(expected, self._silence)
+                self.missing = expected
+                raise Broken(f"The entry with sequence {expected} is missing, and {self._silence}.")
             omitted = self._omitted.popleft()
             if omitted.first < expected:
-                raise _contradiction(omitted.first)
+                raise Broken(_CONTRADICTION % omitted.first)
             if omitted.last > self._checkpoint.size:
                 raise Broken("The evidence belongs to a longer log: take the checkpoint of the same export.")
             if omitted.last > until:
-                raise _contradiction(until + 1)
+                raise Broken(_CONTRADICTION % (until + 1))
             for level, subtree in zip(levels(omitted.first, omitted.last), omitted.hashes, strict=True):
                 self._tree.append(subtree, level)
-
-
-def _contradiction(sequence: int) -> Broken:
-    return Broken(f"The entry with sequence {sequence} is there, and the evidence says that it was left out.")
 
 
 class Tree:
@@ -232,11 +221,11 @@ def _node(left: bytes, right: bytes) -> bytes:
     return sha256(b"\1" + left + right).digest()
 
 
-def read_entries(lines: Iterable[bytes], origin: str) -> Iterator[Entry]:
-    """Yield what an export's lines say. Raises Broken at a line that is none, or whose text has another hash."""
-    log = origin.removeprefix("atrium/")
+def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Entry]:
+    """Yield what an export's lines say. Raises Broken at a line that is none, or that is not what was signed."""
+    log = checkpoint.origin.removeprefix("atrium/")
     organization = "null" if log.startswith("system") else f'"{re.escape(log)}"'
-    erased_text = re.compile((_ERASED % organization).encode())
+    left_of_erased = re.compile((_ERASED % organization).encode())
     for number, ended in enumerate(lines, 1):
         line = ended.removesuffix(b"\n")
         end = line.rfind(_PLACE_KEY)
@@ -246,13 +235,27 @@ def read_entries(lines: Iterable[bytes], origin: str) -> Iterator[Entry]:
         if place is None or not line.startswith(b"{"):
             raise Broken(f"Line {number} is no line of an export: {_complaint(line)}.")
         if place["sequence"] is None:
-            yield Entry(_UNSEALED, b"", 0, erased=False, line=number)
+            yield Entry(_UNSEALED, b"", 0, erased=False)
             continue
-        sequence, leaf = int(place["sequence"]), bytes.fromhex(place["leaf"].decode())
-        erased = erased_text.fullmatch(line, 0, end) is not None
-        if not erased and sha256(b"\0" + line[:end] + b"}").digest() != leaf:
-            raise Broken(f"The entry with sequence {sequence} was altered: its text has another hash.")
-        yield Entry(sequence, leaf, int(place["size"]), erased, number)
+        left = left_of_erased.fullmatch(line, 0, end)
+        fault = _fault_of_erased(log, left, place, checkpoint.keys) if left else _fault(line[:end] + b"}", place)
+        if fault:
+            raise Broken(f"The entry with sequence {int(place['sequence'])} was altered: {fault}.")
+        yield Entry(int(place["sequence"]), bytes.fromhex(place["leaf"].decode()), int(place["size"]), left is not None)
+
+
+def _fault(text: bytes, place: re.Match[bytes]) -> str:
+    if place["erasure"]:
+        return "it is signed as erased, and says more than is left then"
+    return "" if sha256(b"\0" + text).hexdigest().encode() == place["leaf"] else "its text has another hash"
+
+
+def _fault_of_erased(log: str, left: re.Match[bytes], place: re.Match[bytes], keys: Sequence[bytes]) -> str:
+    if place["erasure"] == b"null":
+        return "it says that the service found it so when it was erased"
+    said = (*place.group("sequence", "size"), *left.group("id", "time", "time", "type"), place["leaf"])
+    signature = _from_base64((place["erasure"] or b"").decode().strip('"'))
+    return "" if _is_signed(_CLAIM % (log.encode(), *said), signature, keys) else _UNSIGNED
 
 
 def _complaint(line: bytes) -> str:
@@ -269,9 +272,8 @@ def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file, which may be gzip of several members. Raises Broken where it is cut off or damaged."""
     number = 0
     with path.open("rb") as file:
-        packed = file.peek(len(_GZIP)).startswith(_GZIP)
         try:
-            with gzip.open(file) if packed else nullcontext(file) as lines:
+            with gzip.open(file) if file.peek(len(_GZIP)).startswith(_GZIP) else nullcontext(file) as lines:
                 while line := lines.readline(LONGEST_LINE):
                     number += 1
                     yield line
@@ -281,32 +283,30 @@ def read_lines(path: Path) -> Iterator[bytes]:
             raise Broken(f"The file is damaged: its compressed data is wrong behind line {number}.") from None
 
 
-def read_checkpoint(note: bytes, public_key: bytes) -> Checkpoint:
-    """Return a note's checkpoint once the key is seen to have signed it (c2sp.org/signed-note). Raises Broken."""
-    try:
-        # Newlines at the end are not signed, and a shell likes to add one.
-        text, _, signatures = note.decode().rstrip("\n").rpartition("\n\n")
-    except UnicodeDecodeError:
-        raise Broken("The checkpoint is no text in UTF-8.") from None
+def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
+    """Return a note's checkpoint once a key is seen to have signed it (c2sp.org/signed-note). Raises Broken."""
+    # Newlines at the end are not signed, and a shell likes to add one.
+    text, _, signatures = note.decode(errors="replace").rstrip("\n").rpartition("\n\n")
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE.fullmatch(line) for line in signatures.split("\n")]
     if not _TREE_SIZE.fullmatch(size) or len(_from_base64(root)) != HASH_BYTES or not all(lines) or "\r" in text:
         raise Broken("This is no checkpoint: no origin, size and root, then signatures, as they are written.")
-    key_id = sha256(f"{origin}\n".encode() + _ED25519 + public_key).digest()[:_KEY_ID_BYTES]
+    ids = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
     signed = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
-    made = [signature[_KEY_ID_BYTES:] for signature in signed if signature.startswith(key_id)]
+    made = [(each[_KEY_ID_BYTES:], ids[each[:_KEY_ID_BYTES]]) for each in signed if each[:_KEY_ID_BYTES] in ids]
     if not made:
-        raise Broken("The checkpoint is not signed with this key.")
-    for signature in made:
-        _check_signature(f"{text}\n".encode(), signature, public_key)
-    return Checkpoint(origin, int(size), _from_base64(root))
+        raise Broken("The checkpoint is not signed with a key that was given.")
+    if not all(_is_signed(f"{text}\n".encode(), signature, [key]) for signature, key in made):
+        raise Broken("The checkpoint was altered: its signature is wrong.")
+    return Checkpoint(origin, int(size), _from_base64(root), keys)
 
 
-def _check_signature(text: bytes, signature: bytes, public_key: bytes) -> None:
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text)
-    except InvalidSignature:
-        raise Broken("The checkpoint was altered: its signature is wrong.") from None
+def _is_signed(text: bytes, signature: bytes, keys: Sequence[bytes]) -> bool:
+    for key in keys:
+        with suppress(InvalidSignature):
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
+            return True
+    return False
 
 
 def _from_base64(text: str) -> bytes:
@@ -375,16 +375,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
     parser.add_argument("export", type=Path, help="the export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the log's checkpoint, or the export's record")
-    parser.add_argument("--public-key", required=True, help="auditPublicKey of GET /status, in base64")
+    parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status; or more")
     parser.add_argument("--evidence", type=Path, help="of an export with filters the record, or its list `evidence`")
     given = parser.parse_args(arguments)
-    key = _from_base64(given.public_key)
-    if len(key) != HASH_BYTES:
+    keys = [_from_base64(key) for key in given.public_key]
+    if any(len(key) != HASH_BYTES for key in keys):
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
         note, evidence = read_record(given.checkpoint.read_bytes())
         evidence = read_evidence(given.evidence.read_bytes()) if given.evidence else evidence
-        print(verify(read_lines(given.export), read_checkpoint(note, key), evidence))
+        print(verify(read_lines(given.export), read_checkpoint(note, *keys), evidence))
     except Broken as broken:
         print(broken)
         return 1
