@@ -68,7 +68,7 @@ class Settings(BaseModel):
 
     audit_signing_key: Key = Field(..., description="Seed of the Ed25519 key that signs checkpoints.")
     audit_former_public_keys: str = Field(
-        "", description="Public keys in base64, separated by commas, whose checkpoints still count."
+        "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
     )
     data_key: Key = Field(..., description="AES-256 key of stored secrets.")
     token_key: Key = Field(..., description="Key that authenticates cursors and signed tokens.")

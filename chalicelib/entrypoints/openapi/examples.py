@@ -75,7 +75,8 @@ def _of_type(schema: Schema, components: Mapping[str, Schema], name: str, noun: 
     kind = kinds if isinstance(kinds, str) else next(k for k in kinds if k != "null")
     if kind == "object":
         fields = schema.get("properties", {}).items()
-        return {key: example_of(field, components, key, noun) for key, field in fields}
+        shown = {key: example_of(field, components, key, noun) for key, field in fields}
+        return {key: value for key, value in shown.items() if value is not None or key in schema.get("required", ())}
     if kind == "array":
         return [example_of(schema["items"], components, name, noun)]
     if kind in ("integer", "number"):

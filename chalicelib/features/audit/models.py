@@ -140,8 +140,9 @@ class AuditEntry(Output):
     )
     integrity: Integrity | None
     erased: bool | None = Field(
-        None, description="True once the entry was erased; else it is left out.", exclude_if=lambda erased: not erased
-    )
+        None, description="True once the entry was erased; else it is left out.", exclude_if=lambda erased: not erased,
+        examples=[None],
+    )  # fmt: skip
 
 
 class IntegrityReport(Output):
