@@ -34,8 +34,7 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
-    found = [m for o in operations for m in (o.body, o.answer, *public_models(o)) if m]
-    found += told
+    found = [*(m for o in operations for m in (o.body, o.answer) if m), *told]
     # Sorted and without duplicates: the same operations always make the same document.
     models = sorted(set(found), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [
@@ -51,12 +50,6 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
         schemas[name] = tidy(_as_patch(schema) if key in patches else schema)
     lists = {list_name(o.answer): list_of(o.answer) for o in operations if o.lists and o.answer}
     return schemas | lists
-
-
-def public_models(operation: Operation) -> list[type[Output]]:
-    """Return the public models of the records that the path names and of the place, the innermost first."""
-    place = [operation.needs.place] if not isinstance(operation.needs, str) else []
-    return [e.public for e in [*[*operation.records.values()][::-1], *place] if e.public]
 
 
 def public_name(name: str) -> str:

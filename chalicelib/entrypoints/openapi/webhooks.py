@@ -7,9 +7,9 @@ from typing import Any, Final
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
-from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.entity import KINDS, Entity
 from chalicelib.kernel.models import Output
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operation import At, Operation
 from chalicelib.kernel.tasks import Task
 
 Schema = dict[str, Any]
@@ -62,9 +62,15 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
             ranked.setdefault(0, set()).add(emitter.answer)
         elif kind:
             ranked.setdefault(1, set()).add(kind.public)
-        elif public := schemas.public_models(emitter):
-            ranked.setdefault(2 if emitter.records else 3, set()).add(public[0])
+        elif named := _named_by(emitter):
+            ranked.setdefault(2 if emitter.records else 3, set()).add(named.public)
     return ranked[min(ranked)] if ranked else set()
+
+
+def _named_by(operation: Operation) -> type[Entity] | None:
+    """Return the innermost record that an operation's path names and that has a public model, or else its place."""
+    place = [operation.needs.place] if isinstance(operation.needs, At) else []
+    return next((entity for entity in [*[*operation.records.values()][::-1], *place] if entity.public), None)
 
 
 def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:

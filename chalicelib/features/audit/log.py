@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -21,31 +20,18 @@ _INDEX_PATIENCE: Final = (0.2, 0.5, 1.0)
 """Seconds to wait, again and again, for the sequence index, which lags behind the table."""
 
 
-@dataclass(frozen=True)
-class Filter:
-    """Which entries: each condition that is not None has to hold. Times are timestamps, inclusive."""
-
-    type: str | None = None
-    actor: str | None = None
-    target: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-    @classmethod
-    def of(cls, filters: EntryFilters) -> "Filter":
-        """Return the filter that a caller asked for."""
-        return cls(filters.type, filters.actor_id, filters.target_id, filters.since, filters.until)
-
-    def holds(self, entry: EntryItem) -> bool:
-        """Return whether an entry passes."""
-        exact = self.actor in (None, entry.actor) and self.target in (None, entry.target)
-        in_time = (self.since or "") <= entry.created_at <= (self.until or "~")
-        if not (exact and in_time) or self.type is None:
-            return exact and in_time
-        return entry.type.startswith(self.type[:-1]) if self.type.endswith("*") else entry.type == self.type
+def holds(wanted: EntryFilters, entry: EntryItem) -> bool:
+    """Return whether an entry passes all that is wanted of it."""
+    exact = wanted.actor_id in (None, entry.actor) and wanted.target_id in (None, entry.target)
+    in_time = (wanted.since or "") <= entry.created_at <= (wanted.until or "~")
+    if not (exact and in_time) or wanted.type is None:
+        return exact and in_time
+    return entry.type.startswith(wanted.type[:-1]) if wanted.type.endswith("*") else entry.type == wanted.type
 
 
-def page(logs: Sequence[str], wanted: Filter, after: Item | None, limit: int) -> tuple[list[EntryItem], Item | None]:
+def page(
+    logs: Sequence[str], wanted: EntryFilters, after: Item | None, limit: int
+) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one log or of several that pass, and where to go on.
 
     One Query a log, all at once, of the index that narrows best: for as many entries as are wanted, or for a hundred
@@ -56,26 +42,26 @@ def page(logs: Sequence[str], wanted: Filter, after: Item | None, limit: int) ->
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
     template = facet.pk if facet else EntryItem.pk
     found = table.merged(
-        [template.format(log_id=log, type=wanted.type, actor=wanted.actor, target=wanted.target) for log in logs],
+        [template.format(log_id=log, type=wanted.type, actor=wanted.actor_id, target=wanted.target_id) for log in logs],
         index=facet.index if facet else None, after=after, limit=limit if narrowed else max(limit, _SIFTED),
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
     entries = [EntryItem.from_item(item) for item in found.items if is_entry(item) and item["log_id"] in logs]
-    passing = [entry for entry in entries if wanted.holds(entry)]
+    passing = [entry for entry in entries if holds(wanted, entry)]
     return passing[:limit], found.last if len(passing) <= limit else {"sk": passing[limit - 1].id}
 
 
-def _facet(wanted: Filter) -> Facet | None:
-    if wanted.target is not None:
+def _facet(wanted: EntryFilters) -> Facet | None:
+    if wanted.target_id is not None:
         return EntryItem.by_target
-    if wanted.actor is not None:
+    if wanted.actor_id is not None:
         return EntryItem.by_actor
     return EntryItem.by_type if wanted.type and not wanted.type.endswith("*") else None
 
 
-def _alone(wanted: Filter) -> bool:
-    return sum(value is not None for value in (wanted.type, wanted.actor, wanted.target)) == 1
+def _alone(wanted: EntryFilters) -> bool:
+    return sum(value is not None for value in (wanted.type, wanted.actor_id, wanted.target_id)) == 1
 
 
 def lines(entries: Iterable[EntryItem]) -> list[bytes]:

@@ -2,7 +2,6 @@
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
-from chalicelib.features.audit.log import Filter
 from chalicelib.features.audit.models import AuditEntry, AuditQuery, IntegrityQuery, IntegrityReport
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.context import Context
@@ -18,7 +17,7 @@ routes = RouteGroup("organizations")
 )  # fmt: skip
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> Page[AuditEntry]:
     """List what happened in an organization, newest first."""
-    entries, last = logs.page([organization.log], Filter.of(query), ctx.position(query), query.limit)
+    entries, last = logs.page([organization.log], query, ctx.position(query), query.limit)
     return ctx.page(logs.lines(entries), last, query)
 
 

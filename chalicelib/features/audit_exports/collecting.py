@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.log import Filter
+from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit_exports.formats import head, written
 from chalicelib.features.audit_exports.models import Format
 from chalicelib.kernel.entity import Item
@@ -26,7 +26,7 @@ class TooMuch(Exception):
     """It does not fit into one answer; says why not."""
 
 
-def collect(log: str, wanted: Filter, form: Format) -> str:
+def collect(log: str, wanted: EntryFilters, form: Format) -> str:
     """Return what passes of a log, the oldest first, and last what has no sequence yet. Raises TooMuch."""
     entries = sorted(_entries(log, wanted), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id))
     text = bytearray(head(form))
@@ -42,7 +42,7 @@ def collect(log: str, wanted: Filter, form: Format) -> str:
     return answer
 
 
-def _entries(log: str, wanted: Filter) -> list[EntryItem]:
+def _entries(log: str, wanted: EntryFilters) -> list[EntryItem]:
     found: list[EntryItem] = []
     position: Item | None = None
     least_bytes = 0

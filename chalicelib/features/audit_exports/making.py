@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.log import Filter
 from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.formats import head, written
@@ -65,7 +64,7 @@ class Draft:
 
     def __init__(self, export: AuditExport) -> None:
         self.export = export
-        self._wanted = Filter.of(EntrySelection.model_validate(export.filters))
+        self._wanted = EntrySelection.model_validate(export.filters)
         self._omitted = Omitted.of(export.omitted)
         self._at, self._count = export.at, export.entry_count or 0
         self._begin(_rest_of(export))
@@ -88,7 +87,7 @@ class Draft:
         texts, left_out = list[bytes](), list[bytes]()
         for sequence, sealed in enumerate(entries, self._at + 1):
             entry = _entry(self.export.organization_id, sequence, sealed)
-            if self._wanted.holds(entry):
+            if logs.holds(self._wanted, entry):
                 self._omitted.add(sequence - len(left_out), left_out)
                 left_out = []
                 texts.append(_text(self.export, sequence, entry, sealed.body))

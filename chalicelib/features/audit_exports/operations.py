@@ -2,7 +2,6 @@
 
 from typing import Annotated, Final
 
-from chalicelib.features.audit.log import Filter
 from chalicelib.features.audit_exports import making
 from chalicelib.features.audit_exports.collecting import TooMuch, collect
 from chalicelib.features.audit_exports.entities import AuditExport
@@ -36,7 +35,7 @@ def export_audit_log(
     found, is `export_too_large`: start an export in the background then.
     """
     try:
-        text = collect(organization.log, Filter.of(query), query.format)
+        text = collect(organization.log, query, query.format)
     except TooMuch as too_much:
         background = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{too_much} Narrow it down, or use {background}.") from too_much

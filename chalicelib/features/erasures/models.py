@@ -11,14 +11,22 @@ Status = Literal["queued", "running", "completed", "failed"]
 
 
 class ErasureCreate(Input):
-    """Who is to be forgotten: by their e-mail address, their user id, or both."""
+    """Who is to be forgotten: by their e-mail address, their user id, or both.
+
+    An email stands for every user who was seen to own it here, a userId for all addresses that the user was seen to own
+    here. Give both for one person only; for two people make two erasures.
+    """
 
     email: Email | None = Field(None, examples=["grace@example.com"])
     user_id: Uuid | None = Field(None, examples=[None])
 
 
 class ErasureOut(RecordOutput):
-    """An erasure. A minute after it is completed it looks once more, for what was under way, and forgets whom."""
+    """An erasure. A minute after it is completed it looks once more, for what was under way, and forgets whom.
+
+    If it can't look once more, `error` says so. After an error make another erasure of the person: it knows what this
+    one found out.
+    """
 
     status: Status = Field(examples=["completed"])
     erased_records: int = Field(ge=0, description="Records that were removed or changed so far.", examples=[2])

@@ -22,12 +22,8 @@ routes = RouteGroup("organizations")
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
     """Erase a person: their data leaves members, invitations and the log's entries, for good.
 
-    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`. Then
-    it looks once more, for what was under way; if that can't be done its `error` says so. After an error make another
-    erasure of the person: it knows what this one found out.
+    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`.
 
-    - **Who is meant.** An email stands for every user who was seen to own it here, a userId for all addresses that the
-      user was seen to own here. Give both for one person only; for two people make two erasures.
     - **What goes.** Their membership and the invitations to them; what they invited and nobody accepted is revoked.
       Every entry of the log that names them loses all but its type, time, place and hash, so the tree and every
       checkpoint you kept still verify. Other records and texts lose their id and address. That the membership ended has
@@ -38,15 +34,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
       (`limit_exceeded`); a completed one doesn't count.
     """
-    if body.email is None and body.user_id is None:
-        raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
-    named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
-    if body.user_id and body.user_id not in {member.user_id for member in named}:
-        here = {"organization_id": organization.id}
-        keys = Member.key_of(**here, user_id=body.user_id), ApiKey.key_of(**here, id=body.user_id)
-        refuse_other(ctx.find_all(*keys), body.email if named else None)
-    if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
-        refuse_owner(Role.OWNER)
+    _refuse(ctx, organization, body)
     erasure = Erasure(
         **ctx.new(), organization_id=organization.id, turn_at=ctx.now, step="accounts" if body.email else "addresses",
         user_ids=[body.user_id] if body.user_id else [], emails=[body.email] if body.email else [],
@@ -62,3 +50,16 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
 def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
     """Get an erasure: how far it is, and how much it erased."""
     return ErasureOut.of(erasure)
+
+
+def _refuse(ctx: Context, organization: Organization, body: ErasureCreate) -> None:
+    """Raise Problem if nobody is named, or who is not one person, or who owns the organization."""
+    if body.email is None and body.user_id is None:
+        raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
+    named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
+    if body.user_id and body.user_id not in {member.user_id for member in named}:
+        here = {"organization_id": organization.id}
+        keys = Member.key_of(**here, user_id=body.user_id), ApiKey.key_of(**here, id=body.user_id)
+        refuse_other(ctx.find_all(*keys), body.email if named else None)
+    if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
+        refuse_owner(Role.OWNER)

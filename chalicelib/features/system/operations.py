@@ -1,7 +1,6 @@
 """The service itself."""
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.log import Filter
 from chalicelib.features.audit.models import AuditEntry, AuditQuery
 from chalicelib.features.system.checks import checks
 from chalicelib.features.system.models import ServiceStatus
@@ -35,5 +34,5 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> Page[AuditEntry]:
     the id's CRC-32 divided by 16. So all entries about one target are in one log, in their order.
     """
     of_target = query.target_id and [system_log(query.target_id)]
-    entries, last = logs.page(of_target or SYSTEM_LOGS, Filter.of(query), ctx.position(query), query.limit)
+    entries, last = logs.page(of_target or SYSTEM_LOGS, query, ctx.position(query), query.limit)
     return ctx.page(logs.lines(entries), last, query)
