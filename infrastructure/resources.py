@@ -19,8 +19,14 @@ QUEUES: Final = {
         "FifoThroughputLimit": "perMessageGroupId",
         "VisibilityTimeout": "60",
     },
-    "deliveries": {"VisibilityTimeout": "180"},
-    "deliveries-slow": {"VisibilityTimeout": "180"},
+    "deliveries.fifo": {
+        "FifoQueue": "true",
+        "ContentBasedDeduplication": "false",
+        "DeduplicationScope": "messageGroup",
+        "FifoThroughputLimit": "perMessageGroupId",
+        "VisibilityTimeout": "120",
+    },
+    "deliveries-slow": {"VisibilityTimeout": "120"},
     "jobs": {"VisibilityTimeout": "960"},
 }
 """Each queue has a dead-letter queue `<name>-dead` (`events-dead.fifo`) after MAX_RECEIVES tries."""

@@ -23,8 +23,10 @@ WAKE: Final = "ledger.wake"
 INLINE_BYTES: Final = 4096
 """Canonical bytes above this stand in an item of their own."""
 
+PATIENCE_SECONDS: Final = 10
+"""How long after a commit, and after an append, the sweep wakes the log if nothing else has done the rest."""
+
 _VALUE_BYTES: Final = 4096
-_PATIENCE_SECONDS: Final = 10
 _SAFE_INTEGER: Final = 2**53 - 1
 
 
@@ -110,7 +112,7 @@ class Event:
 
     def _pointer(self, leaf: bytes) -> Item:
         key = pointer_key(self.log, self.id)
-        due = Due(WAKE, after(self.occurred_at, seconds=_PATIENCE_SECONDS))
+        due = Due(WAKE, after(self.occurred_at, seconds=PATIENCE_SECONDS))
         return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **due_mark(due, key)}
 
 

@@ -17,10 +17,10 @@ from typing import Final
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
-from chalicelib.kernel.clock import now, now_ms, pause
+from chalicelib.kernel.clock import after, now, now_ms, pause
 from chalicelib.kernel.encoding import from_base64
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.events import EntryItem, pointer_key
+from chalicelib.kernel.entity import Due, Item, Key, due_mark, organization_of
+from chalicelib.kernel.events import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
@@ -147,8 +147,10 @@ def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
 def _move_head(log: str, size: int, tree: CompactRange) -> Write:
     note = checkpoints.sign(Checkpoint(origin(log), tree.size, tree.root()), from_base64(settings().audit_signing_key))
     values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
+    followed = _unfollowed_mark(log) if organization_of(log) else {}
+    update, values = _MOVE + "".join(f", #{name} = :{name}" for name in followed), values | followed
     return Write(
-        "Update", head_key(log), update=_MOVE,
+        "Update", head_key(log), update=update,
         condition="#size = :was" if size else "attribute_not_exists(#size)", names=list(values),
         values=values | ({"was": size} if size else {}),
     )  # fmt: skip
@@ -156,6 +158,11 @@ def _move_head(log: str, size: int, tree: CompactRange) -> Write:
 
 def _unanchored_mark(log: str) -> Item:
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
+
+
+def _unfollowed_mark(log: str) -> Item:
+    # Whoever follows the log takes it away once the new entries are done; else the sweep wakes the log.
+    return {**due_mark(Due(WAKE, after(now(), seconds=PATIENCE_SECONDS)), head_key(log)), "log": log}
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:

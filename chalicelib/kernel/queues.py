@@ -1,18 +1,23 @@
 """The queues: what is to be done after the answer. A message only says what to look at, never what is true."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel import aws
+from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.logs import report
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.problems import Problem, unavailable
 from chalicelib.kernel.settings import settings
 
-Message = dict[str, str]
+Message = dict[str, Any]
+
+_AT_ONCE: Final = 10
 
 
 def wake(log: str, deduplication: str, then: Iterable[tuple[str, Key]] = ()) -> None:
@@ -50,6 +55,31 @@ def forward(message: Message, *, seconds: int = 0) -> None:
         aws.client("sqs").send_message(
             QueueUrl=settings().jobs_queue_url, MessageBody=json.dumps(message), DelaySeconds=seconds
         )
+
+
+def deliver(messages: Sequence[tuple[str, Message]]) -> None:
+    """Queue tasks that send something out of the service, each with the group it belongs to.
+
+    Those of a group are done one after the other, in this order; groups don't wait for each other.
+    """
+    for start in range(0, len(messages), _AT_ONCE):
+        entries = [
+            {
+                "Id": str(number), "MessageBody": json.dumps(message), "MessageGroupId": group,
+                "MessageDeduplicationId": new_id(now()),
+            }
+            for number, (group, message) in enumerate(messages[start : start + _AT_ONCE])
+        ]  # fmt: skip
+        with aws.reaching("queue"):
+            answer = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
+        if answer.get("Failed"):
+            raise unavailable("The queue did not take all messages.")
+
+
+def probe(message: Message) -> None:
+    """Queue a task that sends to somebody who may not answer: there it keeps nobody else waiting."""
+    with aws.reaching("queue"):
+        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=json.dumps(message))
 
 
 def _message(task: str, record: Key) -> Message:

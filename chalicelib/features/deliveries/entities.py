@@ -1,0 +1,88 @@
+"""What is stored of a delivery, and what a record is that events are delivered to."""
+
+from dataclasses import field
+from typing import Any, ClassVar, Final, Self
+
+from chalicelib.features.deliveries.models import Status
+from chalicelib.kernel.clock import after, milliseconds
+from chalicelib.kernel.entity import Due, Entity
+
+KEPT_DAYS: Final = 90
+
+QUEUE: Final = "deliveries.queue"
+"""The task that queues a delivery once its time has come."""
+
+_LOST_SECONDS: Final = 300
+"""How long after it should have been tried a delivery is queued again: its message must be lost."""
+
+
+class Subscriber(Entity):
+    """A record that events are delivered to. `events`: exact types, `page.*` or `*`.
+
+    `task` sends a lot of them: queued for one subscriber after the other, `spacing_seconds` apart at least.
+    """
+
+    task: ClassVar[str]
+    delivery: ClassVar[type["Delivery"]]
+    spacing_seconds: ClassVar[int] = 0
+
+    organization_id: str
+    events: list[str]
+    enabled: bool = True
+
+
+class Delivery(Entity):
+    """An event on its way to a subscriber; it has the event's id. `tries`: attempts since it was last asked for.
+
+    `due_at`: when the sweep looks after it, if nothing else has. One that waits is in the list of what is `pending`, by
+    the time of its next attempt.
+    """
+
+    subscriber: ClassVar[str]
+    """The field that names the subscriber."""
+    unlogged = frozenset({"updatedAt", "version"})
+
+    organization_id: str
+    event_type: str
+    sequence: int
+    status: Status = "pending"
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    tries: int = 0
+    next_attempt_at: str | None = None
+    completed_at: str | None = None
+    due_at: str | None = None
+    ttl: int
+
+    @classmethod
+    def planned(
+        cls, subscriber_id: str, *, event_id: str, event_type: str, organization_id: str, sequence: int, now: str,
+        at: str | None,
+    ) -> Self:  # fmt: skip
+        """Return the delivery of an event that is to be tried at a moment, or that is skipped if there is none."""
+        named: dict[str, Any] = {cls.subscriber: subscriber_id}
+        return cls(
+            id=event_id, created_at=now, updated_at=now, organization_id=organization_id, event_type=event_type,
+            sequence=sequence, status="pending" if at else "skipped", next_attempt_at=at,
+            completed_at=None if at else now, due_at=at and after(at, seconds=_LOST_SECONDS),
+            ttl=milliseconds(after(now, days=KEPT_DAYS)) // 1000, **named,
+        )  # fmt: skip
+
+    @property
+    def event_id(self) -> str:
+        """The event's id, which is its own too."""
+        return self.id
+
+    @property
+    def subscriber_id(self) -> str:
+        """Whom it goes to."""
+        return str(getattr(self, self.subscriber))
+
+    @property
+    def name_shown(self) -> str:
+        """The type of its event."""
+        return self.event_type
+
+    @property
+    def due(self) -> Due | None:
+        """When it should be queued, as long as it waits."""
+        return Due(QUEUE, self.due_at) if self.due_at else None

@@ -1,0 +1,71 @@
+"""What is stored of a webhook, and of what is on its way to it."""
+
+from dataclasses import field
+from typing import Any, Final
+
+from chalicelib.features.deliveries.entities import Delivery, Subscriber
+from chalicelib.features.deliveries.models import DeliveryOut
+from chalicelib.features.webhooks.models import Status, WebhookOut
+from chalicelib.kernel.entity import Collection, Due, Facet, Limit
+
+MOST_WEBHOOKS: Final = 50
+MOST_SECRETS: Final = 5
+"""Secrets of one webhook that sign at the same time."""
+
+SEND: Final = "webhooks.send"
+PROBE: Final = "webhooks.probe"
+
+
+class WebhookDelivery(Delivery):
+    """The delivery of an event to a webhook."""
+
+    kind, parameter = "organization.webhook.delivery", "delivery_id"
+    pk, sk = "V#{webhook_id}", "{id}"
+    subscriber = "webhook_id"
+    pending = Collection("V#{webhook_id}#P", "{next_attempt_at}#{id}", index="index1")
+    by_status = Facet("V#{webhook_id}#S#{status}", "facet1")
+    by_event_type = Facet("V#{webhook_id}#E#{event_type}", "facet2")
+    public = DeliveryOut
+
+    webhook_id: str
+
+
+class Webhook(Subscriber):
+    """A webhook of an organization. `secrets`: each `{sealed, until}`, the present one first, whose `until` is null.
+
+    `failing_since`: since when no attempt has succeeded. `timeouts`: how often in a row it gave no answer in time; then
+    nothing is sent to it but a probe, `parked_until` says when. Once it answers again, `parked_until` alone says that
+    what waited for it is to be queued.
+    """
+
+    kind, parameter = "organization.webhook", "webhook_id"
+    pk, sk = "O#{organization_id}", "W#{id}"
+    in_organization = Collection("O#{organization_id}", "W#{id}")
+    limit = Limit("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
+    public = WebhookOut
+    task, delivery = SEND, WebhookDelivery
+
+    url: str
+    description: str | None = None
+    secrets: list[dict[str, Any]] = field(default_factory=list)
+    failing_since: str | None = None
+    disabled_reason: str | None = None
+    timeouts: int = 0
+    parked_until: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """`active`, `paused` by its people, or `disabled` by the service."""
+        if self.disabled_reason:
+            return "disabled"
+        return "active" if self.enabled else "paused"
+
+    @property
+    def name_shown(self) -> str:
+        """Where it leads to."""
+        return self.url
+
+    @property
+    def due(self) -> Due | None:
+        """When it is probed, or what waited for it queued."""
+        return Due(PROBE, self.parked_until) if self.parked_until else None
