@@ -15,6 +15,7 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.organizations import Founded, found, joins
+from tests.harness.receiver import Receiver
 from tests.harness.scenes import scene
 from tests.harness.workers import Workers
 
@@ -95,6 +96,13 @@ def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
     mailbox = Mailbox()
     mailbox.open(monkeypatch)
     return mailbox
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A server of somebody else's, on the loopback interface."""
+    with Receiver() as receiver:
+        yield receiver
 
 
 class Configure:
