@@ -1,13 +1,38 @@
 """What the operations on deliveries accept and answer."""
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from chalicelib.features.deliveries.event_types import PATTERNS
 from chalicelib.kernel.fields import Timestamp, Uuid
 from chalicelib.kernel.models import Output, RecordOutput
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
+
+_PATTERN_CHARACTERS: Final = 100
+
+
+def _known(pattern: str) -> str:
+    if pattern not in PATTERNS:
+        raise ValueError(f"{pattern!r} is no type of event and begins none; GET /event-types lists them all")
+    return pattern
+
+
+def _once(patterns: list[str]) -> list[str]:
+    return list(dict.fromkeys(patterns))
+
+
+_EventPattern = Annotated[str, Field(max_length=_PATTERN_CHARACTERS), AfterValidator(_known)]
+EventPatterns = Annotated[
+    list[_EventPattern],
+    Field(
+        min_length=1, max_length=40, description="Exact types, `page.*` for all that begin so, or `*`.",
+        examples=[["organization.*"]],
+    ),
+    AfterValidator(_once),
+]  # fmt: skip
+"""Which events a subscriber is told of."""
 
 
 class AttemptOut(Output):

@@ -1,0 +1,123 @@
+"""Every type of event: what it says has happened, and the sentence that a chat message tells it with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class EventType:
+    """A type of event. `description`: when it happens. `sentence`: `{actor}` is who did it, `{target}` to what."""
+
+    description: str
+    sentence: str
+
+
+EVENT_TYPES: Final[Mapping[str, EventType]] = {
+    "organization.api_key.created": EventType(
+        "An API key was created; its secret is not told.", "{actor} created the API key {target}."
+    ),
+    "organization.api_key.revoked": EventType(
+        "An API key was revoked: it works no more.", "{actor} revoked the API key {target}."
+    ),
+    "organization.api_key.rotated": EventType(
+        "An API key was given a new secret, which is not told.", "{actor} gave the API key {target} a new secret."
+    ),
+    "organization.audit_export.completed": EventType(
+        "An export of the audit log can be downloaded.", "An export of the audit log is ready to be downloaded."
+    ),
+    "organization.audit_export.downloaded": EventType(
+        "Somebody was given an address to download an export of the audit log from.",
+        "{actor} downloaded an export of the audit log.",
+    ),
+    "organization.audit_export.failed": EventType(
+        "An export of the audit log could not be made.", "An export of the audit log could not be made."
+    ),
+    "organization.audit_export.requested": EventType(
+        "An export of the audit log was asked for; it is being made.", "{actor} asked for an export of the audit log."
+    ),
+    "organization.created": EventType("The organization was created.", "{actor} created the organization {target}."),
+    "organization.deleted": EventType(
+        "The organization was deleted; its owner can restore it until its purge.",
+        "{actor} deleted the organization {target}.",
+    ),
+    "organization.integration_channel.created": EventType(
+        "An integration channel was created.", "{actor} created the integration channel {target}."
+    ),
+    "organization.integration_channel.deleted": EventType(
+        "An integration channel was deleted.", "{actor} deleted the integration channel {target}."
+    ),
+    "organization.integration_channel.tested": EventType(
+        "A message was sent to an integration channel, to see whether it arrives.",
+        "{actor} tested the integration channel {target}.",
+    ),
+    "organization.integration_channel.updated": EventType(
+        "An integration channel was changed.", "{actor} changed the integration channel {target}."
+    ),
+    "organization.invitation.accepted": EventType(
+        "An invitation was accepted: there is a new member.", "{actor} accepted the invitation sent to {target}."
+    ),
+    "organization.invitation.created": EventType("Somebody was invited.", "{actor} invited {target}."),
+    "organization.invitation.declined": EventType(
+        "An invitation was declined.", "{actor} declined the invitation sent to {target}."
+    ),
+    "organization.invitation.expired": EventType(
+        "An invitation expired before anybody accepted it.", "The invitation sent to {target} has expired."
+    ),
+    "organization.invitation.resent": EventType(
+        "An invitation was sent again, with a new link.", "{actor} sent the invitation to {target} again."
+    ),
+    "organization.invitation.revoked": EventType(
+        "An invitation was revoked.", "{actor} revoked the invitation sent to {target}."
+    ),
+    "organization.member.removed": EventType(
+        "A member was removed or has left.", "{actor} ended the membership of {target}."
+    ),
+    "organization.member.updated": EventType("A member's role was changed.", "{actor} changed the role of {target}."),
+    "organization.ownership_transferred": EventType(
+        "The organization has a new owner.", "{actor} transferred the ownership of {target}."
+    ),
+    "organization.person_erased": EventType(
+        "The erasure of a person's data was asked for.", "{actor} asked for the erasure of a person's data."
+    ),
+    "organization.purged": EventType(
+        "The organization was purged: all that was left of it is gone.", "The organization {target} was purged."
+    ),
+    "organization.restored": EventType(
+        "The organization was restored before its purge.", "{actor} restored the organization {target}."
+    ),
+    "organization.updated": EventType("The organization was changed.", "{actor} changed the organization {target}."),
+    "organization.webhook.created": EventType(
+        "A webhook was created; its secret is not told.", "{actor} created the webhook {target}."
+    ),
+    "organization.webhook.deleted": EventType("A webhook was deleted.", "{actor} deleted the webhook {target}."),
+    "organization.webhook.delivery_exhausted": EventType(
+        "An event was not delivered to a webhook: the last of all attempts failed too.",
+        "An event could not be delivered to the webhook {target}: every attempt has failed.",
+    ),
+    "organization.webhook.delivery_retried": EventType(
+        "The delivery of an event to a webhook was asked for again.",
+        "{actor} asked for another delivery to the webhook {target}.",
+    ),
+    "organization.webhook.disabled": EventType(
+        "The service disabled a webhook that takes no events; `disabledReason` says why.",
+        "The webhook {target} was disabled, because it takes no events.",
+    ),
+    "organization.webhook.replayed": EventType(
+        "The replay of a webhook's deliveries was asked for.", "{actor} asked for a replay to the webhook {target}."
+    ),
+    "organization.webhook.secret_rotated": EventType(
+        "A webhook was given a new secret, which is not told.", "{actor} gave the webhook {target} a new secret."
+    ),
+    "organization.webhook.tested": EventType(
+        "A message was sent to a webhook, to see whether it arrives.", "{actor} tested the webhook {target}."
+    ),
+    "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
+}
+
+PATTERNS: Final = frozenset({
+    "*",
+    *EVENT_TYPES,
+    *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
+})  # fmt: skip
+"""All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so."""
