@@ -22,13 +22,17 @@ from pydantic import (
     field_validator,
 )
 
-from chalicelib.kernel.encoding import key_of_32_bytes
+from chalicelib.kernel.cidr import dns_servers
+from chalicelib.kernel.encoding import from_base64, key_of_32_bytes
 
 _NEEDED_IN_THE_CLOUD: Final = (
     "events_queue_url", "jobs_queue_url", "exports_bucket", "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
+
+WRAPPED: Final = "kms:"
+"""What a data key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
 
 Key = Annotated[str, AfterValidator(key_of_32_bytes)]
 
@@ -70,7 +74,9 @@ class Settings(BaseModel):
     audit_former_public_keys: str = Field(
         "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
     )
-    data_key: Key = Field(..., description="AES-256 key of stored secrets.")
+    data_key: str = Field(
+        ..., description="AES-256 key of stored secrets; on a deployed stage wrapped by AWS KMS: `kms:<ciphertext>`."
+    )
     token_key: Key = Field(..., description="Key that authenticates cursors and signed tokens.")
 
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
@@ -78,6 +84,9 @@ class Settings(BaseModel):
         "", description="Your page that invitations lead to, with `?token=`; empty: the service's own operation."
     )
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
+    dns_nameservers: str = Field(
+        "", description="DNS servers that are asked where webhooks are, separated by commas; empty: the machine's own."
+    )
 
     @field_validator(*_NEEDED_IN_THE_CLOUD)
     @classmethod
@@ -86,12 +95,27 @@ class Settings(BaseModel):
             raise ValueError("must be set on a deployed stage")
         return value
 
+    @field_validator("data_key")
+    @classmethod
+    def _is_a_data_key(cls, value: str, info: ValidationInfo) -> str:
+        if value.startswith(WRAPPED) and from_base64(value.removeprefix(WRAPPED)):
+            return value
+        if info.data.get("stage") != "local":
+            raise ValueError("must be wrapped by AWS KMS on a deployed stage: `kms:` and the ciphertext in base64")
+        return key_of_32_bytes(value)
+
     @field_validator("mail_from")
     @classmethod
     def _is_a_sender(cls, value: str) -> str:
         found = [address for _, address in getaddresses([value])]
         if value and not (len(found) == 1 and _ADDRESS.fullmatch(found[0])):
             raise ValueError("must be an e-mail address, alone or as in Atrium <mail@example.com>")
+        return value
+
+    @field_validator("dns_nameservers")
+    @classmethod
+    def _are_servers(cls, value: str) -> str:
+        dns_servers(value)
         return value
 
     @field_validator("auth_jwks")

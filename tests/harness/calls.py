@@ -99,7 +99,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     assert model.name not in ("Scan", "ExecuteStatement"), "nothing may scan the table"
     service = model.service_model.service_name
     body = params["body"]
-    given = json.loads(body) if service in ("dynamodb", "sqs", "sesv2") and body else {}
+    given = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
     if service == "s3":
         asked = params["context"]["s3_redirect"]["params"]  # what is put would be kept alive for as long as the call is
         given = {name: value for name, value in asked.items() if name != "Body"}

@@ -12,18 +12,21 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
 from chalicelib.kernel import files, jobs, queues
+from chalicelib.kernel.sealing import KEY_CONTEXT
 from chalicelib.kernel.settings import settings
 from infrastructure.resources import QUEUES, queue_name
 from local.configuration import PREFIX
 from local.folders import ROOT
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
+from tests.conftest import Configure
 from tests.faults import tasks
 from tests.harness import snapshots
 from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
+from tests.harness.data_keys import ALIAS, wrapped
 from tests.harness.exports import completed, lines
 from tests.harness.invitations import invite
 from tests.harness.logs import grow
@@ -34,6 +37,7 @@ from tests.harness.workers import Workers
 ACCOUNT = "eu-central-1:123456789012"
 TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
 MAIL = f"arn:aws:ses:{ACCOUNT}"
+DATA_KEY = f"arn:aws:kms:{ACCOUNT}:key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11"
 FUNCTIONS = ("api", "events", "jobs", "sweep", "anchor")
 WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 FILES = {
@@ -77,17 +81,26 @@ def needs(call: Call) -> Iterator[Need]:
         bucket = f"arn:aws:s3:::{call.parameters['Bucket']}"
         key = call.parameters.get("Key")
         yield f"s3:{FILES.get(name, name)}", f"{bucket}/{key}" if key else bucket
+    elif service == "kms":
+        assert call.parameters["EncryptionContext"] == KEY_CONTEXT
+        yield call.name, DATA_KEY
     else:
         yield call.name, f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
 
 
 def allowed(function: str, need: Need) -> bool:
     """Return whether a function's policy allows an action on a resource."""
-    policy = json.loads((ROOT / f".chalice/policy-{function}.json").read_text())
     return any(
         need[0] in statement["Action"] and any(fnmatchcase(need[1], resource) for resource in statement["Resource"])
-        for statement in policy["Statement"]
+        for statement in statements_of(function)
     )
+
+
+def statements_of(function: str) -> list[dict[str, Any]]:
+    """Return what a function's policy says."""
+    policy = json.loads((ROOT / f".chalice/policy-{function}.json").read_text())
+    assert all(statement["Effect"] == "Allow" for statement in policy["Statement"])
+    return list(policy["Statement"])
 
 
 def refused(function: str, calls: list[Call]) -> set[Need]:
@@ -97,10 +110,11 @@ def refused(function: str, calls: list[Call]) -> set[Need]:
 
 
 @pytest.fixture
-def world(api: Api, people: People) -> World:
-    """What the examples are about."""
+def world(api: Api, people: People, configure: Configure) -> World:
+    """What the examples are about, with a data key that is wrapped, as on a deployed stage."""
     from app import app
 
+    configure(data_key=wrapped())
     return World.made(api, WatchedWorkers(app), people)
 
 
@@ -108,9 +122,11 @@ def test_the_api_may_do_what_its_operations_do(world: World) -> None:
     snapshot, calls = snapshots.taken(), list[Call]()
     for operation in operations():
         snapshots.put_back(snapshot)
-        calls += perform(operation, world).calls.made
+        once = {"Idempotency-Key": operation.id} if operation.method == "POST" else None
+        calls += perform(operation, world, headers=once).calls.made
     calls += world.api.get(world.organization.path, as_=world.api_key).calls.made
     assert refused("api", calls) == set()
+    assert "kms:Decrypt" in {call.name for call in calls}
 
 
 def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(world: World, clock: Clock) -> None:
@@ -210,6 +226,18 @@ def test_an_address_that_the_api_hands_out_leads_to_an_export_and_no_other_funct
 def test_no_function_may_take_an_anchor_away(function: str, action: str) -> None:
     for resource in ("arn:aws:s3:::atrium-anchors", "arn:aws:s3:::atrium-anchors/log/999999999999"):
         assert not allowed(function, (f"s3:{action}", resource))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_may_unwrap_the_data_key_or_no_key_and_nothing_else_of_kms(function: str) -> None:
+    statements = [found for found in statements_of(function) if any("kms:" in action for action in found["Action"])]
+    assert (len(statements) == 1) is (function in ("api", "jobs"))
+    for statement in statements:
+        assert statement["Action"] == ["kms:Decrypt"]
+        assert statement["Condition"] == {
+            "StringEquals": {f"kms:EncryptionContext:{name}": value for name, value in KEY_CONTEXT.items()},
+            "ForAnyValue:StringEquals": {"kms:ResourceAliases": ALIAS},
+        }
 
 
 @pytest.mark.parametrize(("function", "queue"), [("events", "events.fifo"), ("jobs", "jobs")])

@@ -13,7 +13,7 @@ KEY = to_base64(bytes(range(32)))
 KEYS = {"AUDIT_SIGNING_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
 DEPLOYED = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
-    "EXPORTS_BUCKET": "exports",
+    "EXPORTS_BUCKET": "exports", "DATA_KEY": f"kms:{to_base64(b'wrapped')}",
     "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
 }  # fmt: skip
 
@@ -54,11 +54,25 @@ def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(name in str(refusal.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
 
 
-@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE"}))
+@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", "DATA_KEY"}))
 def test_a_deployed_stage_needs_what_the_local_one_can_do_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, **DEPLOYED).stage == "prod"
     with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
         read(monkeypatch, **(DEPLOYED | {name: ""}))
+
+
+@pytest.mark.parametrize("key", ["", KEY, "kms:", "kms:not base64!"])
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_a_deployed_stage_takes_a_wrapped_data_key_only(stage: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, **(DEPLOYED | {"STAGE": stage})).data_key == DEPLOYED["DATA_KEY"]
+    with pytest.raises(SettingsError, match="DATA_KEY: ") as refusal:
+        read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "DATA_KEY": key}))
+    assert KEY not in str(refusal.value)
+
+
+def test_the_local_stage_takes_a_data_key_as_it_is_or_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in (KEY, DEPLOYED["DATA_KEY"]):
+        assert read(monkeypatch, DATA_KEY=key).data_key == key
 
 
 def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: pytest.MonkeyPatch) -> None:
