@@ -37,6 +37,22 @@ def jobs(event: SQSEvent) -> Any:
     return run_tasks(event.to_dict())
 
 
+@app.on_sqs_message(queue="atrium-deliveries.fifo", batch_size=10, maximum_concurrency=100)
+def deliveries(event: SQSEvent) -> Any:
+    """Send events to webhooks and channels."""
+    from chalicelib.entrypoints.workers import deliver
+
+    return deliver(event.to_dict())
+
+
+@app.on_sqs_message(queue="atrium-deliveries-slow", batch_size=10, maximum_concurrency=20)
+def deliveries_slow(event: SQSEvent) -> Any:
+    """Try the webhooks that gave no answer."""
+    from chalicelib.entrypoints.workers import deliver
+
+    return deliver(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep(_event: CloudWatchEvent) -> int:
     """Queue all that is due."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.entity import organization_of
 from chalicelib.kernel.logs import line, measure, report
 from chalicelib.kernel.settings import settings
 
@@ -24,7 +26,7 @@ _BATCH_MS: Final = 30_000
 
 
 def append_entries(event: Event) -> Mapping[str, Any]:
-    """Append what waits in the logs that the messages name, then start the tasks they bring.
+    """Append what waits in the logs that the messages name, start the tasks they bring, and deliver what is new.
 
     A log's first failure returns the rest of its messages. The batch ends before its function's time does: what is left
     then is due, and the sweep wakes its log again.
@@ -37,6 +39,25 @@ def run_tasks(event: Event) -> Mapping[str, Any]:
     """Run the tasks that the messages name."""
     load_tasks()
     return _each(event, BatchProcessor(event_type=EventType.SQS), _run)
+
+
+def deliver(event: Event) -> Mapping[str, Any]:
+    """Send what the messages name: groups side by side, what belongs to one of them in the order it was queued in.
+
+    The batch ends before its function's time does: what is left then is queued again.
+    """
+    load_tasks()
+    run = partial(_run, until=now_ms() + _BATCH_MS)
+    groups: dict[str, list[Any]] = {}
+    for record in event["Records"]:
+        groups.setdefault(record["attributes"].get("MessageGroupId", record["messageId"]), []).append(record)
+
+    def deliver_group(records: list[Any]) -> Mapping[str, Any]:
+        return _each({"Records": records}, SqsFifoPartialProcessor(), run)
+
+    with ThreadPoolExecutor(len(groups)) as threads:
+        answers = threads.map(deliver_group, groups.values())
+    return {"batchItemFailures": [failure for answer in answers for failure in answer["batchItemFailures"]]}
 
 
 def sweep() -> int:
@@ -72,14 +93,23 @@ def _append(record: Any, until: int) -> None:
         with queues.if_possible("start"):  # The log's next entries don't wait for that.
             for start in message.get("then", []):
                 queues.forward(start)
+        if organization_of(log):
+            _fan_out(log, until)
     measure("append_entries", LedgerLag=lag)
 
 
-def _run(record: Any) -> None:
+def _fan_out(log: str, until: int) -> None:
+    from chalicelib.features.deliveries.fanout import fan_out
+
+    load_tasks()  # An entry may be about a record of any kind.
+    fan_out(log, until)
+
+
+def _run(record: Any, **more: Any) -> None:
     with line("message", "run_task") as facts:
         message = json.loads(record["body"])
         facts["operation"] = message["task"]
         try:
-            tasks.run(message)
+            tasks.run(message | more)
         except Contended:
             report(contended=True)  # Another worker goes on with it, or it is due again.

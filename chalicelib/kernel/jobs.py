@@ -5,6 +5,7 @@ is stored on condition that nobody moved it since. So a message that is lost, do
 change nothing: the job is due again when its turn is over, and goes on with what was kept.
 """
 
+import random
 import time
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -21,6 +22,11 @@ MOST_FAILURES: Final = 5
 
 _TURN_SECONDS: Final = 60
 """How long a worker goes on with one job before others have their turn."""
+
+_PAUSES: Final = (60, 300, 1_800, 7_200, 21_600)
+"""Seconds between turns that come to nothing; the last of them from then on."""
+
+_SCATTER: Final = 0.2
 
 
 class Job(Entity):
@@ -83,6 +89,15 @@ def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
     if not seconds:
         queues.start(job.task, passed.stored_at)
     return passed
+
+
+def try_again(job: Job) -> None:
+    """End a turn that came to nothing, for a reason that passes; each pause is longer than the one before.
+
+    Raises Contended if the job is another's by now.
+    """
+    pause = _PAUSES[min(job.failures, len(_PAUSES)) - 1]
+    pass_on(job, seconds=pause * random.uniform(1 - _SCATTER, 1 + _SCATTER))  # noqa: S311 - jitter is no secret
 
 
 def ends_at() -> float:

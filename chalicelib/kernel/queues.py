@@ -1,6 +1,7 @@
 """The queues: what is to be done after the answer. A message only says what to look at, never what is true."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel import aws
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.clock import milliseconds, now, now_ms
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.logs import report
@@ -16,6 +17,9 @@ from chalicelib.kernel.problems import Problem, unavailable
 from chalicelib.kernel.settings import settings
 
 Message = dict[str, Any]
+
+LONGEST_DELAY_SECONDS: Final = 900
+"""For so long SQS holds a message back (its DelaySeconds)."""
 
 _AT_ONCE: Final = 10
 
@@ -47,6 +51,14 @@ def if_possible(what: str) -> Iterator[None]:
 def start(task: str, record: Key) -> None:
     """Queue a task by its name, for the record it is about."""
     forward(_message(task, record))
+
+
+def start_at(task: str, record: Key, at: str) -> None:
+    """Let SQS bring a task at its time, if that is soon; else, or if that fails, the record's due mark does."""
+    seconds = math.ceil((milliseconds(at) - now_ms()) / 1000)
+    if seconds <= LONGEST_DELAY_SECONDS:
+        with if_possible("start_at"):
+            forward(_message(task, record), seconds=max(seconds, 0))
 
 
 def forward(message: Message, *, seconds: int = 0) -> None:

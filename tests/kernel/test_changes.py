@@ -135,6 +135,12 @@ class TestAbout:
         assert changes.target == (watched, watched)
         assert read(watched) == watched
 
+    def test_that_is_not_nothing(self) -> None:
+        changes = Changes(now())
+        assert changes.empty
+        changes.about(stored("a"))
+        assert not changes.empty
+
     def test_what_only_the_service_knows_of_it_may_change(self) -> None:
         made = stored("a")
         changes = Changes(now())

@@ -5,6 +5,7 @@ import pytest
 from chalicelib.kernel import due, queues, table
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Key, due_mark
+from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.ledger import append
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Write
@@ -52,10 +53,14 @@ class TestSweep:
         assert due.sweep() == 2
         assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
 
-    def test_what_was_appended_is_due_no_more(self, clock: Clock) -> None:
+    def test_what_was_appended_is_due_until_it_is_followed(self, clock: Clock) -> None:
         mutate("a")
         append(LOG)
         clock.shift(seconds=11)
+        assert due.sweep() == 1
+        assert bodies("events.fifo")[-1] == f'{{"log": "{LOG}"}}'
+        table.write([Cursor().moved(LOG, Cursor(1), 1)])
+        clock.shift(seconds=61)
         assert due.sweep() == 0
         assert due.oldest() is None
 

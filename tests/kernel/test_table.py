@@ -136,7 +136,56 @@ class TestQuery:
 
     def test_counting(self) -> None:
         assert table.count("P") == 5
-        assert table.count("P", above="a#2") == 3
+        assert table.count("P", since="a#2", until="b#3") == 3
+        assert table.count("P", since="b", until="a") == 0
+        assert table.count("F", index="facet1", since="b#2") == 2
+        assert table.count("I", index="index1", until="1#b") == 2
+
+
+class TestClear:
+    def test_a_partition_goes_some_dozens_at_a_time_and_nothing_else(self) -> None:
+        number = MOST_WRITES + 20
+        for n in range(number):
+            put("P", f"{n:03d}")
+        put("Q")
+        with recorded() as calls:
+            assert table.clear("P") is True
+        assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"]
+        assert sort_keys(table.query("P")) == [f"{n:03d}" for n in range(MOST_WRITES, number)]
+        assert table.clear("P") is False
+        assert table.query("P").items == []
+        assert table.get(("Q", "#"))
+
+    def test_what_is_empty_takes_no_write(self) -> None:
+        with recorded() as calls:
+            assert table.clear("P") is False
+        assert calls.names == ["dynamodb:Query"]
+
+
+class TestSifted:
+    @pytest.fixture(autouse=True)
+    def _items(self, _aws: None) -> None:
+        for n in range(20):
+            put("P", f"{n:02d}", n=n)
+
+    @staticmethod
+    def listed(limit: int, most: int) -> tuple[list[str], int]:
+        seen, pages, position = [], 0, None
+        while True:
+            found = table.sifted(["P"], lambda item: item["n"] % 3 == 0, limit=limit, most=most, after=position)
+            assert len(found.items) <= limit
+            seen += sort_keys(found)
+            pages += 1
+            if (position := found.last) is None:
+                return seen, pages
+
+    @pytest.mark.parametrize(("limit", "most"), [(1, 1), (1, 7), (2, 20), (3, 20), (7, 20), (100, 100)])
+    def test_what_passes_is_there_once_the_newest_first(self, limit: int, most: int) -> None:
+        assert self.listed(limit, most)[0] == ["18", "15", "12", "09", "06", "03", "00"]
+
+    def test_a_page_looks_at_so_many(self) -> None:
+        assert self.listed(100, 5)[1] == 4
+        assert self.listed(2, 100)[1] == 4
 
 
 class Together:

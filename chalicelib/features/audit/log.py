@@ -41,15 +41,14 @@ def page(
     facet = _facet(wanted)
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
     template = facet.pk if facet else EntryItem.pk
-    found = table.merged(
+    found = table.sifted(
         [template.format(log_id=log, type=wanted.type, actor=wanted.actor_id, target=wanted.target_id) for log in logs],
-        index=facet.index if facet else None, after=after, limit=limit if narrowed else max(limit, _SIFTED),
+        lambda item: is_entry(item) and item["log_id"] in logs and holds(wanted, EntryItem.from_item(item)),
+        limit=limit, most=limit if narrowed else max(limit, _SIFTED), index=facet.index if facet else None, after=after,
         since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
         until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
     )  # fmt: skip
-    entries = [EntryItem.from_item(item) for item in found.items if is_entry(item) and item["log_id"] in logs]
-    passing = [entry for entry in entries if holds(wanted, entry)]
-    return passing[:limit], found.last if len(passing) <= limit else {"sk": passing[limit - 1].id}
+    return [EntryItem.from_item(item) for item in found.items], found.last
 
 
 def _facet(wanted: EntryFilters) -> Facet | None:
@@ -108,12 +107,12 @@ def sealed(log: str, after: int, until: int) -> Iterator[list[StoredEntry]]:
         items = table.query(pk, index="index1", since=first, until=last).items
         dense = items[: _dense(log, items, after)]
         if dense:
-            yield from (_with_bodies(log, portion) for portion in _portions(dense))
+            yield from (with_bodies(log, portion) for portion in _portions(dense))
             after += len(dense)
         elif (wait := next(waits, None)) is not None:
             time.sleep(wait)
         else:
-            yield _with_bodies(log, items[:1])
+            yield with_bodies(log, items[:1])
             return
 
 
@@ -123,7 +122,16 @@ def committed(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntr
     It is read from the table itself: here nothing lags, and what someone took out of the sequence is there.
     """
     found = table.query(EntryItem.pk.format(log_id=log), after=after, limit=limit)
-    return _with_bodies(log, found.items), found.last
+    return with_bodies(log, found.items), found.last
+
+
+def with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:
+    """Return the entries that items hold, with the bytes that stand in items of their own."""
+    long = _long_bodies(text_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
+    gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
+    erased = _erased_by_now(log, gone)
+    items = [erased.get(item["sk"], item) for item in items]
+    return [StoredEntry(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
 
 
 def _dense(log: str, items: list[Item], after: int) -> int:
@@ -142,14 +150,6 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
                 start, long = end, 0
             long += 1
     yield items[start:]
-
-
-def _with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:
-    long = _long_bodies(text_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
-    gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
-    erased = _erased_by_now(log, gone)
-    items = [erased.get(item["sk"], item) for item in items]
-    return [StoredEntry(item, item["body"] if "body" in item else long.get(item["sk"])) for item in items]
 
 
 def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:

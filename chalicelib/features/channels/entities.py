@@ -16,6 +16,7 @@ class ChannelMessage(Delivery):
     kind = "organization.integration_channel.message"
     pk, sk = "V#{channel_id}", "{id}"
     subscriber = "channel_id"
+    pending = Collection("V#{channel_id}#P", "{next_attempt_at}#{id}", index="index1")
 
     channel_id: str
 

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.entity import Due, Entity
+from chalicelib.kernel.entity import Collection, Due, Entity
+from chalicelib.kernel.queues import LONGEST_DELAY_SECONDS
 
 KEPT_DAYS: Final = 90
 
@@ -40,7 +41,7 @@ class Delivery(Entity):
 
     subscriber: ClassVar[str]
     """The field that names the subscriber."""
-    unlogged = frozenset({"updatedAt", "version"})
+    pending: ClassVar[Collection]
 
     organization_id: str
     event_type: str
@@ -63,7 +64,7 @@ class Delivery(Entity):
         return cls(
             id=event_id, created_at=now, updated_at=now, organization_id=organization_id, event_type=event_type,
             sequence=sequence, status="pending" if at else "skipped", next_attempt_at=at,
-            completed_at=None if at else now, due_at=at and after(at, seconds=_LOST_SECONDS),
+            completed_at=None if at else now, due_at=at and looked_after(at, now),
             ttl=milliseconds(after(now, days=KEPT_DAYS)) // 1000, **named,
         )  # fmt: skip
 
@@ -86,3 +87,12 @@ class Delivery(Entity):
     def due(self) -> Due | None:
         """When it should be queued, as long as it waits."""
         return Due(QUEUE, self.due_at) if self.due_at else None
+
+
+def looked_after(at: str, moment: str) -> str:
+    """Return when the sweep should look after a delivery that is to be tried at a time, as seen from a moment.
+
+    What is so near is queued by then, so that the sweep only finds what was lost.
+    """
+    near = at <= after(moment, seconds=LONGEST_DELAY_SECONDS)
+    return after(at, seconds=_LOST_SECONDS) if near else at

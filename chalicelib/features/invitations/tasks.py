@@ -1,6 +1,5 @@
 """What happens to an invitation at its time, and the mail that brings it."""
 
-import random
 from typing import Any, Final
 
 from chalicelib.features.invitations.acceptance import Offer, find
@@ -16,11 +15,6 @@ from chalicelib.kernel.tasks import task
 
 _EXPIRE: Final = "invitations.expire"
 _EXPIRED: Final = "organization.invitation.expired"
-
-_PAUSES: Final = (60, 300, 1_800, 7_200, 21_600)
-"""Seconds until a mail that could not be sent is tried again; the last of them from then on."""
-
-_SCATTER: Final = 0.2
 
 
 @task(_EXPIRE, emits={_EXPIRED: Invitation})
@@ -51,8 +45,7 @@ def send_invitation(message: dict[str, Any]) -> None:
     except mail.Refused as refused:
         report(mail=f"given up: {refused}")
     except Problem:
-        pause = _PAUSES[min(job.failures, len(_PAUSES)) - 1]
-        jobs.pass_on(job, seconds=pause * random.uniform(1 - _SCATTER, 1 + _SCATTER))  # noqa: S311 - jitter is no secret
+        jobs.try_again(job)
         return
     jobs.remove(job)
 

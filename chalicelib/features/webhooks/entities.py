@@ -7,6 +7,8 @@ from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
 from chalicelib.features.webhooks.models import Status, WebhookOut
 from chalicelib.kernel.entity import Collection, Due, Facet, Limit
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.jobs import Job
 
 MOST_WEBHOOKS: Final = 50
 MOST_SECRETS: Final = 5
@@ -69,3 +71,25 @@ class Webhook(Subscriber):
     def due(self) -> Due | None:
         """When it is probed, or what waited for it queued."""
         return Due(PROBE, self.parked_until) if self.parked_until else None
+
+
+class DisabledNotice(Job):
+    """The mail that tells an organization's admins of a webhook that the service has disabled.
+
+    `told` is the id of the last member who got it.
+    """
+
+    kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
+    pk, sk = "O#{organization_id}", "X#{id}"
+
+    organization_id: str
+    webhook_id: str
+    told: str | None = None
+
+    @classmethod
+    def of(cls, webhook: Webhook, moment: str) -> "DisabledNotice":
+        """Return the notice of a webhook that is disabled at a moment."""
+        return cls(
+            id=new_id(moment), created_at=moment, updated_at=moment, turn_at=moment,
+            organization_id=webhook.organization_id, webhook_id=webhook.id,
+        )  # fmt: skip

@@ -1,0 +1,49 @@
+"""Lots: deliveries to one subscriber that a message of the queue names, in the order they are sent in."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from chalicelib.features.deliveries.entities import QUEUE, Delivery, Subscriber
+from chalicelib.kernel import queues
+from chalicelib.kernel.entity import KINDS, Key
+
+LARGEST: Final = 25
+"""Deliveries of one message: each may take as long as its endpoint has to answer."""
+
+Message = dict[str, Any]
+
+
+def queue(lots: Iterable[tuple[Key, Sequence[Delivery]]]) -> None:
+    """Queue lots, each of one subscriber, named by where it is stored. Raises Problem `unavailable`."""
+    messages = [
+        (deliveries[0].subscriber_id, message(subscriber, deliveries[start : start + LARGEST]))
+        for subscriber, deliveries in lots
+        for start in range(0, len(deliveries), LARGEST)
+    ]
+    queues.deliver(messages)
+
+
+def queue_later(delivery: Delivery) -> None:
+    """Let a delivery be queued at the time of its next attempt, if there is one."""
+    if delivery.next_attempt_at:
+        queues.start_at(QUEUE, delivery.stored_at, delivery.next_attempt_at)
+
+
+def message(subscriber: Key, deliveries: Sequence[Delivery]) -> Message:
+    """Return the message that lets a lot be sent."""
+    kind = kind_of(type(deliveries[0]))
+    pk, sk = subscriber
+    return {
+        "task": kind.task, "pk": pk, "sk": sk, "subscriber": deliveries[0].subscriber_id,
+        "ids": [delivery.id for delivery in deliveries],
+    }  # fmt: skip
+
+
+def subscriber_key(delivery: Delivery) -> Key:
+    """Return where the subscriber of a delivery is stored."""
+    return kind_of(type(delivery)).key_of(organization_id=delivery.organization_id, id=delivery.subscriber_id)
+
+
+def kind_of(delivery: type[Delivery]) -> type[Subscriber]:
+    """Return the kind of subscriber that a kind of delivery goes to."""
+    return next(kind for kind in KINDS.values() if issubclass(kind, Subscriber) and kind.delivery is delivery)

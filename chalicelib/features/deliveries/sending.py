@@ -1,0 +1,166 @@
+"""Sending a lot: the deliveries of a message one after the other, each as its subscriber takes it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from chalicelib.features.audit import log as logs
+from chalicelib.features.deliveries import lots
+from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
+from chalicelib.kernel import outbox, table, tasks
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import after, now, now_ms
+from chalicelib.kernel.entity import KINDS, Key
+from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.outgoing import Answer
+
+S = TypeVar("S", bound=Subscriber)
+
+MOST_ATTEMPTS: Final = 50
+"""Attempts that a delivery remembers: people can ask for more than the service makes by itself."""
+
+_PAGE: Final = 100
+_EARLY_SECONDS: Final = 1
+"""Clocks differ: what is due so soon is due."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event as its subscribers are told: the entry, and its place in the log."""
+
+    said: Mapping[str, Any]
+    sequence: int
+
+    def body(self) -> bytes:
+        """Return the event as a webhook is sent it: the same bytes at each attempt."""
+        return to_json({
+            "type": self.said["type"],
+            "timestamp": self.said["occurredAt"],
+            "data": self.said["data"],
+            "organizationId": self.said["organizationId"],
+            "sequence": self.sequence,
+        })  # fmt: skip
+
+
+def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery, Told], S]) -> None:
+    """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards.
+
+    A message without ids means whatever is due to its subscriber. What is not sent `until` the message's moment (ms
+    since 1970) is queued again. A subscriber that is gone gets nothing, and an event that a person was erased from
+    before it was sent is skipped.
+    """
+    subscriber, deliveries = _named(kind, message)
+    if subscriber is None:
+        return
+    events = _events([delivery for delivery in deliveries if is_due(delivery)])
+    waiting = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
+    for position, delivery in enumerate(waiting):
+        if now_ms() > message.get("until", now_ms()):
+            lots.queue([(subscriber.stored_at, waiting[position:])])
+            return
+        event = events.get(delivery.id)
+        if event:
+            subscriber = attempt(subscriber, delivery, event)
+        else:
+            skip(delivery)
+
+
+def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
+    """Yield the deliveries that are due to a subscriber, those that wait for longest first, a page a Query.
+
+    They are late by moments. The first page is there, though it may be empty.
+    """
+    kind, pending, last = subscriber.delivery, subscriber.delivery.pending, None
+    pk = pending.pk.format_map({kind.subscriber: subscriber.id})
+    while True:
+        found = table.query(pk, index=pending.index, until=f"{now()}~", after=last, limit=_PAGE)
+        yield [kind.from_item(item) for item in found.items]
+        if (last := found.last) is None:
+            return
+
+
+def skip(delivery: Delivery) -> None:
+    """Let a delivery be skipped: it can be replayed. Raises Contended if it changed meanwhile."""
+    changes = Changes(now())
+    changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
+    changes.commit()
+
+
+def put_off(delivery: Delivery, seconds: int) -> None:
+    """Let nobody look after a delivery for so long. Raises Contended if it changed meanwhile."""
+    changes = Changes(now())
+    changes.settle(delivery, due_at=after(changes.now, seconds=seconds))
+    changes.commit()
+
+
+def record(
+    delivery: Delivery, answer: Answer, next_at: str | None, exhausted: str | None = None, *, task: str = ""
+) -> Delivery:
+    """Store what came of an attempt, and let the next one come at its time, if there is any.
+
+    A delivery that failed for good emits the event `exhausted`, if one is given, in the name of the task. Raises
+    Contended if the delivery changed meanwhile.
+    """
+    changes = Changes(now())
+    status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
+    changed = changes.update(
+        delivery, status=status, attempts=_attempts(delivery, answer, changes.now), tries=delivery.tries + 1,
+        next_attempt_at=next_at, due_at=next_at and looked_after(next_at, changes.now),
+        completed_at=None if next_at else changes.now,
+    )  # fmt: skip
+    if status == "failed" and exhausted:
+        outbox.commit(changes, exhausted, Origin.system(task))
+    else:
+        changes.commit()
+    lots.queue_later(changed)
+    return changed
+
+
+def _attempts(delivery: Delivery, answer: Answer, moment: str) -> list[dict[str, Any]]:
+    last = delivery.attempts[-1]["number"] if delivery.attempts else 0
+    made = {
+        "number": last + 1, "at": after(moment, seconds=-answer.duration_ms / 1000), "duration_ms": answer.duration_ms,
+        "status_code": answer.status, "error": answer.error, "response_body": answer.body or None,
+    }  # fmt: skip
+    return [*delivery.attempts, made][-MOST_ATTEMPTS:]
+
+
+def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
+    if "ids" not in message:
+        found = tasks.about(kind, message)
+        return found, next(due_to(found))[: lots.LARGEST] if found else []
+    where = (message["pk"], message["sk"])
+    fields = {kind.delivery.subscriber: message["subscriber"]}
+    keys = [kind.delivery.key_of(**fields, id=name) for name in message["ids"]]
+    items = table.get_all([where, *keys])
+    there = [kind.delivery.from_item(items[key]) for key in keys if key in items]
+    return kind.from_item(items[where]) if where in items else None, there
+
+
+def is_due(delivery: Delivery) -> bool:
+    """Return whether an attempt should be made now."""
+    soon = after(now(), seconds=_EARLY_SECONDS)
+    return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= soon
+
+
+def _events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
+    """Return the events of deliveries, by their ids, as far as they still say something."""
+    keys = {EntryItem.key_of(log_id=d.organization_id, id=d.id): d for d in deliveries}
+    items = table.get_all(keys)
+    found = [(keys[key], item) for key, item in items.items()]
+    bodies = logs.with_bodies(deliveries[0].organization_id, [item for _, item in found]) if found else []
+    return {
+        delivery.id: Told(from_json(entry.body), delivery.sequence)
+        for (delivery, _), entry in zip(found, bodies, strict=True)
+        if isinstance(entry.body, bytes)
+    }
+
+
+def delivery_at(key: Key) -> Delivery | None:
+    """Return the delivery at a place, of whatever kind."""
+    item = table.get(key)
+    kind = KINDS.get(item["kind"]) if item else None
+    return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

@@ -1,0 +1,33 @@
+"""The secrets of a webhook: how they are kept, and how a message to it is signed with those that live."""
+
+from typing import Any
+
+from chalicelib.features.webhooks.entities import Webhook
+from chalicelib.kernel import sealing, standard_webhooks
+from chalicelib.kernel.clock import milliseconds
+
+
+def sealed(webhook_id: str, secret: str) -> dict[str, Any]:
+    """Return a secret (`whsec_…`) as its webhook keeps it, for as long as no other follows it."""
+    return {"sealed": sealing.seal(secret.encode(), _context(webhook_id)), "until": None}
+
+
+def live(webhook: Webhook, moment: str) -> list[dict[str, Any]]:
+    """Return the secrets, as they are kept, that sign at a moment; the present one first."""
+    return [one for one in webhook.secrets if one["until"] is None or one["until"] > moment]
+
+
+def headers(webhook: Webhook, message_id: str, body: bytes, moment: str) -> dict[str, str]:
+    """Return the headers of a message to a webhook: what it is, and its signatures (Standard Webhooks).
+
+    Raises SealBroken if somebody altered a secret.
+    """
+    opened = [sealing.unseal(one["sealed"], _context(webhook.id)).decode() for one in live(webhook, moment)]
+    signed = standard_webhooks.headers(
+        map(standard_webhooks.secret_bytes, opened), message_id, milliseconds(moment) // 1000, body
+    )
+    return {"content-type": "application/json", **signed}
+
+
+def _context(webhook_id: str) -> str:
+    return f"webhook:{webhook_id}"

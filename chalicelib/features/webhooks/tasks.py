@@ -1,0 +1,196 @@
+"""Sending events to webhooks; and what becomes of one that gives no answer, or has given none for days."""
+
+import random
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+from chalicelib.features.deliveries import lots, sending
+from chalicelib.features.deliveries.entities import Delivery
+from chalicelib.features.deliveries.rules import next_attempt
+from chalicelib.features.deliveries.sending import Told
+from chalicelib.features.members.entities import Member
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.webhooks import signing
+from chalicelib.features.webhooks.entities import PROBE, SEND, DisabledNotice, Webhook, WebhookDelivery
+from chalicelib.features.webhooks.rules import disabling, parked
+from chalicelib.kernel import jobs, mail, outbox, outgoing, queues, table, tasks
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now, pause
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.tasks import task
+
+_DISABLED: Final = "organization.webhook.disabled"
+_EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
+
+_WAITING_SECONDS: Final = 6 * 3600
+"""For so long the sweep leaves alone what waits for a webhook that gives no answer: once it does, all is queued."""
+
+_PROBING_SECONDS: Final = 900
+"""How long a probe may be under way before it is taken for lost."""
+
+_TRIES: Final = 4
+
+
+@task(SEND, emits={_EXHAUSTED: WebhookDelivery, _DISABLED: Webhook})
+def send_to_webhook(message: dict[str, Any]) -> None:
+    """Send a webhook the events that a message names; a `probe` also if it gave no answer the last time."""
+
+    def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
+        if webhook.status != "active":
+            sending.skip(delivery)
+        elif webhook.timeouts and not message.get("probe"):
+            sending.put_off(delivery, _WAITING_SECONDS)
+        else:
+            return _send(webhook, delivery, event)
+        return webhook
+
+    sending.send(Webhook, message, attempt)
+
+
+@task(PROBE)
+def attend_to_parked_webhook(message: dict[str, Any]) -> None:
+    """Probe a webhook that gave no answer with what is due to it; once it has answered, queue all that waits for it."""
+    webhook = tasks.about(Webhook, message)
+    if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
+        return
+    due = next(sending.due_to(webhook))
+    if not webhook.timeouts or webhook.status != "active":
+        for page in sending.due_to(webhook):
+            lots.queue([(webhook.stored_at, sorted(page, key=lambda delivery: delivery.sequence))])
+        _note(webhook, timeouts=0, parked_until=None)
+    elif due:
+        _note(webhook, parked_until=after(now(), seconds=_PROBING_SECONDS))
+        queues.probe({**lots.message(webhook.stored_at, due[:1]), "probe": True})
+    else:
+        _note(webhook, parked_until=parked(None, now()))
+
+
+@task(DisabledNotice.task)
+def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
+    """Let the admins of an organization know by mail that the service has disabled one of its webhooks.
+
+    Should the worker die after SES took a mail and before that is stored, that one is sent a second time.
+    """
+    notice = jobs.take(DisabledNotice, message)
+    if notice is None:
+        return
+    if letter := _letter(notice):
+        for admin in _admins(notice):
+            try:
+                _tell(admin, letter)
+            except Problem:
+                jobs.try_again(notice)
+                return
+            notice = jobs.keep(notice, told=admin.id)
+    jobs.remove(notice)
+
+
+def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
+    body = event.body()
+    answer = outgoing.post(webhook.url, body, signing.headers(webhook, delivery.event_id, body, now()))
+    gone = answer.status == HTTPStatus.GONE
+    jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
+    next_at = None if gone else next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
+    sending.record(delivery, answer, next_at, None if gone else _EXHAUSTED, task=SEND)
+    return _judged(webhook, answer, next_at)
+
+
+def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
+    """Return the webhook as it is after an attempt: well, failing, parked or disabled."""
+    moment = now()
+    failing_since = None if answer.succeeded else webhook.failing_since or moment
+    if reason := disabling(answer, failing_since, moment):
+        return _disable(webhook, reason, failing_since)
+    if answer.timed_out:
+        parking: dict[str, Any] = {"timeouts": webhook.timeouts + 1, "parked_until": parked(next_at, moment)}
+    else:
+        parking = {"timeouts": 0, "parked_until": moment} if webhook.timeouts else {}
+    noted = _note(webhook, failing_since=failing_since, **parking)
+    if noted.parked_until:
+        queues.start_at(PROBE, noted.stored_at, noted.parked_until)
+    return noted
+
+
+def _note(webhook: Webhook, **changed: Any) -> Webhook:
+    """Store what only the service knows of a webhook; of one that leads elsewhere by now that says nothing."""
+    for attempt in range(_TRIES):
+        changes = Changes(now())
+        changes.settle(webhook, **changed)
+        try:
+            if not changes.empty:
+                changes.commit()
+        except Contended:
+            pause(attempt)
+            present = _present(webhook)
+            if present is None or present.url != webhook.url:
+                return present or webhook
+            webhook = present
+        else:
+            return webhook.but(**changed)
+    raise Contended
+
+
+def _disable(webhook: Webhook, reason: str, failing_since: str | None) -> Webhook:
+    """Disable a webhook and let its organization's admins know; unless somebody has changed it meanwhile."""
+    changes = Changes(now())
+    disabled = changes.update(
+        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, timeouts=0, parked_until=None
+    )
+    if settings().mail_from:
+        changes.start(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
+    try:
+        outbox.commit(changes, _DISABLED, Origin.system(SEND))
+    except Contended:
+        return _present(webhook) or disabled
+    return disabled
+
+
+def _present(webhook: Webhook) -> Webhook | None:
+    item = table.get(webhook.stored_at)
+    return Webhook.from_item(item) if item else None
+
+
+def _letter(notice: DisabledNotice) -> mail.Letter | None:
+    """Return what a notice says; None if the webhook is gone, or enabled again."""
+    webhook_key = Webhook.key_of(organization_id=notice.organization_id, id=notice.webhook_id)
+    organization_key = Organization.key_of(id=notice.organization_id)
+    items = table.get_all([webhook_key, organization_key])
+    if webhook_key not in items or organization_key not in items:
+        return None
+    webhook, organization = Webhook.from_item(items[webhook_key]), Organization.from_item(items[organization_key])
+    if webhook.disabled_reason is None:
+        return None
+    return mail.write(
+        "features/webhooks/mail.jinja",
+        organization=organization.name,
+        url=webhook.url,
+        reason=webhook.disabled_reason,
+        failing_since=webhook.failing_since or webhook.updated_at,
+    )
+
+
+def _admins(notice: DisabledNotice) -> Iterator[Member]:
+    """Yield the organization's admins and its owner, as far as they were not told yet."""
+    members, last = Member.in_organization, None
+    pk = members.pk.format(organization_id=notice.organization_id)
+    while True:
+        found = table.query(pk, index=members.index, after=last, since=notice.told)
+        for member in map(Member.from_item, found.items):
+            if member.id != notice.told and Role(member.role).covers(Role.ADMIN):
+                yield member
+        if (last := found.last) is None:
+            return
+
+
+def _tell(admin: Member, letter: mail.Letter) -> None:
+    if admin.email:
+        try:
+            mail.send(admin.email, letter)
+        except mail.Refused as refused:
+            report(mail=f"given up: {refused}")

@@ -1,0 +1,58 @@
+import pytest
+
+from chalicelib.kernel import table
+from chalicelib.kernel.following import Cursor
+from chalicelib.kernel.ledger import append, head_key
+from chalicelib.kernel.table import Cancelled
+from tests.harness.parcels import LOG, mutate
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def grown(size: int) -> None:
+    """Let the log have so many entries."""
+    for n in range(size):
+        mutate(str(n))
+    append(LOG)
+
+
+def cursor() -> Cursor:
+    """Return how far the log is followed."""
+    return Cursor.of(table.get(head_key(LOG)))
+
+
+class TestCursor:
+    def test_that_of_a_log_that_nobody_followed_is_at_its_beginning(self) -> None:
+        assert Cursor.of(None) == Cursor(0, 0)
+        grown(1)
+        assert cursor() == Cursor(0, 0)
+
+    def test_it_moves_by_entries_and_by_parts_of_one(self) -> None:
+        grown(3)
+        for here, there in [(Cursor(), Cursor(0, 2)), (Cursor(0, 2), Cursor(2)), (Cursor(2), Cursor(3))]:
+            table.write([here.moved(LOG, there, 3)])
+            assert cursor() == there
+
+    @pytest.mark.parametrize("here", [Cursor(), Cursor(1), Cursor(2, 1), Cursor(3)])
+    def test_it_is_moved_by_whoever_comes_first(self, here: Cursor) -> None:
+        grown(4)
+        table.write([Cursor().moved(LOG, Cursor(2), 4)])
+        with pytest.raises(Cancelled):
+            table.write([here.moved(LOG, Cursor(4), 4)])
+        assert cursor() == Cursor(2)
+
+    def test_it_is_not_taken_to_an_end_that_is_none_any_more(self) -> None:
+        grown(2)
+        move = Cursor().moved(LOG, Cursor(2), 2)
+        grown(1)
+        with pytest.raises(Cancelled):
+            table.write([move])
+
+    def test_the_head_is_due_until_the_cursor_is_at_its_end(self) -> None:
+        grown(2)
+        table.write([Cursor().moved(LOG, Cursor(1), 2)])
+        assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"
+        table.write([Cursor(1).moved(LOG, Cursor(2), 2)])
+        assert not {"task", "duepk", "duesk"} & set(table.get(head_key(LOG)) or {})
+        grown(1)
+        assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"
