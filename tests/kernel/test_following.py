@@ -1,3 +1,5 @@
+from uuid import uuid4
+
 import pytest
 
 from chalicelib.kernel import table
@@ -11,8 +13,8 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 def grown(size: int) -> None:
     """Let the log have so many entries."""
-    for n in range(size):
-        mutate(str(n))
+    for _ in range(size):
+        mutate(uuid4().hex)
     append(LOG)
 
 
