@@ -73,7 +73,7 @@ class Changes:
         self._target = self._target or record.stored_at
 
     def about(self, record: Entity) -> None:
-        """Let the entry be about a record that callers see no change of."""
+        """Let there be an entry about a record that callers see no change of, be it the only thing that is written."""
         self._records.setdefault(record.stored_at, _Change(record, record))
         self._target = self._target or record.stored_at
 
@@ -103,8 +103,12 @@ class Changes:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing would change."""
-        return not self._kept and all(change.before is change.now for change in self._records.values())
+        """Whether nothing would be written, not even an entry."""
+        return (
+            self._target is None
+            and not self._kept
+            and all(change.before is change.now for change in self._records.values())
+        )
 
     @property
     def target(self) -> tuple[Entity | None, Entity | None]:

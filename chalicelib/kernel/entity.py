@@ -106,6 +106,8 @@ class Entity:
     limit: ClassVar[Limit | None] = None
     guarded_by: ClassVar[tuple[str, ...]] = ("version",)
     """Fields that have to be in the table as they were read, or the record is not written."""
+    holds: ClassVar[str] = ""
+    """The partition of what belongs to the record alone and goes with it; none if it is empty."""
 
     id: str
     created_at: str
@@ -138,6 +140,11 @@ class Entity:
     def key_of(cls, **names: str) -> Key:
         """Return where the record of these fields is stored."""
         return cls.pk.format_map(names), cls.sk.format_map(names)
+
+    @property
+    def held(self) -> str | None:
+        """The partition that it holds, if it does."""
+        return self.holds.format_map(self.__dict__) or None
 
     @property
     def noun(self) -> str:

@@ -256,7 +256,7 @@ def unanchored_pk(shard: object) -> str:
 def pending(log: str) -> int:
     """Return how many entries wait in a log's outbox (of very many: at least so many)."""
     outbox, head = head_key(log)
-    return table.count(outbox, above=head)
+    return table.count(outbox, since=f"{head} ")  # behind the head
 
 
 def public_keys() -> list[bytes]:

@@ -128,8 +128,13 @@ class Operation:
 
         A GET is no change, though it may emit that it was made.
         """
-        changes = self.mutates and not self.creates and self.method != "GET"
+        changes = self.mutates and (self.renews or not self.creates) and self.method != "GET"
         return changes and bool(self.records or isinstance(self.needs, At))
+
+    @property
+    def renews(self) -> bool:
+        """Whether it answers a record that its path names: then nothing is new but what it says of that."""
+        return self.answer is not None and any(record.public is self.answer for record in self.records.values())
 
     @property
     def access(self) -> str:

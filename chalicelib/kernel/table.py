@@ -117,22 +117,7 @@ def query(
     """
     if since is not None and until is not None and since > until:
         return Found([], None)  # DynamoDB refuses to look between two ends that are the wrong way round.
-    pk_name, sk_name = _key_names(index)
-    names, values = {"#pk": pk_name}, {":pk": pk}
-    condition = "#pk = :pk"
-    if begins:
-        condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
-    elif since is not None or until is not None:
-        condition = f"{condition} AND #sk BETWEEN :since AND :until"
-        values |= {":since": since or " ", ":until": until or _HIGHEST}
-    if "#sk" in condition:
-        names["#sk"] = sk_name
-    arguments: dict[str, Any] = {
-        "TableName": settings().table_name, "KeyConditionExpression": condition, "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
-        "ScanIndexForward": not newest_first,
-    }  # fmt: skip
-    arguments |= {"IndexName": index} if index else {"ConsistentRead": True}
+    arguments = _among(pk, index, begins, since, until) | {"ScanIndexForward": not newest_first}
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
     with aws.reaching("database"):
@@ -162,6 +147,22 @@ def merged(
     return Found(page, {sk: page[-1][sk]} if page and (known_to or len(page) < len(items)) else None)
 
 
+def sifted(
+    pks: Sequence[str], passes: Callable[[Item], bool], *, limit: int, most: int, index: str | None = None,
+    after: Item | None = None, since: str | None = None, until: str | None = None,
+) -> Found:  # fmt: skip
+    """Return the newest items of some partitions that pass, `limit` at most, of up to `most` that are looked at.
+
+    The rest is as of `merged`: a page may be short, or empty, and the list goes on behind it all the same.
+    """
+    found = merged(pks, limit=most, index=index, after=after, since=since, until=until)
+    passing = [item for item in found.items if passes(item)]
+    if len(passing) <= limit:
+        return Found(passing, found.last)
+    sk = _key_names(index)[1]
+    return Found(passing[:limit], {sk: passing[limit - 1][sk]})
+
+
 def _side_by_side(ask: Callable[[str], Found], pks: Sequence[str]) -> list[Found]:
     if len(pks) == 1:
         return [ask(pks[0])]
@@ -177,16 +178,43 @@ def _right_before(sort_key: str) -> str:
     return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
 
 
-def count(pk: str, *, above: str = "") -> int:
-    """Return how many items a partition holds above a sort key, of its first 1 MB."""
+def count(pk: str, *, index: str | None = None, since: str | None = None, until: str | None = None) -> int:
+    """Return how many items of a partition, or of one of an index, `query` would find; of very many at least so many.
+
+    That is as many as there are in the first 1 MB.
+    """
+    if since is not None and until is not None and since > until:
+        return 0
     with aws.reaching("database"):
-        answer = _dynamodb().query(
-            TableName=settings().table_name, Select="COUNT", ConsistentRead=True,
-            KeyConditionExpression="#pk = :pk AND #sk > :sk",
-            ExpressionAttributeNames={"#pk": "pk", "#sk": "sk"},
-            ExpressionAttributeValues={":pk": {"S": pk}, ":sk": {"S": above or " "}},
-        )  # fmt: skip
+        answer = _dynamodb().query(Select="COUNT", **_among(pk, index, "", since, until))
     return int(answer["Count"])
+
+
+def _among(pk: str, index: str | None, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
+    """Return the arguments of a Query that say where it looks."""
+    pk_name, sk_name = _key_names(index)
+    names, values = {"#pk": pk_name}, {":pk": pk}
+    condition = "#pk = :pk"
+    if begins:
+        condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
+    elif since is not None or until is not None:
+        condition = f"{condition} AND #sk BETWEEN :since AND :until"
+        values |= {":since": since or " ", ":until": until or _HIGHEST}
+    if "#sk" in condition:
+        names["#sk"] = sk_name
+    arguments: dict[str, Any] = {
+        "TableName": settings().table_name, "KeyConditionExpression": condition, "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+    }  # fmt: skip
+    return arguments | ({"IndexName": index} if index else {"ConsistentRead": True})
+
+
+def clear(pk: str) -> bool:
+    """Remove the first items of a partition, as many as a transaction holds; return whether there may be more."""
+    found = query(pk, limit=MOST_WRITES)
+    if found.items:
+        write([Write("Delete", (item["pk"], item["sk"])) for item in found.items])
+    return found.last is not None
 
 
 def write(writes: Sequence[Write]) -> None:

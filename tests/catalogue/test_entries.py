@@ -72,7 +72,7 @@ class TestAMutation:
         self, operation: Operation, world: World
     ) -> None:
         example = example_of(operation, world)
-        before = None if operation.creates else read(world, example.subject(operation))
+        before = None if operation.creates and not operation.renews else read(world, example.subject(operation))
         answer = done(operation, world)
         entry = entry_about(answer)
         now = read(world, answer.location if operation.creates else example.subject(operation))

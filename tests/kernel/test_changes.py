@@ -164,11 +164,6 @@ class TestAbout:
         changes.delete(other)
         assert changes.target == (watched, watched)
 
-    def test_alone_it_changes_nothing(self) -> None:
-        changes = Changes(now())
-        changes.about(stored("a"))
-        assert changes.empty
-
 
 class TestDelete:
     def test_guard_and_companions_go_with_it(self) -> None:

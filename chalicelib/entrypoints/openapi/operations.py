@@ -171,7 +171,7 @@ def _outcome(operation: Operation) -> str:
     name = schemas.public_name(operation.answer.__name__)
     if operation.lists:
         return f"A page of the list: `{name}`, and the cursor of the next page."
-    return f"The new `{name}`." if operation.creates else f"The `{name}`."
+    return f"The new `{name}`." if operation.creates and not operation.renews else f"The `{name}`."
 
 
 def _success_headers(operation: Operation) -> Headers:
