@@ -1,10 +1,14 @@
-"""From where a credential may be used: addresses and networks of IPv4 and IPv6, in CIDR notation (RFC 4632, 4291)."""
+"""Addresses and networks of IPv4 and IPv6, as people write them: in CIDR notation (RFC 4632, 4291), or with a port."""
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
+_WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
+_DNS_PORT: Final = 53
+_MOST_PORT: Final = 65_535
 
 
 def within(address: str, networks: Sequence[str]) -> bool:
@@ -31,11 +35,31 @@ def network(text: str) -> IPv4Network | IPv6Network:
     return given
 
 
+def dns_servers(text: str) -> list[tuple[str, int]]:
+    """Return the address and the port of each DNS server of a list, such as `192.0.2.7, [2001:db8::7]:5353`.
+
+    Raises ValueError if one is neither an address nor an address with a port.
+    """
+    return [_with_port(server.strip()) for server in text.split(",")] if text else []
+
+
 def _advice(text: str) -> str:
     try:
         return f"must be {ip_network(text, strict=False)} for that network, or {text.partition('/')[0]} for one address"
     except ValueError:
         return "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"
+
+
+def _with_port(text: str) -> tuple[str, int]:
+    match = _WITH_PORT.fullmatch(text)
+    bracketed, plain, port, bare = match.groups() if match else ("", "", "", "")
+    try:
+        found = str(ip_address(bracketed or plain or bare)), int(port or _DNS_PORT)
+    except ValueError:
+        raise ValueError("must be addresses, such as 192.0.2.7, 192.0.2.7:53 or [2001:db8::7]:53") from None
+    if not 0 < found[1] <= _MOST_PORT:
+        raise ValueError("must have a port from 1 to 65535")
+    return found
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

@@ -1,0 +1,111 @@
+"""Addresses of strangers' servers: which are public, and which a name has at the moment (RFC 1034).
+
+Names are asked of the servers that `DNS_NAMESERVERS` says, and of nothing else: no file of hosts, no search list.
+"""
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from chalicelib.kernel.cidr import dns_servers
+from chalicelib.kernel.settings import settings
+
+if TYPE_CHECKING:
+    from dns.resolver import Resolver
+
+_SPECIAL_IPV4: Final = tuple(map(IPv4Network, (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+    "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+)))  # fmt: skip
+"""The IPv4 Special-Purpose Address Registry of IANA (RFC 6890) and multicast (RFC 5771), whole."""
+
+_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+"""All that IANA gives away of IPv6 (RFC 4291). What leads to IPv4 by another name is outside: mapped, NAT64."""
+
+_SPECIAL_IPV6: Final = tuple(map(IPv6Network, (
+    "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+)))  # fmt: skip
+"""What the IPv6 Special-Purpose Address Registry has of it: Teredo, 6to4 and documentation among them."""
+
+_LOOPBACK: Final = ("127.0.0.1", "::1")
+_QUESTIONS: Final = ("A", "AAAA")
+_ONE_TRY_SECONDS: Final = 1.0
+_SECOND_QUESTION_SECONDS: Final = 0.5
+"""How long more addresses are waited for once there are some: some servers never answer for IPv6."""
+
+
+class Unresolved(Exception):
+    """A name has no address; says why. `timed_out` tells whether its servers have just not answered in time."""
+
+    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+        super().__init__(why)
+        self.timed_out = timed_out
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address is one of the public Internet. What is no address, or has a zone, is not."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(known, IPv4Address):
+        return not any(known in network for network in _SPECIAL_IPV4)
+    return (
+        known.scope_id is None
+        and known in _GLOBAL_UNICAST
+        and not any(known in network for network in _SPECIAL_IPV6)
+    )  # fmt: skip
+
+
+def is_local_name(host: str) -> bool:
+    """Return whether a name always means the machine itself (RFC 6761, section 6.3)."""
+    return f".{host.lower().rstrip('.')}".endswith(".localhost")
+
+
+def addresses(host: str, until: float) -> list[str]:
+    """Return the addresses of a host, IPv4 first; a literal address has itself. `until` is a moment of `monotonic`.
+
+    Raises Unresolved.
+    """
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        return list(_LOOPBACK) if is_local_name(host) else _asked(host, until)
+
+
+def _asked(host: str, until: float) -> list[str]:
+    from dns.exception import DNSException, Timeout
+
+    found: list[str] = []
+    failure: DNSException | None = None
+    for question in _QUESTIONS:
+        left = until - monotonic()
+        try:
+            found += _answer(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
+        except DNSException as error:
+            failure = failure or error
+    if not found and isinstance(failure, Timeout):
+        raise Unresolved("The name's servers did not answer in time.", timed_out=True) from failure
+    if not found:
+        raise Unresolved("The name can't be resolved.") from failure
+    return found
+
+
+def _answer(name: str, question: str, seconds: float) -> list[str]:
+    resolver = _resolver(settings().dns_nameservers)
+    answer = resolver.resolve(name, question, lifetime=seconds, search=False, raise_on_no_answer=False)
+    return [record.address for record in answer.rrset or ()]
+
+
+@lru_cache(maxsize=1)
+def _resolver(nameservers: str) -> "Resolver":
+    from dns.nameserver import Do53Nameserver
+    from dns.resolver import Resolver
+
+    resolver = Resolver(configure=not nameservers)
+    if nameservers:
+        resolver.nameservers = [Do53Nameserver(address, port) for address, port in dns_servers(nameservers)]
+    resolver.timeout = _ONE_TRY_SECONDS
+    return resolver

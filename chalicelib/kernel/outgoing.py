@@ -1,0 +1,130 @@
+"""Requests to strangers' servers: one POST, which ends in time and reads little, whatever the other side does."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.version import VERSION
+
+if TYPE_CHECKING:
+    from httpcore import Response
+
+    from chalicelib.kernel.connections import Exchange
+
+TOTAL_SECONDS: Final = 15.0
+"""What one request may take: connection, request and answer together."""
+
+MOST_BODY: Final = 1024
+"""Bytes of an answer that are read and kept."""
+
+_CLOSED: Final = "It closed the connection without an answer."
+_BROKEN: Final = "What it answered is not HTTP, or broke off before the status."
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a request. `body`: the first KiB of the answer as text. `retry_after`: in seconds, if it was said.
+
+    `error` says in words why there is no `status`; `timed_out` whether that is because the other side took too long.
+    """
+
+    status: int | None
+    error: str | None
+    body: str
+    duration_ms: int
+    retry_after: int | None = None
+    timed_out: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the other side took what it was sent (2xx)."""
+        return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Send a body to a target (see kernel/targets) and return what came of it; redirects are not followed.
+
+    Never raises for what the other side does.
+    """
+    from httpcore import NetworkError, RemoteProtocolError, TimeoutException
+
+    from chalicelib.kernel.connections import Unreachable, exchange
+
+    begun = monotonic()
+    answer: Answer
+    with exchange(TOTAL_SECONDS) as present:
+        try:
+            answer = _sent(present, url, body, headers)
+        except Unreachable as error:
+            answer = _failure(str(error), timed_out=error.timed_out)
+        except TimeoutException:
+            answer = _failure(f"It did not answer within {TOTAL_SECONDS:g} s.", timed_out=True)
+        except (NetworkError, RemoteProtocolError):
+            answer = _failure(_BROKEN if present.received else _CLOSED)
+    return replace(answer, duration_ms=round((monotonic() - begun) * 1000))
+
+
+def _sent(present: "Exchange", url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Send, once more if a connection that was kept turns out to be dead; then at last a new one is made."""
+    from httpcore import NetworkError, RemoteProtocolError
+
+    while True:
+        try:
+            return _sent_once(url, body, headers)
+        except (NetworkError, RemoteProtocolError):
+            if present.connected or present.received:
+                raise
+
+
+def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    from chalicelib.kernel.connections import pool
+
+    usual = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
+    sent = [*{**headers, **usual}.items()]
+    with pool().stream("POST", url, headers=sent, content=body) as response:
+        said = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
+        asked = _seconds(said.get(b"retry-after", ""))
+        return Answer(response.status, None, _text(_first_bytes(response)), 0, retry_after=asked)
+
+
+def _first_bytes(response: "Response") -> bytes:
+    """Return the beginning of an answer, or of what has come of it: its status counts, even if it breaks off."""
+    from httpcore import NetworkError, RemoteProtocolError, TimeoutException
+
+    read = b""
+    with suppress(NetworkError, RemoteProtocolError, TimeoutException):
+        for part in response.iter_stream():
+            read += part
+            if len(read) >= MOST_BODY:
+                break
+    return read[:MOST_BODY]
+
+
+def _text(data: bytes) -> str:
+    """Return text of at most so many bytes: what stands for bytes that are none has three where they had one."""
+    return data.decode(errors="replace").encode()[:MOST_BODY].decode(errors="ignore")
+
+
+def _seconds(retry_after: str) -> int | None:
+    """Return for how many seconds we are asked to wait (RFC 9110, section 10.2.3), if that can be read."""
+    if _SECONDS.fullmatch(retry_after):
+        return int(retry_after)
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except (ValueError, OverflowError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0, ceil(moment.timestamp() - now_ms() / 1000))
+
+
+def _failure(why: str, *, timed_out: bool = False) -> Answer:
+    return Answer(None, why, "", 0, timed_out=timed_out)
