@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
 
@@ -56,8 +57,8 @@ def deliver(event: Event) -> Mapping[str, Any]:
         return _each({"Records": records}, SqsFifoPartialProcessor(), run)
 
     with ThreadPoolExecutor(len(groups)) as threads:
-        answers = threads.map(deliver_group, groups.values())
-    return {"batchItemFailures": [failure for answer in answers for failure in answer["batchItemFailures"]]}
+        answers = [threads.submit(copy_context().run, deliver_group, records) for records in groups.values()]
+    return {"batchItemFailures": [failure for a in answers for failure in a.result()["batchItemFailures"]]}
 
 
 def sweep() -> int:

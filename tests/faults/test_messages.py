@@ -56,7 +56,7 @@ class TestAWake:
         before = snapshots.stored()
         queues.wake(world.id, new_id(now()))
         world.workers.deliver()
-        assert world.workers.calls.names == ["dynamodb:Query"]
+        assert world.workers.calls.names == ["dynamodb:Query", "dynamodb:BatchGetItem"]
         assert snapshots.stored() == before
 
     def test_appends_what_other_messages_were_about(self, world: World) -> None:

@@ -49,9 +49,9 @@ def waits(log: str) -> bool:
 
 
 def anchor(workers: Workers) -> None:
-    """Let an hour be over: the schedule ticks, and what it queued is done."""
+    """Let an hour be over: the schedule ticks, and what it queued is done, also what waits for the index meanwhile."""
     workers.anchor()
-    workers.deliver()
+    workers.deliver(delayed=True)
 
 
 def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:

@@ -39,19 +39,22 @@ class Workers:
         self.calls = Calls()
         """What the last batch or tick took of AWS."""
 
-    def deliver(self) -> list[str]:
-        """Deliver all that is queued, also what that queues, and return the bodies; none may fail."""
-        delivered = self.attempt()
+    def deliver(self, *, delayed: bool = False) -> list[str]:
+        """Deliver all that is queued, also what that queues, and return the bodies; none may fail.
+
+        What SQS holds back for its delay comes only if `delayed`.
+        """
+        delivered = self.attempt(delayed=delayed)
         assert delivered.failed == []
         return delivered.done
 
-    def attempt(self) -> Delivered:
+    def attempt(self, *, delayed: bool = False) -> Delivered:
         """Deliver all that is queued, once; messages that fail stay, and are seen again by the next call.
 
         A call within a call is another worker's: it sees no message that the first one has in hand.
         """
         delivered, failed = Delivered(), set[str]()
-        while batch := next(self._batches(failed | self._in_hand), None):
+        while batch := next(self._batches(failed | self._in_hand, delayed=delayed), None):
             source, queue, messages = batch
             with self._holding(messages):
                 answer = self._call(source.name, {"Records": [_record(queue, message) for message in messages]})
@@ -92,12 +95,13 @@ class Workers:
         finally:
             self._in_hand -= ids
 
-    def _batches(self, hidden: set[str]) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
+    def _batches(self, hidden: set[str], *, delayed: bool) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
         for source in self._app.event_sources:
             if isinstance(source, SQSEventConfig):
                 queue = waiting(str(source.queue))
                 stuck = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
-                free = [m for m in queue._messages if m.id not in hidden and m.group_id not in stuck]  # noqa: SLF001
+                ready = [m for m in queue._messages if delayed or not m.delayed]  # noqa: SLF001
+                free = [m for m in ready if m.id not in hidden and m.group_id not in stuck]
                 if free:
                     yield source, queue, free[: source.batch_size]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from chalicelib.features.audit import log as logs
+from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found
@@ -30,3 +31,9 @@ def _ten(api: Api, owner: Person, workers: Workers) -> Founded:
             workers.deliver()
     workers.deliver()
     return organization
+
+
+@pytest.fixture
+def private_targets(configure: Configure) -> None:
+    """Receivers on this machine are no secret."""
+    configure(webhook_allow_private="1")
