@@ -71,6 +71,13 @@ def pool() -> httpcore.ConnectionPool:
         return _pool()
 
 
+def forget_connections() -> None:
+    """End those that are kept, and make new ones at the next use: what is trusted has changed."""
+    with _making:
+        _pool().close()
+        _pool.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def _pool() -> httpcore.ConnectionPool:
     return httpcore.ConnectionPool(

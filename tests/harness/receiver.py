@@ -68,7 +68,10 @@ HANG = Reply(delay=FOREVER)
 
 
 class Receiver(ThreadingTCPServer):
-    """A server at `host`, over TLS if `tls` is given; counts its connections and the bytes that it got rid of."""
+    """A server at `host`, over TLS if `tls` is given. `server_names`: by which names TLS was asked for (SNI).
+
+    It counts its connections, and the bytes that it got rid of.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -80,6 +83,9 @@ class Receiver(ThreadingTCPServer):
             self.address_family = socket.AF_INET6
         super().__init__((host, 0), _Conversation)
         self.tls = tls
+        self.server_names: list[str | None] = []
+        if tls:
+            tls.sni_callback = lambda _connection, name, _context: self.server_names.append(name)
         self.port: int = self.server_address[1]
         self.answer: Reply | Callable[[Request], Reply] = Reply()
         self.answers: dict[str, Reply | Callable[[Request], Reply]] = {}
