@@ -1,5 +1,7 @@
 """Ids: UUIDv7 (RFC 9562), so that ids sort as what they name came to be."""
 
+from typing import TypedDict
+
 from uuid_utils import uuid7
 
 from chalicelib.kernel.clock import milliseconds
@@ -19,3 +21,18 @@ def bound(ms: int) -> str:
     """Return what every id of the moment, and later ones, sort behind."""
     digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
+
+
+class Ends(TypedDict):
+    """What a Query over ids begins with, and what it ends with; None is no end."""
+
+    since: str | None
+    until: str | None
+
+
+def within(since: str | None, until: str | None) -> Ends:
+    """Return the ends of a Query over the ids of a time, given by its first and its last moment."""
+    return {
+        "since": bound(milliseconds(since)) if since else None,
+        "until": f"{bound(milliseconds(until))}~" if until else None,
+    }

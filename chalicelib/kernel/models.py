@@ -3,11 +3,20 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AliasGenerator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticKnownError, PydanticUseDefault
 
-from chalicelib.kernel.fields import Timestamp, Uuid
+from chalicelib.kernel.fields import Moment, Timestamp, Uuid, out_of_range
 
 
 def _or_default(value: Any) -> Any:
@@ -75,6 +84,24 @@ class ListQuery(Continued):
     """What every list understands."""
 
     limit: int = Field(25, ge=1, le=100, description="Items a page.", examples=[25])
+
+
+class Span(BaseModel):
+    """A time that a caller names by its ends, both of which are part of it."""
+
+    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None])
+    # Stands last, so that its validator sees the other.
+    since: Moment | None = Field(
+        None, alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.", examples=[None]
+    )
+
+    @field_validator("since")
+    @classmethod
+    def _not_after_until(cls, since: str | None, others: ValidationInfo) -> str | None:
+        until = others.data.get("until")
+        if since and until and since > until:
+            raise out_of_range("must not be after `to`")
+        return since
 
 
 class Output(BaseModel):

@@ -36,6 +36,7 @@ WORLD: Final[Mapping[str, str | None]] = {
     "name": "Analytical Engines",
     "nextCursor": None,
     "rootHash": "d9c9e31cc9e11fc02d1f6ea509f48426d826593637dcbd540f2f7e137429187b",
+    "secret": "whsec_YW4gZXhhbXBsZSwgYW5kIG5ldmVyIGEgc2VjcmV0Li4=",
     "slug": "analytical-engines",
     "token": _TICKET,
     "title": "Notes on the engine",

@@ -9,7 +9,6 @@ from pydantic_core import to_json
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.kernel import erasing, ids, table
-from chalicelib.kernel.clock import milliseconds
 from chalicelib.kernel.entity import Facet, Item, Key, organization_of
 from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.ledger import sequence_key
@@ -45,8 +44,7 @@ def page(
         [template.format(log_id=log, type=wanted.type, actor=wanted.actor_id, target=wanted.target_id) for log in logs],
         lambda item: is_entry(item) and item["log_id"] in logs and holds(wanted, EntryItem.from_item(item)),
         limit=limit, most=limit if narrowed else max(limit, _SIFTED), index=facet.index if facet else None, after=after,
-        since=ids.bound(milliseconds(wanted.since)) if wanted.since else None,
-        until=ids.bound(milliseconds(wanted.until)) + "~" if wanted.until else None,
+        **ids.within(wanted.since, wanted.until),
     )  # fmt: skip
     return [EntryItem.from_item(item) for item in found.items], found.last
 

@@ -2,19 +2,11 @@
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.encoding import from_base64url
-from chalicelib.kernel.fields import Moment, Timestamp, Uuid, lower_case, out_of_range, shape
-from chalicelib.kernel.models import Continued, ListQuery, Output
+from chalicelib.kernel.fields import Timestamp, Uuid, lower_case, shape
+from chalicelib.kernel.models import Continued, ListQuery, Output, Span
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
 _EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
@@ -35,7 +27,7 @@ Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_cas
 Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_note)]
 
 
-class EntryFilters(BaseModel):
+class EntryFilters(Span):
     """Which entries. All filters given have to match."""
 
     type: EventFilter | None = Field(
@@ -44,19 +36,6 @@ class EntryFilters(BaseModel):
     )  # fmt: skip
     actor_id: Id | None = Field(None, examples=[None])
     target_id: Id | None = Field(None, examples=[None])
-    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None])
-    # Stands last, so that its validator sees the other.
-    since: Moment | None = Field(
-        None, alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.", examples=[None]
-    )
-
-    @field_validator("since")
-    @classmethod
-    def _not_after_until(cls, since: str | None, others: ValidationInfo) -> str | None:
-        until = others.data.get("until")
-        if since and until and since > until:
-            raise out_of_range("must not be after `to`")
-        return since
 
 
 class AuditQuery(EntryFilters, ListQuery):

@@ -1,17 +1,24 @@
 """What is stored of a delivery, and what a record is that events are delivered to."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.deliveries.models import Status
-from chalicelib.kernel.clock import after, milliseconds
+from chalicelib.kernel.clock import after, milliseconds, now
 from chalicelib.kernel.entity import Collection, Due, Entity
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 from chalicelib.kernel.queues import LONGEST_DELAY_SECONDS
 
 KEPT_DAYS: Final = 90
 
 QUEUE: Final = "deliveries.queue"
 """The task that queues a delivery once its time has come."""
+
+_ANSWERED: Final = ("error", "response_body")
+"""What an attempt says in words that may be somebody else's."""
 
 _LOST_SECONDS: Final = 300
 """How long after it should have been tried a delivery is queued again: its message must be lost."""
@@ -20,8 +27,11 @@ _LOST_SECONDS: Final = 300
 class Subscriber(Entity):
     """A record that events are delivered to. `events`: exact types, `page.*` or `*`.
 
-    `task` sends a lot of them: queued for one subscriber after the other, `spacing_seconds` apart at least.
+    `task` sends a lot of them: queued for one subscriber after the other, `spacing_seconds` apart at least. It holds
+    its deliveries, which go with it.
     """
+
+    holds = "V#{id}"
 
     task: ClassVar[str]
     delivery: ClassVar[type["Delivery"]]
@@ -87,6 +97,48 @@ class Delivery(Entity):
     def due(self) -> Due | None:
         """When it should be queued, as long as it waits."""
         return Due(QUEUE, self.due_at) if self.due_at else None
+
+    @property
+    def expired(self) -> bool:
+        """Whether it was kept for as long as it had to be: the table removes it late."""
+        return self.ttl <= milliseconds(now()) // 1000
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets no answer that it got name the person."""
+        attempts = [a | person.out_of_all({name: a[name] for name in _ANSWERED}) for a in self.attempts]
+        return {"attempts": attempts} if attempts != self.attempts else {}
+
+
+class Clearing(Job):
+    """The removal of what a subscriber held that is gone: its `partition`, and what the log still brings there.
+
+    `until`: the size that the log has with the entry that says it is gone. When all up to it was delivered, nothing
+    more comes.
+    """
+
+    kind, task = "organization.clearing", "deliveries.clear"
+    pk, sk = "O#{organization_id}", "Y#{id}"
+    holds = "{partition}"
+
+    organization_id: str
+    partition: str
+    until: int | None = None
+
+    @classmethod
+    def after(cls, subscriber: Subscriber, moment: str) -> "Clearing":
+        """Return what is to be done once a subscriber is removed at a moment."""
+        return cls(
+            id=new_id(moment), created_at=moment, updated_at=moment, turn_at=moment,
+            organization_id=subscriber.organization_id, partition=str(subscriber.held),
+        )  # fmt: skip
+
+
+def asked_for(moment: str) -> dict[str, Any]:
+    """Return the fields of a delivery that is to be tried at a moment as if it never had been."""
+    return {
+        "status": "pending", "tries": 0, "next_attempt_at": moment, "completed_at": None,
+        "due_at": looked_after(moment, moment),
+    }  # fmt: skip
 
 
 def looked_after(at: str, moment: str) -> str:

@@ -1,16 +1,24 @@
 """What the operations on deliveries accept and answer."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.event_types import PATTERNS
-from chalicelib.kernel.fields import Timestamp, Uuid
-from chalicelib.kernel.models import Output, RecordOutput
+from chalicelib.kernel.fields import Timestamp, Uuid, shape
+from chalicelib.kernel.models import ListQuery, Output, RecordOutput, Span
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
+EventType = Annotated[
+    str, *shape(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"), Field(max_length=100)
+]  # fmt: skip
 
 _PATTERN_CHARACTERS: Final = 100
+_FAILED: Final = {
+    "number": 10, "at": "2026-11-20T09:30:00.000Z", "durationMs": 84, "statusCode": 500, "error": None,
+    "responseBody": "Internal Server Error",
+}  # fmt: skip
 
 
 def _known(pattern: str) -> str:
@@ -43,11 +51,18 @@ class AttemptOut(Output):
     duration_ms: int = Field(ge=0, examples=[84])
     status_code: int | None = Field(description="What the endpoint answered; null if it did not.", examples=[204])
     error: str | None = Field(description="Why there was no answer.", examples=[None])
-    response_body: str | None = Field(description="The answer's first KiB.", examples=[""])
+    response_body: str | None = Field(description="The answer's first KiB; null if it was empty.", examples=[None])
 
 
 class DeliveryOut(RecordOutput):
     """The delivery of an event to a webhook."""
+
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED]},
+        "organization.webhook.delivery_retried": {
+            "attempts": [_FAILED], "next_attempt_at": "2026-11-20T09:30:00.000Z",
+        },
+    }  # fmt: skip
 
     webhook_id: Uuid
     event_id: Uuid = Field(description="The id of the entry, and the `webhook-id` of each attempt.")
@@ -56,6 +71,13 @@ class DeliveryOut(RecordOutput):
     attempts: list[AttemptOut]
     next_attempt_at: Timestamp | None = Field(examples=[None])
     completed_at: Timestamp | None
+
+
+class DeliveriesQuery(Span, ListQuery):
+    """Which deliveries, by when their events happened. All filters given have to match."""
+
+    status: Status | None = Field(None, examples=[None])
+    event_type: EventType | None = Field(None, description="One type.", examples=["organization.updated"])
 
 
 class TrialOut(Output):

@@ -1,11 +1,18 @@
-"""Queueing a delivery whose time has come, or whose message was lost."""
+"""Queueing a delivery whose time has come, or whose message was lost; removing those of a subscriber that is gone."""
 
-from typing import Any
+import time
+from typing import Any, Final
 
 from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import QUEUE
+from chalicelib.features.deliveries.entities import QUEUE, Clearing
 from chalicelib.features.deliveries.sending import delivery_at, is_due
+from chalicelib.kernel import jobs, ledger, table
+from chalicelib.kernel.following import Cursor
+from chalicelib.kernel.ledger import head_key
 from chalicelib.kernel.tasks import task
+
+_PAUSE_SECONDS: Final = 60
+"""Until the log is looked at again, whose last entries are not delivered yet."""
 
 
 @task(QUEUE)
@@ -14,3 +21,33 @@ def queue_delivery(message: dict[str, Any]) -> None:
     delivery = delivery_at((message["pk"], message["sk"]))
     if delivery and is_due(delivery):
         lots.queue([(lots.subscriber_key(delivery), [delivery])])
+
+
+@task(Clearing.task)
+def clear_behind_subscriber(message: dict[str, Any]) -> None:
+    """Remove the deliveries of a subscriber that is gone, until the log brings no more of them.
+
+    If the log can't be followed for long, those that it brings later stay until they expire.
+    """
+    clearing, ends_at = jobs.take(Clearing, message), jobs.ends_at()
+    if clearing is None:
+        return
+    over = clearing.failures > jobs.MOST_FAILURES
+    if not over:
+        clearing = clearing if clearing.until else _begun(clearing)
+        over = Cursor.of(table.get(head_key(clearing.organization_id))).sequence >= (clearing.until or 0)
+    while table.clear(clearing.partition):
+        if time.monotonic() > ends_at:
+            jobs.pass_on(clearing)
+            return
+    if over:
+        jobs.remove(clearing)
+    else:
+        jobs.pass_on(clearing, seconds=_PAUSE_SECONDS)
+
+
+def _begun(clearing: Clearing) -> Clearing:
+    """Return the clearing with the size of the log once the entry is in it that says that the subscriber is gone."""
+    ledger.append(clearing.organization_id)
+    head = table.get(head_key(clearing.organization_id)) or {}
+    return jobs.keep(clearing, until=int(head.get("size", 0)))

@@ -1,5 +1,6 @@
 """What is stored of a webhook, and of what is on its way to it."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
@@ -9,10 +10,16 @@ from chalicelib.features.webhooks.models import Status, WebhookOut
 from chalicelib.kernel.entity import Collection, Due, Facet, Limit
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 
 MOST_WEBHOOKS: Final = 50
 MOST_SECRETS: Final = 5
 """Secrets of one webhook that sign at the same time."""
+
+_ERASED: Final = {
+    "enabled": False, "timeouts": 0, "parked_until": None,
+    "disabled_reason": "Its URL named a person who was erased. Give it another.",
+}  # fmt: skip
 
 SEND: Final = "webhooks.send"
 PROBE: Final = "webhooks.probe"
@@ -66,6 +73,11 @@ class Webhook(Subscriber):
     def name_shown(self) -> str:
         """Where it leads to."""
         return self.url
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets neither its description nor its URL name the person; with another URL it is disabled."""
+        named = person.out_of_all({"description": self.description, "url": self.url})
+        return {**named, **_ERASED} if "url" in named else named
 
     @property
     def due(self) -> Due | None:

@@ -1,10 +1,12 @@
-"""When a webhook that fails is left in peace, and when it is disabled: pure decisions."""
+"""When a webhook that fails is left in peace, when it is disabled, and what one is not asked for: pure decisions."""
 
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
+from chalicelib.features.webhooks.entities import Webhook
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.problems import Problem
 
 FAILING_DAYS: Final = 5
 """After so long without one success a webhook is disabled."""
@@ -25,3 +27,25 @@ def parked(next_attempt_at: str | None, moment: str) -> str:
     """Return until when nothing is sent to a webhook that gave no answer: its next attempt, half an hour at most."""
     longest = after(moment, seconds=_LONGEST_PARK_SECONDS)
     return min(next_attempt_at or longest, longest)
+
+
+def refuse_inactive(webhook: Webhook) -> None:
+    """Raise Problem `invalid_transition` if nothing is sent to a webhook."""
+    if webhook.status != "active":
+        detail = f'The webhook is {webhook.status}: nothing is sent to it. Change it by {{"enabled": true}} first.'
+        raise Problem("invalid_transition", detail)
+
+
+def well(moment: str, *, enabled: bool) -> dict[str, Any]:
+    """Return the fields of a webhook against which nothing that happened before a moment is held any more.
+
+    If it is enabled, what waited for it to answer again is queued then.
+    """
+    return {"failing_since": None, "timeouts": 0, "parked_until": moment if enabled else None}
+
+
+def failure(answer: Answer) -> str | None:
+    """Return in words why a message was not delivered; None if it was."""
+    if answer.succeeded or answer.error:
+        return answer.error
+    return f"It answered {answer.status}, and not 2xx."

@@ -1,0 +1,56 @@
+"""Deliveries to a webhook: what became of each event, and asking for one of them once more."""
+
+from chalicelib.features.deliveries import log
+from chalicelib.features.deliveries.entities import QUEUE, asked_for
+from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryOut
+from chalicelib.features.organizations.entities import at_organization
+from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.features.webhooks.rules import refuse_inactive
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
+)  # fmt: skip
+def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQuery) -> Page[DeliveryOut]:
+    """List the deliveries to a webhook, newest first; they are kept for 90 days."""
+    deliveries, last = log.page(webhook.id, query, ctx.position(query))
+    return ctx.page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}",
+    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
+)  # fmt: skip
+def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
+    """Get a delivery, with what came of each attempt."""
+    return DeliveryOut.of(_kept(delivery))
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry",
+    success=202, needs=at_organization(Role.ADMIN), scope="webhooks:write",
+    emits="organization.webhook.delivery_retried",
+    listed_at="/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+)  # fmt: skip
+def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:
+    """Send a delivery once more, whatever became of it; if that fails too, it is tried again like a new one.
+
+    One that waits for its next attempt gets it now. Of a webhook that is not active it is `invalid_transition`.
+    """
+    refuse_inactive(webhook)
+    asked = ctx.changes.update(_kept(delivery), **asked_for(ctx.now))
+    ctx.changes.start(QUEUE, asked)
+    return DeliveryOut.of(asked)
+
+
+def _kept(delivery: WebhookDelivery) -> WebhookDelivery:
+    if delivery.expired:
+        raise not_found()
+    return delivery

@@ -1,0 +1,51 @@
+"""Replays of the deliveries to a webhook: start one, and see how far it is."""
+
+from chalicelib.features.deliveries import log
+from chalicelib.features.deliveries.entities import KEPT_DAYS
+from chalicelib.features.organizations.entities import at_organization
+from chalicelib.features.replays.entities import Replay, wanted
+from chalicelib.features.replays.models import ReplayCreate, ReplayOut
+from chalicelib.features.webhooks.entities import Webhook
+from chalicelib.features.webhooks.rules import refuse_inactive
+from chalicelib.kernel.clock import after, milliseconds
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.fields import Uuid
+from chalicelib.kernel.operation import RouteGroup
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
+    success=202, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.replayed",
+    listed_at="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
+)  # fmt: skip
+def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:
+    """Send the deliveries of a time once more, the oldest first.
+
+    It is done in the background: ask for the record that the 202 answers until it is completed or failed. At most 10
+    run at a time in an organization. Of a webhook that is not active it is `invalid_transition`.
+    """
+    refuse_inactive(webhook)
+    until = body.until or max(body.since, ctx.now)
+    replay = Replay(
+        **ctx.new(), organization_id=webhook.organization_id, webhook_id=webhook.id, turn_at=ctx.now,
+        since=body.since, until=until, delivery_status=body.status,
+        requeued=log.count(webhook.id, wanted(body.status), body.since, until),
+        ttl=milliseconds(after(ctx.now, days=KEPT_DAYS)) // 1000,
+    )  # fmt: skip
+    ctx.changes.start(Replay.task, ctx.changes.create(replay))
+    return ReplayOut.of(replay)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/replays/{replay_id}",
+    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
+)  # fmt: skip
+def get_webhook_replay(_ctx: Context, webhook_id: Uuid, replay: Replay) -> ReplayOut:  # noqa: ARG001 - its key has it
+    """Get a replay: how far it is, and how many deliveries it asked for.
+
+    It is kept for 90 days, even if the webhook is deleted.
+    """
+    return ReplayOut.of(replay)

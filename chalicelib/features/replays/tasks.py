@@ -1,0 +1,79 @@
+"""Making deliveries once more, a lot at a time; each goes on where the one before was kept."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from chalicelib.features.deliveries import lots
+from chalicelib.features.deliveries.entities import asked_for
+from chalicelib.features.replays.entities import Replay
+from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.kernel import ids, jobs, queues, table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.tasks import task
+
+_PAGE: Final = 100
+_DELETED: Final = "The webhook was deleted."
+_INACTIVE: Final = "The webhook is {}: nothing is sent to it any more."
+_GIVEN_UP: Final = "It could not be finished. What it has queued is sent; start it again for the rest."
+
+
+@task(Replay.task)
+def replay_deliveries(message: dict[str, Any]) -> None:
+    """Go through the deliveries of a time, the oldest first, and queue those anew that have a wanted status."""
+    replay, ends_at = jobs.take(Replay, message), jobs.ends_at()
+    while replay and replay.turn_at:
+        if replay.failures > jobs.MOST_FAILURES:
+            replay = _end(replay, _GIVEN_UP)
+        elif time.monotonic() > ends_at:
+            jobs.pass_on(replay)
+            return
+        else:
+            replay = _advance(replay)
+
+
+def _advance(replay: Replay) -> Replay:
+    """Return the replay a page further."""
+    item = table.get(Webhook.key_of(organization_id=replay.organization_id, id=replay.webhook_id))
+    webhook = Webhook.from_item(item) if item else None
+    if webhook is None or webhook.status != "active":
+        return _end(replay, _INACTIVE.format(webhook.status) if webhook else _DELETED)
+    pk = WebhookDelivery.pk.format(webhook_id=replay.webhook_id)
+    found = table.query(pk, after=replay.position, limit=_PAGE, **ids.within(replay.since, replay.until))
+    deliveries = [WebhookDelivery.from_item(item) for item in found.items]
+    meant = [delivery for delivery in deliveries if _is_meant(replay, delivery)]
+    for start in range(0, len(meant), lots.LARGEST):
+        replay = _ask(replay, meant[start : start + lots.LARGEST])
+    return jobs.keep(replay, status="running", position=found.last) if found.last else _end(replay)
+
+
+def _is_meant(replay: Replay, delivery: WebhookDelivery) -> bool:
+    return delivery.status in replay.wanted and not delivery.expired
+
+
+def _ask(replay: Replay, lot: Sequence[WebhookDelivery]) -> Replay:
+    """Ask for a lot once more, but for what changed meanwhile. Raises what `jobs.keep` raises."""
+    position = {"pk": lot[-1].stored_at[0], "sk": lot[-1].stored_at[1]}
+    try:
+        return _asked(replay, lot, position)
+    except Contended:
+        items = table.get_all(delivery.stored_at for delivery in lot)
+        versions = {key: item["version"] for key, item in items.items()}
+        unchanged = [delivery for delivery in lot if versions.get(delivery.stored_at) == delivery.version]
+        return _asked(replay, unchanged, position)
+
+
+def _asked(replay: Replay, lot: Sequence[WebhookDelivery], position: Item) -> Replay:
+    changes = Changes(now())
+    asked = [changes.update(delivery, **asked_for(changes.now)) for delivery in lot]
+    kept = jobs.keep(replay, changes, status="running", position=position, done=replay.done + len(lot))
+    with queues.if_possible("replay"):
+        lots.queue([(lots.subscriber_key(delivery), asked) for delivery in asked[:1]])
+    return kept
+
+
+def _end(replay: Replay, error: str | None = None) -> Replay:
+    status = "failed" if error else "completed"
+    return jobs.end(replay, status=status, error=error, requeued=replay.done, position=None)

@@ -1,0 +1,129 @@
+"""Webhooks of an organization: list, create, read, change, remove, try, and give another secret."""
+
+from typing import Final
+
+from pydantic_core import to_json
+
+from chalicelib.features.deliveries.entities import Clearing
+from chalicelib.features.deliveries.models import TrialOut
+from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.features.webhooks import signing
+from chalicelib.features.webhooks.entities import MOST_SECRETS, PROBE, Webhook
+from chalicelib.features.webhooks.models import SecretRotation, WebhookCreate, WebhookOut, WebhookPatch
+from chalicelib.features.webhooks.rules import failure, well
+from chalicelib.kernel import outgoing, standard_webhooks
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("organizations")
+
+_GREETING: Final = "Somebody wanted to see whether messages arrive here. Nothing has happened."
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks",
+    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
+)  # fmt: skip
+def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) -> Page[WebhookOut]:
+    """List an organization's webhooks, in the order they were created."""
+    return ctx.list(Webhook, Webhook.in_organization, query, WebhookOut.of, organization_id=organization.id)
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.created",
+)  # fmt: skip
+def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate) -> WebhookOut:
+    """Create a webhook: from now on events are sent to its URL, signed with the secret that the answer holds, once.
+
+    Every event that is committed after it reaches it, its own creation first; what is sent, and how a receiver verifies
+    it, is in the webhooks of this document.
+    """
+    new, secret = ctx.new(), body.secret or standard_webhooks.generate()
+    webhook = Webhook(
+        **new, organization_id=organization.id, url=body.url, events=body.events, description=body.description,
+        enabled=body.enabled, secrets=[signing.sealed(new["id"], secret)],
+    )  # fmt: skip
+    return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
+)  # fmt: skip
+def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
+    """Get a webhook, without its secret."""
+    return WebhookOut.of(webhook)
+
+
+@routes.patch(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.updated",
+)  # fmt: skip
+def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> WebhookOut:
+    """Change a webhook; the change holds from its own event on.
+
+    Events while it is not enabled are recorded as skipped, and can be replayed. Enabled again, also after the service
+    disabled it, or with another URL, it begins anew: what failed before is not held against it.
+    """
+    fields, enables = body.fields(), body.enabled and not webhook.enabled
+    if enables:
+        fields["disabled_reason"] = None
+    if enables or body.url != webhook.url:
+        fields |= well(ctx.now, enabled=body.enabled)
+    changed = ctx.changes.update(webhook, **fields)
+    if changed.parked_until == ctx.now:
+        ctx.changes.start(PROBE, changed)
+    return WebhookOut.of(changed)
+
+
+@routes.delete(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.deleted",
+)  # fmt: skip
+def delete_webhook(ctx: Context, webhook: Webhook) -> None:
+    """Delete a webhook and all deliveries to it: they are gone at once, and what is on its way is sent no more."""
+    ctx.changes.delete(webhook)
+    ctx.changes.start(Clearing.task, ctx.changes.create(Clearing.after(webhook, ctx.now)))
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/test",
+    success=200, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.tested",
+)  # fmt: skip
+def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
+    """Send a webhook a message at once, whatever its status, and tell what came of it.
+
+    It is signed and sent like every other, but is no event, tried once and listed nowhere:
+    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
+    """
+    body = to_json({
+        "type": "webhook.test", "timestamp": ctx.now, "data": {"webhookId": webhook.id, "message": _GREETING},
+        "organizationId": organization.id, "sequence": None,
+    })  # fmt: skip
+    answer = outgoing.post(webhook.url, body, signing.headers(webhook, new_id(ctx.now), body, ctx.now))
+    ctx.changes.about(webhook)
+    return TrialOut(
+        delivered=answer.succeeded, status_code=answer.status, error=failure(answer), duration_ms=answer.duration_ms
+    )
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/rotate-secret",
+    success=200, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.secret_rotated",
+)  # fmt: skip
+def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
+    """Give a webhook a new secret; for some hours messages are signed with the former one too."""
+    secret, until = standard_webhooks.generate(), after(ctx.now, hours=body.grace_hours)
+    former = signing.live(webhook, ctx.now) if body.grace_hours else []
+    if len(former) == MOST_SECRETS:
+        detail = f"{MOST_SECRETS} of its secrets sign at the moment. Let one end, or rotate with graceHours 0."
+        raise Problem("limit_exceeded", detail)
+    lasting = [one | {"until": min(one["until"] or until, until)} for one in former]
+    rotated = ctx.changes.update(webhook, secrets=[signing.sealed(webhook.id, secret), *lasting])
+    return WebhookOut.of(rotated, secret=secret)
