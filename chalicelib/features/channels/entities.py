@@ -1,13 +1,24 @@
 """What is stored of an integration channel, and of the messages on their way to it."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from chalicelib.features.channels.models import ChannelOut, Provider, Status
+from chalicelib.features.channels.models import MASK, ChannelOut, Provider, Status
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
+from chalicelib.kernel import sealing
 from chalicelib.kernel.entity import Collection, Limit
+from chalicelib.kernel.person import Person
 
 MOST_CHANNELS: Final = 50
 SEND: Final = "channels.send"
+
+_ERASED: Final = {
+    "status": "needs_attention", "last_error": "Its URL named a person who was erased. Give it another.",
+}  # fmt: skip
+_SHOWN_CHARACTERS: Final = 4
+_SECRET_CHARACTERS: Final = 12
+"""So many characters have to stay unseen before the last ones are shown."""
 
 
 class ChannelMessage(Delivery):
@@ -24,7 +35,7 @@ class ChannelMessage(Delivery):
 class IntegrationChannel(Subscriber):
     """An integration channel of an organization. `sealed_url`: where messages go, encrypted; `masked_url` is shown.
 
-    `sent_at`: when the last message was sent.
+    `free_at`: from when on the next message may be sent.
     """
 
     kind, parameter = "organization.integration_channel", "channel_id"
@@ -40,9 +51,39 @@ class IntegrationChannel(Subscriber):
     masked_url: str
     status: Status = "active"
     last_error: str | None = None
-    sent_at: str | None = None
+    free_at: str | None = None
 
     @property
     def config(self) -> dict[str, str]:
         """Where its messages go, as callers see it."""
         return {"webhook_url": self.masked_url}
+
+    @property
+    def url(self) -> str:
+        """Where its messages go. Raises SealBroken if somebody altered what is stored."""
+        return sealing.unseal(self.sealed_url, _context(self.id)).decode()
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its name no longer name the person; a URL that does so loses all but its host."""
+        named = person.out_of_all({"name": self.name})
+        if not person.in_text(url := self.url):
+            return named
+        parts = urlsplit(url)
+        return {**named, **kept(self.id, f"{parts.scheme}://{person.out_of(parts.netloc)}/"), **_ERASED}
+
+
+def kept(channel_id: str, url: str) -> dict[str, Any]:
+    """Return the fields of a channel that say where its messages go: sealed, and masked for those who may see it."""
+    return {"sealed_url": sealing.seal(url.encode(), _context(channel_id)), "masked_url": masked(url)}
+
+
+def masked(url: str) -> str:
+    """Return a URL as it is shown: scheme, host and, of what is secret behind them, the end if that is little."""
+    parts = urlsplit(url)
+    secret = url.partition("://")[2].removeprefix(parts.netloc)
+    end = secret[-_SHOWN_CHARACTERS:] if len(secret) >= _SHOWN_CHARACTERS + _SECRET_CHARACTERS else ""
+    return f"{parts.scheme}://{parts.netloc}/{MASK}{end}"
+
+
+def _context(channel_id: str) -> str:
+    return f"channel:{channel_id}"

@@ -1,23 +1,66 @@
 """What the operations on integration channels accept and answer."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, WrapValidator
 
-from chalicelib.kernel.models import Output, RecordOutput
+from chalicelib.features.deliveries.models import EventPatterns
+from chalicelib.kernel.fields import Name
+from chalicelib.kernel.models import Input, Output, Patch, RecordOutput
+from chalicelib.kernel.targets import TargetUrl
 
 Provider = Literal["slack", "discord", "teams", "webhook"]
 Status = Literal["active", "needs_attention"]
+
+MASK: Final = "…"
+"""What stands for most of a URL where it is shown. No URL holds it: they are ASCII."""
+
+_URL: Final = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
+_MASKED: Final = "https://hooks.slack.com/…wxyz"
+
+
+def _masked_or(url: Any, checked: Callable[[Any], str]) -> str:
+    return url if isinstance(url, str) and MASK in url else checked(url)
+
+
+class ChannelTarget(Input):
+    """Where a channel's messages are to go."""
+
+    webhook_url: Annotated[TargetUrl, WrapValidator(_masked_or)] = Field(
+        description="The URL that the provider made for incoming messages. As it is read, masked, it stays the same.",
+        examples=[_URL],
+    )
+
+
+class ChannelCreate(Input):
+    """A new integration channel."""
+
+    provider: Provider = Field(examples=["slack"])
+    name: Name = Field(examples=["#engines"])
+    events: EventPatterns = Field(["*"])
+    config: ChannelTarget
+    enabled: bool = True
+
+
+class ChannelPatch(Patch):
+    """What of an integration channel can be changed."""
+
+    provider: Provider = Field(examples=["slack"])
+    name: Name = Field(examples=["#engines"])
+    events: EventPatterns = Field(["*"])
+    config: ChannelTarget
+    enabled: bool = True
 
 
 class ChannelConfigOut(Output):
     """Where a channel's messages go."""
 
-    webhook_url: str = Field(description="Masked.", examples=["https://hooks.slack.com/…wxyz"])
+    webhook_url: str = Field(description="Masked: its scheme, host and end.", examples=[_MASKED])
 
 
 class ChannelOut(RecordOutput):
-    """An integration channel."""
+    """An integration channel. One that needs attention is sent nothing until that is seen to."""
 
     provider: Provider = Field(examples=["slack"])
     name: str = Field(examples=["#engines"])
@@ -25,4 +68,4 @@ class ChannelOut(RecordOutput):
     config: ChannelConfigOut
     enabled: bool
     status: Status = Field(examples=["active"])
-    last_error: str | None = Field(description="Why the provider takes no messages.", examples=[None])
+    last_error: str | None = Field(description="Why it needs attention.", examples=[None])

@@ -1,0 +1,37 @@
+"""Sending a channel a message, be it an event's or a trial's, and judging it by what comes of that."""
+
+import time
+from typing import Final
+
+from chalicelib.features.channels.entities import IntegrationChannel
+from chalicelib.features.channels.messages import Notice, address, message
+from chalicelib.features.channels.rules import asked_seconds, state_after
+from chalicelib.kernel import outgoing
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import after, milliseconds, now, now_ms
+from chalicelib.kernel.outgoing import Answer
+
+_LONGEST_WAIT_MS: Final = IntegrationChannel.spacing_seconds * 1000
+_LONGEST_PEACE_SECONDS: Final = 86_400
+
+
+def send(channel: IntegrationChannel, notice: Notice) -> Answer:
+    """Send a message once the channel is free for it, but in a second at the latest; return what came of it."""
+    wait = milliseconds(channel.free_at) - now_ms() if channel.free_at else 0
+    time.sleep(max(0, min(wait, _LONGEST_WAIT_MS)) / 1000)
+    headers = {"content-type": "application/json"}
+    return outgoing.post(address(channel.provider, channel.url), message(channel.provider, notice), headers)
+
+
+def judge(changes: Changes, channel: IntegrationChannel, answer: Answer) -> IntegrationChannel:
+    """Let changes say what an answer tells of a channel, and when it is free again; return it as it is then.
+
+    Callers see whether it needs attention, so that makes a new version of it.
+    """
+    peace = min(asked_seconds(answer) or 0, _LONGEST_PEACE_SECONDS)
+    free_at = after(now(), seconds=max(peace, channel.spacing_seconds))
+    state = state_after(channel.provider, answer)
+    if any(getattr(channel, name) != value for name, value in state.items()):
+        return changes.update(channel, **state, free_at=free_at)
+    changes.settle(channel, free_at=free_at)
+    return channel.but(free_at=free_at)

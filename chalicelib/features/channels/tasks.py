@@ -1,0 +1,72 @@
+"""Telling channels of events; and what becomes of one whose provider takes no messages any more."""
+
+import random
+from typing import Any, Final
+
+from chalicelib.features.channels.entities import SEND, IntegrationChannel
+from chalicelib.features.channels.messages import Notice
+from chalicelib.features.channels.rules import RETRY_SECONDS, asked_seconds, is_final
+from chalicelib.features.channels.sending import judge, send
+from chalicelib.features.deliveries import lots, sending
+from chalicelib.features.deliveries.entities import Delivery, looked_after
+from chalicelib.features.deliveries.rules import next_attempt
+from chalicelib.features.deliveries.sending import Told
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now, pause
+from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.tasks import task
+
+_TRIES: Final = 4
+
+
+@task(SEND)
+def send_to_channel(message: dict[str, Any]) -> None:
+    """Tell a channel of the events that a message names, one a second; while it wants peace, later."""
+
+    def attempt(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
+        if not channel.enabled or channel.status != "active":
+            sending.skip(delivery)
+        elif channel.free_at and channel.free_at > after(now(), seconds=channel.spacing_seconds):
+            return _postpone(channel, delivery, channel.free_at)
+        else:
+            return _send(channel, delivery, event)
+        return channel
+
+    sending.send(IntegrationChannel, message, attempt)
+
+
+def _postpone(channel: IntegrationChannel, delivery: Delivery, at: str) -> IntegrationChannel:
+    """Let a message have its turn at a moment, and the next one behind it; it does not count as an attempt."""
+    changes = Changes(now())
+    postponed = changes.update(delivery, next_attempt_at=at, due_at=looked_after(at, changes.now))
+    changes.commit()
+    lots.queue_later(postponed)
+    return channel.but(free_at=after(at, seconds=channel.spacing_seconds))
+
+
+def _send(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
+    answer = send(channel, Notice.of(event.said, event.sequence))
+    jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
+    next_at = next_attempt(delivery.tries + 1, now(), jitter, asked_seconds(answer), RETRY_SECONDS)
+    sending.record(delivery, answer, None if is_final(answer) else next_at)
+    return _judged(channel, answer)
+
+
+def _judged(channel: IntegrationChannel, answer: Answer) -> IntegrationChannel:
+    """Store what an answer tells of a channel, and return it; of one that leads elsewhere by now it tells nothing."""
+    for attempt in range(_TRIES):
+        changes = Changes(now())
+        judged = judge(changes, channel, answer)
+        try:
+            changes.commit()
+        except Contended:
+            pause(attempt)
+            item = table.get(channel.stored_at)
+            present = IntegrationChannel.from_item(item) if item else None
+            if present is None or present.sealed_url != channel.sealed_url:
+                return present or channel
+            channel = present
+        else:
+            return judged
+    raise Contended
