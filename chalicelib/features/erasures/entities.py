@@ -18,7 +18,10 @@ Account = tuple[str, str]
 
 
 class Erasure(Job):
-    """The erasure of a person. `step` and `position` are how far it is.
+    """The erasure of a person. `step`, `places` and `position` are how far it is.
+
+    `places` are the partitions that are still to be looked through for records, the first of them from `position` on;
+    before it begins with that there are none.
 
     `user_ids` and `emails` are who was named, `accounts` what it found out about them. Once it ends it forgets whom it
     was about; one that ends with an `error` keeps the accounts for the next, since it may have erased what told them.
@@ -41,6 +44,7 @@ class Erasure(Job):
     accounts: list[list[str]] = field(default_factory=list)
     status: Status = "queued"
     step: Step
+    places: list[str] = field(default_factory=list)
     position: Item | None = None
     completed_at: str | None = None
     erased_records: int = 0

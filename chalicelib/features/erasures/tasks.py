@@ -14,6 +14,7 @@ from chalicelib.kernel import erasing, jobs, ledger, table
 from chalicelib.kernel.changes import Changes, guard_key
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import KINDS, Entity, Item
+from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
@@ -100,30 +101,40 @@ def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
 
 
 def _leave_records(erasure: Erasure) -> Erasure:
-    """Let the person leave a page of the organization's records."""
-    if erasure.position is None and not erasure.completed_at and _owned_by(erasure):
+    """Let the person leave a page of the organization's records, and then of what each of these holds."""
+    if not erasure.places and not erasure.completed_at and _owned_by(erasure):
         return _end(erasure, _OWNER)
-    person, (pk, _) = erasure.person, Organization.key_of(id=erasure.organization_id)
-    found = table.query(pk, after=erasure.position, limit=_PAGE)
-    for item in found.items:
-        record = KINDS[item["kind"]].from_item(item) if "kind" in item and _is_meant(erasure, item) else None
-        changed = record.without(person) if record else {}
-        if record and changed != {}:
-            changes = Changes(now())
-            if changed:
-                changes.update(record, **changed)
-            elif isinstance(record, Member) and record.role == Role.OWNER:
-                return _end(erasure, _OWNER)
-            else:
-                changes.delete(record)
-                _release(changes, record)
-            erasure = jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
-    return _kept(erasure, found.last)
+    places = erasure.places or [Organization.pk.format(id=erasure.organization_id)]
+    found, person = table.query(places[0], after=erasure.position, limit=_PAGE), erasure.person
+    for record in (KINDS[item["kind"]].from_item(item) for item in found.items if "kind" in item):
+        places = [*places, record.held] if record.held else places
+        erasure = _leave_record(erasure, record, person)
+        if erasure.over:
+            return erasure
+    if found.last or places[1:]:
+        return jobs.keep(erasure, places=places if found.last else places[1:], position=found.last)
+    return _kept(erasure, None, places=[])
 
 
-def _is_meant(erasure: Erasure, item: Item) -> bool:
+def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:
+    """Let the person leave a record; the erasure is over if they own the organization."""
+    changed = record.without(person) if _is_meant(erasure, record.created_at) else {}
+    if changed == {}:
+        return erasure
+    changes = Changes(now())
+    if changed:
+        changes.update(record, **changed)
+    elif isinstance(record, Member) and record.role == Role.OWNER:
+        return _end(erasure, _OWNER)
+    else:
+        changes.delete(record)
+        _release(changes, record)
+    return jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
+
+
+def _is_meant(erasure: Erasure, created_at: str) -> bool:
     """Return whether a record or an entry was there when the erasure was completed, or was about to be."""
-    return erasure.completed_at is None or item.get("created_at", "") <= erasure.completed_at
+    return erasure.completed_at is None or created_at <= erasure.completed_at
 
 
 def _owned_by(erasure: Erasure) -> bool:
@@ -144,7 +155,9 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
     """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
     log, person = erasure.organization_id, erasure.person
     entries, last = logs.committed(log, erasure.position, _PAGE)
-    named = [entry for entry in entries if _is_meant(erasure, entry.item) and names(entry, person)]
+    named = [
+        entry for entry in entries if _is_meant(erasure, entry.item.get("created_at", "")) and names(entry, person)
+    ]
     sealed = [entry for entry in named if "sequence" in entry.item]
     for start in range(0, len(sealed), _AT_ONCE):
         batch = sealed[start : start + _AT_ONCE]

@@ -17,12 +17,13 @@ _ADDRESSES: Final = ("legal_email", "support_email")
 
 
 class Organization(Place):
-    """A tenant. While its deletion waits, `deletion_due_at` says for when."""
+    """A tenant. While its deletion waits, `deletion_due_at` says for when. It holds who is subscribed to its log."""
 
     kind, parameter = "organization", "organization_id"
     pk, sk = "O#{id}", "#"
     by_slug = Unique("organization-slug", "{slug}", taken="slug_taken", field="slug", alias_days=SLUG_TRAIL_DAYS)
     public = OrganizationOut
+    holds = "F#{id}"
 
     name: str
     slug: str

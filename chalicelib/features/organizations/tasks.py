@@ -6,7 +6,7 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import files, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS, Item, Key
+from chalicelib.kernel.entity import KINDS, Entity, Item, Key
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Write
@@ -23,8 +23,9 @@ _GRACE_SECONDS: Final = 120
 def purge_organization(message: dict[str, Any]) -> None:
     """Remove all that an organization holds, a few records a transaction, and the organization itself last.
 
-    Before that go the exports of its log, whose names begin with its id: no record is there any more that makes one.
-    The log stays, as evidence. Started again, it goes on with what is left.
+    What a record holds goes before it. Before the organization go the exports of its log, whose names begin with its
+    id: no record is there any more that makes one. The log stays, as evidence. Started again, it goes on with what is
+    left.
     """
     organization = tasks.about(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
@@ -35,6 +36,7 @@ def purge_organization(message: dict[str, Any]) -> None:
             _remove(changes, record)
         changes.commit()
     files.clear(settings().exports_bucket, f"{organization.id}/")
+    _clear(organization)
     changes = Changes(now())
     changes.delete(organization)
     outbox.commit(changes, _PURGED, Origin.system(_TASK))
@@ -48,6 +50,13 @@ def _held(place: Key) -> list[Item]:
 
 def _remove(changes: Changes, item: Item) -> None:
     if "kind" in item:
-        changes.delete(KINDS[item["kind"]].from_item(item))
+        record = KINDS[item["kind"]].from_item(item)
+        _clear(record)
+        changes.delete(record)
     else:  # a count
         changes.also(Write("Delete", (item["pk"], item["sk"])))
+
+
+def _clear(record: Entity) -> None:
+    while record.held and table.clear(record.held):
+        pass
