@@ -15,7 +15,8 @@ from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.tasks import Task
 
 FEATURES: Final = (
-    "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "domains", "system",
+    "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "webhooks",
+    "deliveries", "replays", "channels", "domains", "system",
 )  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
