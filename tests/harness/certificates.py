@@ -32,3 +32,10 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names, not_before=since, not_after=until).configure_cert(context)
         return context
+
+    def itself(self) -> ssl.SSLContext:
+        """Return what a server needs for TLS that shows the authority's own certificate, which it gave itself."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with self._ca.cert_pem.tempfile() as certificate, self._ca.private_key_pem.tempfile() as key:
+            context.load_cert_chain(certificate, key)
+        return context

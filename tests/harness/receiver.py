@@ -70,7 +70,7 @@ HANG = Reply(delay=FOREVER)
 class Receiver(ThreadingTCPServer):
     """A server at `host`, over TLS if `tls` is given. `server_names`: by which names TLS was asked for (SNI).
 
-    It counts its connections, and the bytes that it got rid of.
+    It counts its connections, and the bytes that it got rid of. With `reads` off it reads nothing but the headers.
     """
 
     daemon_threads = True
@@ -78,10 +78,10 @@ class Receiver(ThreadingTCPServer):
     allow_reuse_address = True
     request_queue_size = 256
 
-    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         if ":" in host:
             self.address_family = socket.AF_INET6
-        super().__init__((host, 0), _Conversation)
+        super().__init__((host, port), _Conversation)
         self.tls = tls
         self.server_names: list[str | None] = []
         if tls:
@@ -90,6 +90,7 @@ class Receiver(ThreadingTCPServer):
         self.answer: Reply | Callable[[Request], Reply] = Reply()
         self.answers: dict[str, Reply | Callable[[Request], Reply]] = {}
         self.requests: list[Request] = []
+        self.reads = True
         self.connections = 0
         self.sent = 0
         self.ended = Event()
@@ -105,6 +106,12 @@ class Receiver(ThreadingTCPServer):
         """Return its URL by a name of its host."""
         shown = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls else 'http'}://{shown}:{self.port}{path}"
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections neither side has ended."""
+        with self._lock:
+            return len(self._open)
 
     def reply_to(self, request: Request) -> Reply:
         """Keep a request and return what it is answered with."""
@@ -165,7 +172,7 @@ class _Conversation(BaseHTTPRequestHandler):
         super().setup()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) if self.server.reads else b""
         reply = self.server.reply_to(Request(self.command, self.path, self.headers, body, time.time()))
         self.server.ended.wait(reply.delay)
         for part in reply.parts():
