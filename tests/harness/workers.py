@@ -9,6 +9,7 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.local import LambdaContext
 from moto.sqs.models import Queue
 
+from chalicelib.kernel.clock import now_ms
 from infrastructure.resources import QUEUES, queue_name
 from tests.harness.calls import Calls, recorded
 from tests.harness.cloud import PREFIX, queues
@@ -100,7 +101,7 @@ class Workers:
             if isinstance(source, SQSEventConfig):
                 queue = waiting(str(source.queue))
                 stuck = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
-                ready = [m for m in queue._messages if delayed or not m.delayed]  # noqa: SLF001
+                ready = [m for m in queue._messages if delayed or m.delayed_until <= now_ms()]  # noqa: SLF001
                 free = [m for m in ready if m.id not in hidden and m.group_id not in stuck]
                 if free:
                     yield source, queue, free[: source.batch_size]

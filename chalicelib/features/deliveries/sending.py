@@ -69,7 +69,7 @@ def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery,
 
 
 def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
-    """Yield the deliveries that are due to a subscriber, those that wait for longest first, a page a Query.
+    """Yield the deliveries that are due to a subscriber, those due for longest first, a page a Query in its order.
 
     They are late by moments. The first page is there, though it may be empty.
     """
@@ -77,7 +77,7 @@ def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
     pk = pending.pk.format_map({kind.subscriber: subscriber.id})
     while True:
         found = table.query(pk, index=pending.index, until=f"{now()}~", after=last, limit=_PAGE)
-        yield [kind.from_item(item) for item in found.items]
+        yield sorted(map(kind.from_item, found.items), key=lambda delivery: delivery.sequence)
         if (last := found.last) is None:
             return
 
@@ -104,7 +104,7 @@ def record(
     A delivery that failed for good emits the event `exhausted`, if one is given, in the name of the task. Raises
     Contended if the delivery changed meanwhile.
     """
-    changes = Changes(now())
+    changes, next_at = Changes(now()), None if answer.succeeded else next_at
     status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
     changed = changes.update(
         delivery, status=status, attempts=_attempts(delivery, answer, changes.now), tries=delivery.tries + 1,

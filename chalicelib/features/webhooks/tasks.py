@@ -62,7 +62,7 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
     due = next(sending.due_to(webhook))
     if not webhook.timeouts or webhook.status != "active":
         for page in sending.due_to(webhook):
-            lots.queue([(webhook.stored_at, sorted(page, key=lambda delivery: delivery.sequence))])
+            lots.queue([(webhook.stored_at, page)])
         _note(webhook, timeouts=0, parked_until=None)
     elif due:
         _note(webhook, parked_until=after(now(), seconds=_PROBING_SECONDS))
