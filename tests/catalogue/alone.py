@@ -15,6 +15,7 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer
 from tests.harness.mailbox import SENDER, Mailbox
+from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
 
 _ROLES: Final = ("owner", "admin", "editor", "member", "invited", "outsider")
@@ -33,6 +34,7 @@ def standing_alone() -> Iterator[World]:
             patched.setenv("MAIL_FROM", SENDER)
             cloud.clear()
             Mailbox().open(patched)
+            let_them_take_everything(patched)
             operator = issuer.person("operator", "operator", groups=["operators"])
             people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
             yield World.made(Api(app), Workers(app), people)

@@ -11,6 +11,7 @@ from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.mailbox import Mailbox
+from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
 
 T = TypeVar("T")
@@ -27,8 +28,14 @@ def people(
 
 
 @pytest.fixture
-def world(api: Api, workers: Workers, people: People, mailbox: Mailbox) -> World:  # noqa: ARG001 - it opens SES
-    """An organization with its people, and another beside it, where mail is sent."""
+def strangers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers outside of the service, which take everything."""
+    let_them_take_everything(monkeypatch)
+
+
+@pytest.fixture
+def world(api: Api, workers: Workers, people: People, mailbox: Mailbox, strangers: None) -> World:  # noqa: ARG001
+    """An organization with its people, and another beside it, where mail and webhooks are sent."""
     made = snapshots.once(("world",), lambda: World.made(api, workers, people))
     return replace(made, api=api, workers=workers)
 

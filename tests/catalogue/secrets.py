@@ -12,5 +12,5 @@ def one_time(operation: Operation) -> frozenset[str]:
 
 
 def secrets_of(operation: Operation, answer: Answer) -> list[str]:
-    """Return the secrets in an answer; of a link that is what follows its last `=`."""
-    return [answer.json[name].rpartition("=")[2] for name in one_time(operation)]
+    """Return the secrets in an answer; of a link that is its token."""
+    return [answer.json[name].rpartition("token=")[2] for name in one_time(operation)]

@@ -26,6 +26,8 @@ ALLOWANCES: Final = {
     # Recomputes the tree: what waits, the head, the entries (a Query for each megabyte, a BatchGetItem for each hundred
     # long ones), what is behind the end. Bounded by its window of entries, not by the log: it hands out a cursor then.
     "verify_audit_integrity": 5,
+    # Counts the deliveries that failed and those that were skipped: two Queries, of 1 MB each at most.
+    "replay_webhook_deliveries": 3,
     # Looks at the table and, in its four shards, at what is due, for everyone at once: kept for five seconds.
     "get_status": 5,
     # Looks at the newest of 16 logs, in Queries that are made side by side: no more round trips than one log takes.

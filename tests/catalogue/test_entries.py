@@ -17,7 +17,11 @@ MADE_ANEW: Final = {"downloadUrl": None}
 
 JSON: Final = {"Content-Type": "application/json"}
 PLAIN: Final = {"Content-Type": "text/plain"}
-NAMED_OTHERWISE: Final = {"organization.person_erased": "organization.erasure"}
+NAMED_OTHERWISE: Final = {
+    "organization.person_erased": "organization.erasure",
+    "organization.webhook.delivery_retried": "organization.webhook.delivery",
+    "organization.webhook.replayed": "organization.webhook.replay",
+}
 """Events that are not named by the kind of record that they are about, and that kind."""
 
 

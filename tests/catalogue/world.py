@@ -18,6 +18,7 @@ from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
+from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
 
 
@@ -51,15 +52,25 @@ class Furnished(Founded):
     invitation: Invited
     erasure_id: str
     export_id: str
+    webhook_id: str
+    delivery_id: str
+    replay_id: str
 
     @classmethod
-    def made(cls, api: Api, owner: Person, name: str, invited: Person) -> "Furnished":
+    def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
         """Let a person found it, and furnish it, over HTTP."""
         bare = found(api, owner, name=name)
+        webhook = hook(api, bare, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
+        workers.deliver()
         key = make_key(api, bare, "api-keys:read", name="Inventory")
         invitation = invite(api, bare, invited)
         erasure = api.post(f"{bare.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
-        return cls(bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id)
+        (delivery,) = deliveries(api, webhook)
+        replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
+        return cls(
+            bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
+            delivery["id"], replay.json["id"],
+        )  # fmt: skip
 
     @property
     def things(self) -> Mapping[str, str]:
@@ -67,7 +78,8 @@ class Furnished(Founded):
         return {
             "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
             "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
-            "export_id": self.export_id,
+            "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
+            "replay_id": self.replay_id,
         }  # fmt: skip
 
 
@@ -85,8 +97,8 @@ class World:
     def made(cls, api: Api, workers: Workers, people: People) -> "World":
         """Make it, over HTTP, until nothing is left to be done."""
         with ago(minutes=3):
-            organization = Furnished.made(api, people.owner, "Bletchley", people.invited)
-            rivals = Furnished.made(api, people.outsider, "Rivals", people.invited)
+            organization = Furnished.made(api, workers, people.owner, "Bletchley", people.invited)
+            rivals = Furnished.made(api, workers, people.outsider, "Rivals", people.invited)
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
                 person = people.of_role(role)
                 accepts(api, invite(api, organization, person, role=role), person)
