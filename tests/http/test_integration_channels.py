@@ -10,7 +10,9 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.channels import change, created_room, messages, room, shown, stored, texts, trial
+from tests.harness.clock import Clock
 from tests.harness.data_keys import wrapped
+from tests.harness.erasures import erased
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
 from tests.harness.receiver import Receiver, Reply
@@ -296,3 +298,29 @@ class TestAttention:
         assert change(api, needing, enabled=False).json["lastError"] is not None
         changed = change(api, needing, enabled=True).json
         assert (changed["status"], changed["lastError"]) == ("active", None)
+
+
+class TestErasure:
+    def test_takes_a_person_out_of_names_and_urls(
+        self, api: Api, organization: Founded, edith: Person, workers: Workers, clock: Clock, receiver: Receiver
+    ) -> None:
+        url = receiver.at("127.0.0.1", f"/hooks?for={edith.email}&token=0123456789")
+        named = room(api, organization, SLACK, name=f"Mail to {edith.email}")
+        led = room(api, organization, url, provider="webhook")
+        erased(api, workers, clock, organization, email=edith.email)
+        assert (shown(api, named)["name"], shown(api, named)["status"]) == ("Mail to …", "active")
+        assert stored(named).url == SLACK
+        assert stored(led).url == receiver.url
+        assert shown(api, led)["config"] == {"webhookUrl": f"{receiver.url}…"}
+        assert shown(api, led)["status"] == "needs_attention"
+        assert "erased" in shown(api, led)["lastError"]
+
+    def test_takes_a_person_out_of_what_was_answered(
+        self, api: Api, organization: Founded, edith: Person, workers: Workers, clock: Clock, receiver: Receiver
+    ) -> None:
+        receiver.answer = Reply(body=f"thanks, {edith.email}".encode())
+        made = room(api, organization, receiver, events=["organization.integration_channel.created"])
+        workers.deliver()
+        assert messages(made)[0].attempts[0]["response_body"] == f"thanks, {edith.email}"
+        erased(api, workers, clock, organization, email=edith.email)
+        assert messages(made)[0].attempts[0]["response_body"] == "thanks, …"

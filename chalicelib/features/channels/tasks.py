@@ -28,7 +28,7 @@ def send_to_channel(message: dict[str, Any]) -> None:
         if not channel.enabled or channel.status != "active":
             sending.skip(delivery)
         elif channel.free_at and channel.free_at > after(now(), seconds=channel.spacing_seconds):
-            return _postpone(channel, delivery, channel.free_at)
+            _postpone(delivery, channel.free_at)
         else:
             return _send(channel, delivery, event)
         return channel
@@ -36,13 +36,12 @@ def send_to_channel(message: dict[str, Any]) -> None:
     sending.send(IntegrationChannel, message, attempt)
 
 
-def _postpone(channel: IntegrationChannel, delivery: Delivery, at: str) -> IntegrationChannel:
-    """Let a message have its turn at a moment, and the next one behind it; it does not count as an attempt."""
+def _postpone(delivery: Delivery, at: str) -> None:
+    """Let a message have its turn at a moment; that is no attempt."""
     changes = Changes(now())
     postponed = changes.update(delivery, next_attempt_at=at, due_at=looked_after(at, changes.now))
     changes.commit()
     lots.queue_later(postponed)
-    return channel.but(free_at=after(at, seconds=channel.spacing_seconds))
 
 
 def _send(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
