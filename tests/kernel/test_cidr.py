@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.cidr import network, within
+from chalicelib.kernel.cidr import dns_servers, network, within
 
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 
@@ -60,3 +60,26 @@ def test_every_address_lies_in_each_network_around_it(address: IPv4Address | IPv
 def test_what_is_no_network_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be "):
         network(text)
+
+
+def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
+    listed = "192.0.2.7, 127.0.0.1:5353,2001:DB8::7 ,[2001:db8::7], [::1]:1"
+    servers = [("192.0.2.7", 53), ("127.0.0.1", 5353), ("2001:db8::7", 53), ("2001:db8::7", 53), ("::1", 1)]
+    assert dns_servers(listed) == servers
+    assert dns_servers("") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["dns.example", "192.0.2", "192.0.2.7:", "192.0.2.7:x", "192.0.2.7,", ",", " ", "[192.0.2.7", "2001:db8::7]:53",
+     "::g", "192.0.2.7 192.0.2.8", "192.0.2.7:-1", "[]:53", "192.0.2.7:٥٣", "192.0.2.7/32"],
+)  # fmt: skip
+def test_what_is_no_list_of_addresses_names_no_dns_servers(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^must be addresses, such as "):
+        dns_servers(text)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_dns_server_has_a_port_that_there_is(port: str) -> None:
+    with pytest.raises(ValueError, match=r"^must have a port from 1 to 65535$"):
+        dns_servers(f"192.0.2.7:{port}")

@@ -106,3 +106,10 @@ def test_mail_comes_from_an_address(sender: str, monkeypatch: pytest.MonkeyPatch
         read(monkeypatch, MAIL_FROM=sender)
     for right in ("mail@example.com", "Atrium <mail@example.com>", '"Atrium, Inc." <mail@example.com>', ""):
         assert read(monkeypatch, MAIL_FROM=right).mail_from == right
+
+
+def test_names_are_asked_of_servers_that_have_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="DNS_NAMESERVERS: must be addresses, such as"):
+        read(monkeypatch, DNS_NAMESERVERS="dns.example")
+    for right in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53"):
+        assert read(monkeypatch, DNS_NAMESERVERS=right).dns_nameservers == right
