@@ -26,6 +26,7 @@ def operations() -> tuple[Operation, ...]:
     """Return every operation, in the order of the features."""
     modules = [
         *(f"chalicelib.features.{feature}.operations" for feature in FEATURES),
+        "chalicelib.entrypoints.event_types",
         "chalicelib.entrypoints.documentation",
     ]
     return tuple(operation for name in modules for operation in import_module(name).routes.operations)

@@ -293,6 +293,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("system", "GET", "/status", "chalicelib.features.system.operations:get_status"),
     ("system", "GET", "/system/audit-log", "chalicelib.features.system.operations:list_system_audit_log"),
+    ("documentation", "GET", "/event-types", "chalicelib.entrypoints.event_types:list_event_types"),
     ("documentation", "GET", "/openapi.json", "chalicelib.entrypoints.documentation:get_openapi_document"),
     ("documentation", "GET", "/docs", "chalicelib.entrypoints.documentation:get_docs"),
     ("documentation", "GET", "/docs/{asset}", "chalicelib.entrypoints.documentation:get_docs_asset"),

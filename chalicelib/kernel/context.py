@@ -167,6 +167,7 @@ class Context:
         return self.page([s for s in shown if s is not None], last, query)
 
     def _binding(self, query: Continued) -> str:
-        tenant = self.place.id if self.place else self.principal.id
+        everyones = self.operation.needs is Caller.PUBLIC
+        tenant = self.place.id if self.place else "" if everyones else self.principal.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps(filters, sort_keys=True)}"

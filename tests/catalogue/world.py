@@ -13,6 +13,7 @@ from chalicelib.kernel.table import Write
 from tests.harness import callers
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.channels import room
 from tests.harness.clock import ago
 from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
@@ -55,12 +56,14 @@ class Furnished(Founded):
     webhook_id: str
     delivery_id: str
     replay_id: str
+    channel_id: str
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
         """Let a person found it, and furnish it, over HTTP."""
         bare = found(api, owner, name=name)
         webhook = hook(api, bare, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
+        channel = room(api, bare, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"])
         workers.deliver()
         key = make_key(api, bare, "api-keys:read", name="Inventory")
         invitation = invite(api, bare, invited)
@@ -69,7 +72,7 @@ class Furnished(Founded):
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
         return cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
-            delivery["id"], replay.json["id"],
+            delivery["id"], replay.json["id"], channel.id,
         )  # fmt: skip
 
     @property
@@ -79,7 +82,7 @@ class Furnished(Founded):
             "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
             "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
             "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
-            "replay_id": self.replay_id,
+            "replay_id": self.replay_id, "channel_id": self.channel_id,
         }  # fmt: skip
 
 

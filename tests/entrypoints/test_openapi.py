@@ -159,6 +159,8 @@ BY_ITSELF: Final = {
     "organization.audit_export.failed": "AuditExport",
     "organization.invitation.expired": "Invitation",
     "organization.purged": "Organization",
+    "organization.webhook.delivery_exhausted": "Delivery",
+    "organization.webhook.disabled": "Webhook",
 }
 """Events that only the service itself can make happen, and the record that each tells of."""
 
@@ -197,7 +199,7 @@ def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
 def test_the_example_of_an_event_shows_nothing_that_is_only_for_one_answer() -> None:
     secret = {to_camel(name) for kind in KINDS.values() if kind.public for name in kind.public.one_time}
     shown = {name for event in DOCUMENT["webhooks"] for name in _told(event) if name in {*secret, "downloadUrl"}}
-    assert shown == {"acceptUrl", "downloadUrl", "key"}
+    assert shown == {"acceptUrl", "downloadUrl", "key", "secret"}
     assert not [(e, n) for e in DOCUMENT["webhooks"] for n in shown if _told(e).get(n) is not None]
     assert "Signature" not in json.dumps(DOCUMENT["webhooks"])
 

@@ -35,8 +35,9 @@ every fault of the request at once.
 
 _GROUPS: Final = {
     "leads": "People who left their address, and what became of it.",
-    "organizations": "The tenants: their members, invitations and API keys, the inventory of their domains, their "
-    "audit log with its exports, and the erasure of people.",
+    "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
+    "are told of their events, the inventory of their domains, their audit log with its exports, and the erasure of "
+    "people.",
     "platforms": "What an organization runs: pages, modules, domain, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
     "research": "Works of researchers, fetched from public sources and reconciled.",
@@ -44,7 +45,7 @@ _GROUPS: Final = {
     "system": "The service itself.",
     "taxonomy": "A platform's tree of terms, and what is attached to it.",
     "sites": "Pages with drafts, revisions, previews and redirects.",
-    "documentation": "This page, and the document it shows.",
+    "documentation": "This page, the document it shows, and the types of events.",
     "events": "What webhooks are sent, signed as Standard Webhooks say.",
 }
 """What the operations of a route group are about."""

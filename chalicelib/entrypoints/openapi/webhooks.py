@@ -7,6 +7,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
+from chalicelib.features.deliveries.event_types import EVENT_TYPES
 from chalicelib.kernel.entity import KINDS, Entity
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import At, Operation
@@ -81,6 +82,7 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
         example["data"] |= _shown(event, emitters, records[min(records)])
     return {
         "summary": _after(emitters),
+        **({"description": EVENT_TYPES[event].description} if event in EVENT_TYPES else {}),
         "tags": ["events"],
         "security": [],
         "parameters": [
