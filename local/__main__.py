@@ -1,4 +1,4 @@
-"""`python -m local`: run, token, mail, tick, provision, routes."""
+"""`python -m local`: run, token, mail, receive, tick, provision, routes."""
 
 import argparse
 import sys
@@ -39,6 +39,10 @@ def _parser() -> argparse.ArgumentParser:
     mail.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     mail.add_argument("--html", action="store_true", help="print what the newest one looks like, for a browser")
     mail.set_defaults(command=_mail)
+
+    receive = commands.add_parser("receive", help="print what webhooks are sent, until Ctrl-C")
+    receive.add_argument("--port", type=_port, default=9471, help="where they are sent to (default: %(default)s)")
+    receive.set_defaults(command=_receive)
 
     tick = commands.add_parser("tick", help="let a schedule of a run tick now: sweep, anchor")
     tick.add_argument("schedule", help="its name in app.py")
@@ -94,6 +98,20 @@ def _mail(chosen: argparse.Namespace) -> int:
         print("No mail was sent yet.", file=sys.stderr)
         return 1
     print(mails[0].html if chosen.html else printed(mails))
+    return 0
+
+
+def _receive(chosen: argparse.Namespace) -> int:
+    from local.receive import NoReceiver, receiver
+
+    try:
+        with receiver(chosen.port) as server:
+            server.serve_forever()
+    except NoReceiver as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
     return 0
 
 

@@ -26,7 +26,8 @@ from chalicelib.kernel.cidr import dns_servers
 from chalicelib.kernel.encoding import from_base64, key_of_32_bytes
 
 _NEEDED_IN_THE_CLOUD: Final = (
-    "events_queue_url", "jobs_queue_url", "exports_bucket", "auth_jwks", "auth_issuer", "auth_audience",
+    "events_queue_url", "jobs_queue_url", "deliveries_queue_url", "deliveries_slow_queue_url", "exports_bucket",
+    "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
@@ -58,8 +59,8 @@ class Settings(BaseModel):
     jobs_queue_url: str = Field(
         "", description="The queue of the work after the answer: exports, erasures, mail, anchors, all that falls due."
     )
-    deliveries_queue_url: str = Field("", description="The queue of webhook deliveries.")
-    deliveries_slow_queue_url: str = Field("", description="The queue of probes to endpoints that timed out.")
+    deliveries_queue_url: str = Field("", description="The FIFO queue of what webhooks and channels are sent.")
+    deliveries_slow_queue_url: str = Field("", description="The queue of attempts at webhooks that gave no answer.")
     exports_bucket: str = Field("", description="The S3 bucket of audit exports.")
     anchors_bucket: str = Field(
         "", description="The S3 bucket of the logs' anchors, best with object lock; empty makes none."

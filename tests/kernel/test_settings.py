@@ -13,6 +13,8 @@ KEY = to_base64(bytes(range(32)))
 KEYS = {"AUDIT_SIGNING_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
 DEPLOYED = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
+    "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
+    "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
     "EXPORTS_BUCKET": "exports", "DATA_KEY": f"kms:{to_base64(b'wrapped')}",
     "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
 }  # fmt: skip

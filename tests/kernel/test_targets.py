@@ -18,6 +18,8 @@ from tests.harness.fresh import fresh
 TARGET: Final = TypeAdapter(TargetUrl)
 DEPLOYED: Final = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
+    "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
+    "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
     "EXPORTS_BUCKET": "exports", "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example",
     "AUTH_AUDIENCE": "atrium", "DATA_KEY": "kms:AAAA",
 }  # fmt: skip

@@ -134,7 +134,8 @@ def test_a_batch_is_as_large_as_the_app_says(urls: dict[str, str]) -> None:
 def test_a_queue_may_be_named_in_full_or_by_its_arn() -> None:
     app = Chalice("test")
     app.on_sqs_message(queue="atrium-jobs", name="full")(lambda _: None)
-    app.on_sqs_message(queue_arn="arn:aws:sqs:us-east-1:123456789012:atrium-deliveries-slow", name="arn")(lambda _: None)
+    arn = "arn:aws:sqs:us-east-1:123456789012:atrium-deliveries-slow"
+    app.on_sqs_message(queue_arn=arn, name="arn")(lambda _: None)
     assert [c.queue_url.rpartition("/")[2] for c in consumers(app)] == ["atrium-jobs", "atrium-deliveries-slow"]
 
 

@@ -1,0 +1,36 @@
+from collections.abc import Iterator
+from threading import Thread
+
+import httpx
+import pytest
+
+from local.__main__ import main
+from local.receive import NoReceiver, receiver
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Where a receiver listens."""
+    with receiver(0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_it_prints_an_event_in_a_line_and_takes_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert httpx.post(url, json={"type": "page.published", "data": {"title": "Ümlaut"}}).status_code == 204
+    assert capsys.readouterr().out == 'page.published {"title": "Ümlaut"}\n'
+
+
+@pytest.mark.parametrize("body", ["hello", '["hello"]', '{"text": "Ada was here."}'])
+def test_it_prints_anything_else_as_it_is(url: str, capsys: pytest.CaptureFixture[str], body: str) -> None:
+    assert httpx.post(url, content=body).status_code == 204
+    assert capsys.readouterr().out == f"{body}\n"
+
+
+def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with receiver(0) as server:
+        with pytest.raises(NoReceiver):
+            receiver(server.server_port)
+        assert main(["receive", "--port", str(server.server_port)]) == 1
+    assert "--port" in capsys.readouterr().err
