@@ -25,9 +25,9 @@ class ChannelMessage(Delivery):
     """The message that tells a channel of an event."""
 
     kind = "organization.integration_channel.message"
-    pk, sk = "V#{channel_id}", "{id}"
+    pk, sk = "N#{channel_id}", "{id}"
     subscriber = "channel_id"
-    pending = Collection("V#{channel_id}#P", "{next_attempt_at}#{id}", index="index1")
+    pending = Collection("N#{channel_id}#P", "{next_attempt_at}#{id}", index="index1")
 
     channel_id: str
 
@@ -44,6 +44,7 @@ class IntegrationChannel(Subscriber):
     limit = Limit("integration channels", "O#{organization_id}", MOST_CHANNELS, lambda _channel: True)
     public = ChannelOut
     task, delivery, spacing_seconds = SEND, ChannelMessage, 1
+    holds = "N#{id}"
 
     provider: Provider
     name: str
