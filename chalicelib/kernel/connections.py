@@ -96,9 +96,7 @@ class _Network(httpcore.NetworkBackend):
         present = _present.get()
         present.connected = True
         until = min(present.until, monotonic() + CONNECT_SECONDS)
-        connection = _connection(_allowed(host, until), port, until)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return _Stream(connection, until)
+        return _Stream(_connection(_allowed(host, until), port, until), until)
 
 
 class _Stream(httpcore.NetworkStream):
@@ -179,11 +177,17 @@ def _connection(candidates: list[str], port: int, until: float) -> socket.socket
         try:
             left = _left(until)
             share = max(left / (len(candidates) - tried), min(left, _LEAST_TRY_SECONDS))
-            return socket.create_connection((address, port), timeout=share)
+            return _dialled(address, port, share)
         except OSError as error:
             failures.append(error)
     failure = next((failure for failure in failures if isinstance(failure, TimeoutError)), failures[0])
     raise _without_connection(failure) from failure
+
+
+def _dialled(address: str, port: int, seconds: float) -> socket.socket:
+    connection = socket.create_connection((address, port), timeout=seconds)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 def _without_connection(error: OSError) -> Unreachable:

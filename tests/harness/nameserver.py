@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from socketserver import BaseRequestHandler, ThreadingUDPServer
 from threading import Lock, Thread
+from time import sleep
 from types import TracebackType
 from typing import Final, Literal, Self
 
@@ -28,7 +29,7 @@ _TYPES: Final = {4: "A", 6: "AAAA"}
 
 
 class Nameserver(ThreadingUDPServer):
-    """Knows the names that it was told; of all others it says that they don't exist."""
+    """Knows the names that it was told; of all others it says that they don't exist. `delay`: in seconds."""
 
     daemon_threads = True
     block_on_close = False
@@ -36,6 +37,7 @@ class Nameserver(ThreadingUDPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Question)
         self.address = f"127.0.0.1:{self.server_address[1]}"
+        self.delay = 0.0
         self.questions: list[tuple[str, str]] = []
         self._turns: dict[str, tuple[Turn, ...]] = {}
         self._asked: Counter[tuple[str, str]] = Counter()
@@ -84,6 +86,7 @@ class _Question(BaseRequestHandler):
         turn = self.server.turn(name, kind)
         if turn == "SILENCE":
             return
+        sleep(self.server.delay)
         answer = make_response(question, recursion_available=True)
         if isinstance(turn, str):
             answer.set_rcode(Rcode[turn])

@@ -120,10 +120,10 @@ def test_tls_that_does_not_begin_is_not_waited_for_long(monkeypatch: pytest.Monk
     with socket.create_server(("127.0.0.1", 0)) as silent:
         answer = post(f"https://{NAME}:{silent.getsockname()[1]}/", b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "TLS was not ready within 0.3 s.", True)
-    assert 300 <= answer.duration_ms < 800
+    assert 300 <= answer.duration_ms < 2_500
 
 
-@pytest.mark.parametrize("reply", [HANG, Reply(body=b"x" * 100, pause=0.02)])
+@pytest.mark.parametrize("reply", [HANG, Reply(body=b"x" * 100, pause=0.05)])
 def test_what_takes_too_long_is_ended_in_time_over_tls(
     reply: Reply, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +132,7 @@ def test_what_takes_too_long_is_ended_in_time_over_tls(
         receiver.answer = reply
         answer = sent(receiver)
     assert (answer.error, answer.timed_out) == ("It did not answer within 0.5 s.", True)
-    assert 500 <= answer.duration_ms < 1_000
+    assert 500 <= answer.duration_ms < 1_900
 
 
 def test_a_server_that_reads_nothing_is_not_waited_for_over_tls(
@@ -143,7 +143,7 @@ def test_a_server_that_reads_nothing_is_not_waited_for_over_tls(
         receiver.reads, receiver.answer = False, HANG
         answer = post(receiver.at(NAME), b"x" * 50_000_000, {})
     assert answer.timed_out
-    assert 500 <= answer.duration_ms < 1_500
+    assert 500 <= answer.duration_ms < 2_500
 
 
 def test_a_connection_over_tls_that_has_ended_is_replaced(authority: Authority) -> None:
