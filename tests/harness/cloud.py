@@ -14,7 +14,7 @@ from moto.s3.models import s3_backends
 from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.system import checks
-from chalicelib.kernel import auth, last_used
+from chalicelib.kernel import auth, last_used, sealing
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
@@ -63,6 +63,7 @@ def clear() -> None:
     auth._known.clear()  # noqa: SLF001
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
+    sealing._unwrapped.cache_clear()  # noqa: SLF001
 
 
 def table() -> Table:

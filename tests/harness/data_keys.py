@@ -15,3 +15,8 @@ def wrapped(**words: Any) -> str:
         kms.create_alias(AliasName=ALIAS, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
     asked = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": sealing.KEY_CONTEXT} | words
     return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**asked)['CiphertextBlob'])}"
+
+
+def forget() -> None:
+    """Let this process be one that has not unwrapped its data key yet."""
+    sealing._unwrapped.cache_clear()  # noqa: SLF001

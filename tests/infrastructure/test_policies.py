@@ -11,7 +11,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
-from chalicelib.kernel import files, jobs, queues
+from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER
+from chalicelib.kernel import files, jobs, outgoing, queues
 from chalicelib.kernel.sealing import KEY_CONTEXT
 from chalicelib.kernel.settings import settings
 from infrastructure.resources import QUEUES, queue_name
@@ -26,19 +27,22 @@ from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
-from tests.harness.data_keys import ALIAS, wrapped
+from tests.harness.data_keys import ALIAS, forget, wrapped
 from tests.harness.exports import completed, lines
 from tests.harness.invitations import invite
 from tests.harness.logs import grow
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import make_key
+from tests.harness.receiver import HANG, Receiver, Reply
+from tests.harness.webhooks import delivery, hook, rename, shown
 from tests.harness.workers import Workers
 
 ACCOUNT = "eu-central-1:123456789012"
 TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
 MAIL = f"arn:aws:ses:{ACCOUNT}"
 DATA_KEY = f"arn:aws:kms:{ACCOUNT}:key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11"
-FUNCTIONS = ("api", "events", "jobs", "sweep", "anchor")
+FUNCTIONS = ("api", "events", "deliveries", "deliveries-slow", "jobs", "sweep", "anchor")
+SEALING = ("api", "deliveries", "deliveries-slow", "jobs")
 WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 FILES = {
     "ListObjectsV2": "ListBucket", "ListMultipartUploads": "ListBucketMultipartUploads", "HeadObject": "GetObject",
@@ -85,7 +89,7 @@ def needs(call: Call) -> Iterator[Need]:
         assert call.parameters["EncryptionContext"] == KEY_CONTEXT
         yield call.name, DATA_KEY
     else:
-        yield call.name, f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
+        yield call.name.removesuffix("Batch"), f"arn:aws:sqs:{ACCOUNT}:{call.parameters['QueueUrl'].rpartition('/')[2]}"
 
 
 def allowed(function: str, need: Need) -> bool:
@@ -171,7 +175,47 @@ def test_the_workers_may_send_mail(world: World, mailbox: Mailbox) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("function", ["api", "events", "sweep"])
+@pytest.mark.usefixtures("mailbox")
+def test_the_workers_may_deliver_to_webhooks_well_slow_and_gone(
+    world: World, receiver: Receiver, clock: Clock, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(webhook_allow_private="1")
+    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+    workers, made = world.workers, hook(world.api, world.organization, receiver)
+    assert isinstance(workers, WatchedWorkers)
+    for answer in (Reply(), Reply(status=500), HANG, Reply(), Reply(status=410)):
+        receiver.answer = answer
+        rename(world.api, world.organization, f"Name {len(receiver.requests)}")
+        for _ in range(2):
+            forget()
+            workers.settle()
+            clock.shift(minutes=10)
+    assert shown(world.api, made)["status"] == "disabled"
+    for handler in ("deliveries", "deliveries_slow"):
+        assert "kms:Decrypt" in {call.name for call in workers.made[handler]}
+    assert {function: refused(function, workers.made[function.replace("-", "_")]) for function in FUNCTIONS[1:-1]} == {
+        function: set() for function in FUNCTIONS[1:-1]
+    }
+
+
+def test_the_workers_may_give_a_delivery_up(
+    world: World, receiver: Receiver, clock: Clock, configure: Configure
+) -> None:
+    configure(webhook_allow_private="1")
+    receiver.answer = Reply(status=500)
+    workers, made = world.workers, hook(world.api, world.organization, receiver, events=["organization.updated"])
+    assert isinstance(workers, WatchedWorkers)
+    rename(world.api, world.organization, "Engines")
+    for pause in (*RETRY_SECONDS, 0):
+        workers.settle()
+        clock.shift(seconds=round(pause * (1 + SCATTER)) + 1)
+    assert delivery(world.api, made, "organization.updated")["status"] == "failed"
+    assert {handler: refused(handler, workers.made[handler]) for handler in ("deliveries", "jobs", "sweep")} == {
+        "deliveries": set(), "jobs": set(), "sweep": set(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ["api", "deliveries", "deliveries-slow", "events", "sweep"])
 def test_no_other_function_may_send_mail(function: str) -> None:
     assert not allowed(function, ("ses:SendEmail", f"{MAIL}:identity/atrium.example"))
 
@@ -231,7 +275,7 @@ def test_no_function_may_take_an_anchor_away(function: str, action: str) -> None
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_may_unwrap_the_data_key_or_no_key_and_nothing_else_of_kms(function: str) -> None:
     statements = [found for found in statements_of(function) if any("kms:" in action for action in found["Action"])]
-    assert (len(statements) == 1) is (function in ("api", "jobs"))
+    assert (len(statements) == 1) is (function in SEALING)
     for statement in statements:
         assert statement["Action"] == ["kms:Decrypt"]
         assert statement["Condition"] == {
@@ -240,7 +284,15 @@ def test_a_function_may_unwrap_the_data_key_or_no_key_and_nothing_else_of_kms(fu
         }
 
 
-@pytest.mark.parametrize(("function", "queue"), [("events", "events.fifo"), ("jobs", "jobs")])
+@pytest.mark.parametrize(
+    ("function", "queue"),
+    [
+        ("events", "events.fifo"),
+        ("deliveries", "deliveries.fifo"),
+        ("deliveries-slow", "deliveries-slow"),
+        ("jobs", "jobs"),
+    ],
+)
 def test_a_queue_handler_may_take_its_own_messages_and_no_others(function: str, queue: str) -> None:
     for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
         may = {
