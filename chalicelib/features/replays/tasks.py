@@ -25,13 +25,11 @@ def replay_deliveries(message: dict[str, Any]) -> None:
     """Go through the deliveries of a time, the oldest first, and queue those anew that have a wanted status."""
     replay, ends_at = jobs.take(Replay, message), jobs.ends_at()
     while replay and replay.turn_at:
-        if replay.failures > jobs.MOST_FAILURES:
-            replay = _end(replay, _GIVEN_UP)
-        elif time.monotonic() > ends_at:
+        given_up = replay.failures > jobs.MOST_FAILURES
+        replay = _end(replay, _GIVEN_UP) if given_up else _advance(replay)
+        if replay.turn_at and time.monotonic() > ends_at:
             jobs.pass_on(replay)
             return
-        else:
-            replay = _advance(replay)
 
 
 def _advance(replay: Replay) -> Replay:
