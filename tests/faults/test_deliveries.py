@@ -5,6 +5,8 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
+from chalicelib.kernel import outgoing
+from chalicelib.kernel.outgoing import post
 from tests.catalogue.world import World
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -22,9 +24,11 @@ FAULTS = (Fault.THROTTLED, Fault.UNANSWERED, Fault.DIED_BEFORE, Fault.DIED_AFTER
 
 
 @pytest.fixture
-def hooks(world: World, configure: Configure, receiver: Receiver) -> list[Hook]:
-    """Two webhooks of an organization whose name is about to change."""
+def hooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
+    """Two webhooks of an organization whose name is about to change; here they are really sent to."""
     configure(webhook_allow_private="1")
+    elsewhere = outgoing.post
+    monkeypatch.setattr(outgoing, "post", lambda url, *sent: (post if receiver.url in url else elsewhere)(url, *sent))
     urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(2)]
     made = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]
     world.workers.deliver()
@@ -70,7 +74,8 @@ class TestAWorkerThatIsBrokenOff:
     def test_loses_no_event_and_gives_none_a_second_id(
         self, fault: Fault, world: World, hooks: list[Hook], receiver: Receiver, clock: Clock
     ) -> None:
-        hit, at = "", 0
+        hit: str | None = ""
+        at = 0
         while hit is not None:
             at += 1
             receiver.requests.clear()

@@ -1,5 +1,5 @@
 """The tests of logs begin with the world that the catalogue's suites begin with."""
 
-from tests.catalogue.conftest import begin, people, world
+from tests.catalogue.conftest import begin, people, strangers, world
 
-__all__ = ["begin", "people", "world"]
+__all__ = ["begin", "people", "strangers", "world"]
