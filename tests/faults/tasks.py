@@ -16,9 +16,12 @@ from tests.catalogue.world import World
 from tests.faults.shapes import Shape, shape
 from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor
+from tests.harness.channels import room
+from tests.harness.channels import stored as stored_room
 from tests.harness.clock import Clock
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
+from tests.harness.strangers import refusing
 
 Tick = Callable[[World], None]
 
@@ -113,12 +116,23 @@ def a_log_has_grown(world: World) -> Key:
     return head_key(world.id)
 
 
+def a_channel_is_to_be_told(world: World) -> Key:
+    """Let what a channel is to be told of still be on its way: the provider did not take it at once."""
+    channel = room(world.api, world.organization, _ROOM, events=["organization.updated"])
+    renamed = world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"})
+    assert renamed.status == 200
+    with refusing():
+        world.workers.deliver()
+    return stored_room(channel).stored_at
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
 
 
 _INVITED: Final = 42
+_ROOM: Final = "https://hooks.slack.com/services/T0/B0/room"
 _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
@@ -126,6 +140,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit.anchor": TaskExample(a_log_has_grown, tick=anchoring),
     "audit_exports.clear": TaskExample(a_file_has_its_day, {"days": 8}),
     "audit_exports.run": TaskExample(a_file_is_asked_for),
+    "channels.send": TaskExample(a_channel_is_to_be_told, {"seconds": 7}),
     "erasures.run": TaskExample(somebody_is_to_be_forgotten),
     "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
     "invitations.mail": TaskExample(somebody_is_invited),

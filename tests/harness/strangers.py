@@ -1,6 +1,9 @@
 """Strangers' servers as most tests want them: there are none, and whatever is sent to them is taken."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
+from unittest.mock import patch
 
 import pytest
 
@@ -14,3 +17,11 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         outgoing, "post", lambda *_: Answer(status=204, error=None, body="", duration_ms=next(durations))
     )
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Let them take nothing within the block, for now: they answer 503."""
+    answer = Answer(status=503, error=None, body="", duration_ms=7)
+    with patch.object(outgoing, "post", lambda *_: answer):
+        yield
