@@ -1,0 +1,44 @@
+"""`docs/channels.md` says what integration channels do."""
+
+import json
+import re
+
+import pytest
+
+from chalicelib.features.channels.entities import MOST_CHANNELS
+from chalicelib.features.channels.messages import LONGEST_NAME
+from chalicelib.features.channels.rules import RETRY_SECONDS, misfit
+from local.folders import ROOT
+from tests.harness.api import Api
+from tests.harness.organizations import Founded
+
+TEXT = (ROOT / "docs/channels.md").read_text()
+UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+def test_the_channel_that_it_makes_can_be_made(api: Api, organization: Founded) -> None:
+    method, path, body = re.findall(r"^    (POST) (\S+)\n((?:    .+\n)+)", TEXT, re.MULTILINE)[0]
+    sent = json.loads(body)
+    answer = api.request(method, path.format(organization_id=organization.id), as_=organization.owner, json=sent)
+    assert answer.status == 201
+    assert answer.json["config"]["webhookUrl"] in TEXT
+    assert misfit("slack", sent["config"]["webhookUrl"]) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"), [("slack", "/services/T0/B0/x"), ("discord", "/api/webhooks/1/x"), ("teams", "/workflows/1")]
+)
+def test_the_hosts_are_the_providers_own(provider: str, path: str) -> None:
+    (cell,) = re.findall(rf"^\| `{provider}` \|[^|]+\|([^|]+)\|", TEXT, re.MULTILINE)
+    names = re.findall(r"`([a-z.-]+\.com)`", cell)
+    assert names
+    for name in names:
+        host = f"example.{name}" if "below" in cell else name
+        assert misfit(provider, f"https://{host}{path}") is None  # type: ignore[arg-type]
+
+
+def test_its_numbers_are_those_of_the_code() -> None:
+    (pauses,) = re.findall(r"tried again after ([^.]+?), and then given up", " ".join(TEXT.split()))
+    assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
+    assert f"up to {MOST_CHANNELS} channels" in TEXT
+    assert f"longer than {LONGEST_NAME} characters" in TEXT
