@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.deliveries.subscribers import subscribers_key
 from chalicelib.kernel import auth, changes, ledger
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
@@ -34,7 +35,7 @@ that was read.
 """
 
 _KERNEL_TEXT: Final = """\
-Items that are no records, and that the kernel writes beside them.
+Items that are no records, and that are written beside them.
 """
 
 _UNIQUES_TEXT: Final = """\
@@ -171,7 +172,8 @@ def _others() -> list[tuple[str, Key, str]]:
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
         ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
-        ("ledger head", ledger.head_key(_LOG), "size, peaks and signed checkpoint of a log's Merkle tree"),
+        ("ledger head", ledger.head_key(_LOG), "a log's size, peaks, signed checkpoint, and how far it is delivered"),
+        ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
         ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
     ]

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Entity
 from local.folders import ROOT
 from local.generate import GENERATED
 from local.table_document import GUARD
@@ -14,12 +16,16 @@ from tests.catalogue.world import put
 from tests.docs.keys import pattern
 from tests.harness.api import Api
 from tests.harness.callers import Person
+from tests.harness.channels import room
 from tests.harness.cloud import stored
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
+from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import platform
+from tests.harness.strangers import refusing
+from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
 
 LINE = re.compile(r"^\| (.+) \|$")
@@ -38,10 +44,15 @@ def items(
     api: Api, organization: Founded, workers: Workers, ada: Person, mary: Person, mailbox: Mailbox
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
-    put([platform(organization.id, now())])
+    put([platform(organization.id, now()), *silent_webhook(organization.id)])
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
-    workers.deliver()
+    missing, gone = (hook(api, organization, f"https://hooks.example.com/{n}") for n in range(2))
+    room(api, organization, "https://hooks.slack.com/services/T0/B0/x")
+    with refusing():
+        workers.deliver()
+    api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
+    api.delete(gone.path, as_=ada)
     invite(api, organization, "friend@example.com")
     begin_export(api, organization)
     erased = api.post(f"{organization.path}/erasures", as_=ada, json={"email": "nobody@example.com"})
@@ -53,6 +64,16 @@ def items(
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
+
+
+def silent_webhook(organization_id: str) -> list[Entity]:
+    """A webhook that has given no answer, and the mail that says so if it never does."""
+    begun, moment = beginning(now()), now()
+    webhook = Webhook(
+        **begun, organization_id=organization_id, url="https://hooks.example.com/silent", events=["*"], timeouts=1,
+        parked_until=moment,
+    )  # fmt: skip
+    return [webhook, DisabledNotice.of(webhook, moment)]
 
 
 def section(title: str) -> Iterator[list[str]]:

@@ -92,7 +92,7 @@ class DisabledNotice(Job):
     """
 
     kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
-    pk, sk = "O#{organization_id}", "X#{id}"
+    pk, sk = "O#{organization_id}", "N#{id}"
 
     organization_id: str
     webhook_id: str
