@@ -76,6 +76,11 @@ class Furnished(Founded):
         )  # fmt: skip
 
     @property
+    def webhook_path(self) -> str:
+        """Where its webhook is found."""
+        return f"{self.path}/webhooks/{self.webhook_id}"
+
+    @property
     def things(self) -> Mapping[str, str]:
         """What names it and the things in it, by path parameter."""
         return {

@@ -6,11 +6,12 @@ from typing import Final
 
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
-from chalicelib.kernel import tasks
+from chalicelib.kernel import table, tasks
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.ledger import head_key
 from tests.catalogue import evidence
+from tests.catalogue.examples import deliveries
 from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World
 from tests.faults.shapes import Shape, shape
@@ -108,6 +109,21 @@ def a_file_has_its_day(world: World) -> Key:
     return f"O#{world.id}", f"X#{world.organization.export_id}"
 
 
+def a_webhook_is_deleted(world: World) -> Key:
+    """Let the deliveries of a webhook be still to be removed that has more than one transaction removes."""
+    deliveries.crowd(world, table.MOST_WRITES)
+    assert world.api.delete(world.organization.webhook_path, as_=world.people.owner).status == 204
+    return _only("organization.clearing")
+
+
+def what_was_missed_is_asked_for(world: World) -> Key:
+    """Let some deliveries be still to be made once more."""
+    deliveries.crowd(world, 2)
+    body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
+    replay = world.api.post(f"{world.organization.webhook_path}/replay", as_=world.people.owner, json=body)
+    return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"
+
+
 def a_log_has_grown(world: World) -> Key:
     """Let one organization's log be longer than when all were anchored."""
     anchor(world.workers)
@@ -141,11 +157,13 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit_exports.clear": TaskExample(a_file_has_its_day, {"days": 8}),
     "audit_exports.run": TaskExample(a_file_is_asked_for),
     "channels.send": TaskExample(a_channel_is_to_be_told, {"seconds": 7}),
+    "deliveries.clear": TaskExample(a_webhook_is_deleted),
     "erasures.run": TaskExample(somebody_is_to_be_forgotten),
     "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
     "invitations.mail": TaskExample(somebody_is_invited),
     "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
+    "replays.run": TaskExample(what_was_missed_is_asked_for),
 }
 
 
