@@ -40,11 +40,11 @@ def steps() -> list[tuple[str, str]]:
 
 
 def put_in(file: Path, block: str, imports: str) -> None:
-    """Put a block where a person would: an example among the others, anything else below; the imports on top."""
+    """Put a block where a person would: one of many among the others, anything else below; the imports on top."""
     text = file.read_text()
-    examples = re.search(r"^EXAMPLES: .*\n", text, re.MULTILINE)
-    if examples:
-        text = text[: examples.end()] + block + text[examples.end() :]
+    others = re.search(r"^(EXAMPLES|EVENT_TYPES): .*\n", text, re.MULTILINE)
+    if others:
+        text = text[: others.end()] + block + text[others.end() :]
     else:
         text = re.sub(r"^from ", f"{imports}from ", text, count=1, flags=re.MULTILINE) + f"\n\n{block}"
     file.write_text(text)
