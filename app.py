@@ -37,7 +37,7 @@ def jobs(event: SQSEvent) -> Any:
     return run_tasks(event.to_dict())
 
 
-@app.on_sqs_message(queue="atrium-deliveries.fifo", batch_size=10, maximum_concurrency=100)
+@app.on_sqs_message(queue="atrium-deliveries.fifo", batch_size=10, maximum_concurrency=400)
 def deliveries(event: SQSEvent) -> Any:
     """Send events to webhooks and channels."""
     from chalicelib.entrypoints.workers import deliver
@@ -45,9 +45,9 @@ def deliveries(event: SQSEvent) -> Any:
     return deliver(event.to_dict())
 
 
-@app.on_sqs_message(queue="atrium-deliveries-slow", batch_size=10, maximum_concurrency=20)
+@app.on_sqs_message(queue="atrium-deliveries-slow", batch_size=10, maximum_concurrency=50)
 def deliveries_slow(event: SQSEvent) -> Any:
-    """Try the webhooks that gave no answer."""
+    """Try the webhooks that gave no answer, or were never asked."""
     from chalicelib.entrypoints.workers import deliver
 
     return deliver(event.to_dict())

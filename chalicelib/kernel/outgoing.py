@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -34,7 +33,7 @@ _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 class Answer:
     """What came of a request. `body`: the first KiB of the answer as text. `retry_after`: in seconds, if it was said.
 
-    `error` says in words why there is no `status`; `timed_out` whether that is because the other side took too long.
+    `error` says in words why there is no `status`; `timed_out` whether it took too long, be it that the body did.
     """
 
     status: int | None
@@ -93,20 +92,28 @@ def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     with pool().stream("POST", url, headers=sent, content=body) as response:
         said = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         asked = _seconds(said.get(b"retry-after", ""))
-        return Answer(response.status, None, _text(_first_bytes(response)), 0, retry_after=asked)
+        read, timed_out = _first_bytes(response)
+        return Answer(response.status, None, _text(read), 0, asked, timed_out)
 
 
-def _first_bytes(response: "Response") -> bytes:
-    """Return the beginning of an answer, or of what has come of it: its status counts, even if it breaks off."""
+def _first_bytes(response: "Response") -> tuple[bytes, bool]:
+    """Return the beginning of an answer, or of what has come of it: its status counts, even if it breaks off.
+
+    And whether it took too long to come.
+    """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
     read = b""
-    with suppress(NetworkError, RemoteProtocolError, TimeoutException):
+    try:
         for part in response.iter_stream():
             read += part
             if len(read) >= MOST_BODY:
                 break
-    return read[:MOST_BODY]
+    except TimeoutException:
+        return read, True
+    except (NetworkError, RemoteProtocolError):
+        pass
+    return read[:MOST_BODY], False
 
 
 def _text(data: bytes) -> str:

@@ -55,6 +55,11 @@ class IntegrationChannel(Subscriber):
     free_at: str | None = None
 
     @property
+    def target(self) -> object:
+        """Where its messages go."""
+        return self.sealed_url
+
+    @property
     def config(self) -> dict[str, str]:
         """Where its messages go, as callers see it."""
         return {"webhook_url": self.masked_url}

@@ -13,6 +13,8 @@ from chalicelib.kernel.outgoing import Answer
 
 _LONGEST_WAIT_MS: Final = IntegrationChannel.spacing_seconds * 1000
 _LONGEST_PEACE_SECONDS: Final = 86_400
+_SILENT_SECONDS: Final = 300
+"""For so long a channel is left in peace that gave no answer in time: meanwhile others would wait behind it."""
 
 
 def send(channel: IntegrationChannel, notice: Notice) -> Answer:
@@ -28,7 +30,7 @@ def judge(changes: Changes, channel: IntegrationChannel, answer: Answer) -> Inte
 
     Callers see whether it needs attention, so that makes a new version of it.
     """
-    peace = min(asked_seconds(answer) or 0, _LONGEST_PEACE_SECONDS)
+    peace = _SILENT_SECONDS if answer.timed_out else min(asked_seconds(answer) or 0, _LONGEST_PEACE_SECONDS)
     free_at = after(now(), seconds=max(peace, channel.spacing_seconds))
     state = state_after(channel.provider, answer)
     if any(getattr(channel, name) != value for name, value in state.items()):

@@ -1,7 +1,8 @@
 """Telling channels of events; and what becomes of one whose provider takes no messages any more."""
 
 import random
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from chalicelib.features.channels.entities import SEND, IntegrationChannel
 from chalicelib.features.channels.messages import Notice
@@ -11,13 +12,9 @@ from chalicelib.features.deliveries import lots, sending
 from chalicelib.features.deliveries.entities import Delivery, looked_after
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.deliveries.sending import Told
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now, pause
-from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.tasks import task
-
-_TRIES: Final = 4
 
 
 @task(SEND)
@@ -49,23 +46,4 @@ def _send(channel: IntegrationChannel, delivery: Delivery, event: Told) -> Integ
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt(delivery.tries + 1, now(), jitter, asked_seconds(answer), RETRY_SECONDS)
     sending.record(delivery, answer, None if is_final(answer) else next_at)
-    return _judged(channel, answer)
-
-
-def _judged(channel: IntegrationChannel, answer: Answer) -> IntegrationChannel:
-    """Store what an answer tells of a channel, and return it; of one that leads elsewhere by now it tells nothing."""
-    for attempt in range(_TRIES):
-        changes = Changes(now())
-        judged = judge(changes, channel, answer)
-        try:
-            changes.commit()
-        except Contended:
-            pause(attempt)
-            item = table.get(channel.stored_at)
-            present = IntegrationChannel.from_item(item) if item else None
-            if present is None or present.sealed_url != channel.sealed_url:
-                return present or channel
-            channel = present
-        else:
-            return judged
-    raise Contended
+    return sending.settle(channel, partial(judge, answer=answer))

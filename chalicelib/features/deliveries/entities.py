@@ -41,6 +41,11 @@ class Subscriber(Entity):
     events: list[str]
     enabled: bool = True
 
+    @property
+    def target(self) -> object:
+        """Where it leads to: with another target it is another's server that answers."""
+        raise NotImplementedError
+
 
 class Delivery(Entity):
     """An event on its way to a subscriber; it has the event's id. `tries`: attempts since it was last asked for.

@@ -10,8 +10,8 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
 from chalicelib.kernel import outbox, table, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now, now_ms
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now, now_ms, pause
 from chalicelib.kernel.entity import KINDS, Key
 from chalicelib.kernel.events import EntryItem
 from chalicelib.kernel.outbox import Origin
@@ -23,6 +23,7 @@ MOST_ATTEMPTS: Final = 50
 """Attempts that a delivery remembers: people can ask for more than the service makes by itself."""
 
 _PAGE: Final = 100
+_TRIES: Final = 4
 _EARLY_SECONDS: Final = 1
 """Clocks differ: what is due so soon is due."""
 
@@ -80,6 +81,29 @@ def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
         yield sorted(map(kind.from_item, found.items), key=lambda delivery: delivery.sequence)
         if (last := found.last) is None:
             return
+
+
+def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:
+    """Store what `tell` makes of a subscriber after an attempt, and return it as it is then.
+
+    Of one that is gone or leads elsewhere by now it told nothing. Raises Contended if others keep changing it.
+    """
+    for attempt in range(_TRIES):
+        changes = Changes(now())
+        told = tell(changes, subscriber)
+        try:
+            if not changes.empty:
+                changes.commit()
+        except Contended:
+            pause(attempt)
+            item = table.get(subscriber.stored_at)
+            present = type(subscriber).from_item(item) if item else None
+            if present is None or present.target != subscriber.target:
+                return present or subscriber
+            subscriber = present
+        else:
+            return told
+    raise Contended
 
 
 def skip(delivery: Delivery) -> None:

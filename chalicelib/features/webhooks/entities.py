@@ -17,7 +17,7 @@ MOST_SECRETS: Final = 5
 """Secrets of one webhook that sign at the same time."""
 
 _ERASED: Final = {
-    "enabled": False, "timeouts": 0, "parked_until": None,
+    "enabled": False, "parked_until": None,
     "disabled_reason": "Its URL named a person who was erased. Give it another.",
 }  # fmt: skip
 
@@ -42,9 +42,9 @@ class WebhookDelivery(Delivery):
 class Webhook(Subscriber):
     """A webhook of an organization. `secrets`: each `{sealed, until}`, the present one first, whose `until` is null.
 
-    `failing_since`: since when no attempt has succeeded. `timeouts`: how often in a row it gave no answer in time; then
-    nothing is sent to it but a probe, `parked_until` says when. Once it answers again, `parked_until` alone says that
-    what waited for it is to be queued.
+    `failing_since`: since when no attempt has succeeded. `answers`: whether it gave an answer in time, if only a bad
+    one, when it was last asked. As long as it does not, nothing is sent to it but a probe, at `parked_until`; once it
+    does, `parked_until` says from when on what waited for it is to be queued.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -59,8 +59,13 @@ class Webhook(Subscriber):
     secrets: list[dict[str, Any]] = field(default_factory=list)
     failing_since: str | None = None
     disabled_reason: str | None = None
-    timeouts: int = 0
+    answers: bool = False
     parked_until: str | None = None
+
+    @property
+    def target(self) -> object:
+        """Where its events are sent."""
+        return self.url
 
     @property
     def status(self) -> Status:

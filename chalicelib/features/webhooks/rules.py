@@ -39,9 +39,9 @@ def refuse_inactive(webhook: Webhook) -> None:
 def well(moment: str, *, enabled: bool) -> dict[str, Any]:
     """Return the fields of a webhook against which nothing that happened before a moment is held any more.
 
-    If it is enabled, what waited for it to answer again is queued then.
+    If it is enabled, what waited for it is sent then, as soon as it answers.
     """
-    return {"failing_since": None, "timeouts": 0, "parked_until": moment if enabled else None}
+    return {"failing_since": None, "answers": False, "parked_until": moment if enabled else None}
 
 
 def failure(answer: Answer) -> str | None:

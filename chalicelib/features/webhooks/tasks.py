@@ -16,7 +16,7 @@ from chalicelib.features.webhooks.entities import PROBE, SEND, DisabledNotice, W
 from chalicelib.features.webhooks.rules import disabling, parked
 from chalicelib.kernel import jobs, mail, outbox, outgoing, queues, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now, pause
+from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.outgoing import Answer
@@ -28,26 +28,29 @@ from chalicelib.kernel.tasks import task
 _DISABLED: Final = "organization.webhook.disabled"
 _EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
 
-_WAITING_SECONDS: Final = 6 * 3600
-"""For so long the sweep leaves alone what waits for a webhook that gives no answer: once it does, all is queued."""
+_WAITING_SECONDS: Final = 3600
+"""For so long the sweep leaves alone what waits for a webhook to answer: as soon as it does, all is queued."""
 
 _PROBING_SECONDS: Final = 900
 """How long a probe may be under way before it is taken for lost."""
 
-_TRIES: Final = 4
+_INDEX_SECONDS: Final = 30
+"""How long the list of what is due may take to show all that came while a webhook did not answer."""
 
 
 @task(SEND, emits={_EXHAUSTED: WebhookDelivery, _DISABLED: Webhook})
 def send_to_webhook(message: dict[str, Any]) -> None:
-    """Send a webhook the events that a message names; a `probe` also if it gave no answer the last time."""
+    """Send a webhook the events that a message names; one that does not answer, or was never asked, only a `probe`."""
 
     def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
         if webhook.status != "active":
             sending.skip(delivery)
-        elif webhook.timeouts and not message.get("probe"):
-            sending.put_off(delivery, _WAITING_SECONDS)
-        else:
+        elif webhook.answers or message.get("probe"):
             return _send(webhook, delivery, event)
+        else:
+            sending.put_off(delivery, _WAITING_SECONDS)
+            if webhook.parked_until is None:
+                return _probe(webhook, delivery)
         return webhook
 
     sending.send(Webhook, message, attempt)
@@ -55,20 +58,39 @@ def send_to_webhook(message: dict[str, Any]) -> None:
 
 @task(PROBE)
 def attend_to_parked_webhook(message: dict[str, Any]) -> None:
-    """Probe a webhook that gave no answer with what is due to it; once it has answered, queue all that waits for it."""
+    """Probe a webhook that does not answer with what is due to it; once it does, queue all that waits for it."""
     webhook = tasks.about(Webhook, message)
-    if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
+    if webhook is None or ((webhook.parked_until or "~") > now() and not message.get("again")):
         return
-    due = next(sending.due_to(webhook))
-    if not webhook.timeouts or webhook.status != "active":
-        for page in sending.due_to(webhook):
-            lots.queue([(webhook.stored_at, page)])
-        _note(webhook, timeouts=0, parked_until=None)
-    elif due:
-        _note(webhook, parked_until=after(now(), seconds=_PROBING_SECONDS))
-        queues.probe({**lots.message(webhook.stored_at, due[:1]), "probe": True})
+    if webhook.answers or webhook.status != "active":
+        _release(webhook, message)
+    elif due := next(sending.due_to(webhook)):
+        _probe(webhook, due[0])
     else:
-        _note(webhook, parked_until=parked(None, now()))
+        _park(webhook, None)
+
+
+def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
+    probed = _park(webhook, after(now(), seconds=_PROBING_SECONDS))
+    queues.probe({**lots.message(webhook.stored_at, [delivery]), "probe": True})
+    return probed
+
+
+def _release(webhook: Webhook, message: dict[str, Any]) -> None:
+    """Queue all that waits for a webhook; and once more what the index did not show yet."""
+    for page in sending.due_to(webhook):
+        lots.queue([(webhook.stored_at, page)])
+    if not message.get("again"):
+        _park(webhook, None)
+        queues.forward({**message, "again": True}, seconds=_INDEX_SECONDS)
+
+
+def _park(webhook: Webhook, until: str | None) -> Webhook:
+    def tell(changes: Changes, present: Webhook) -> Webhook:
+        changes.settle(present, parked_until=until)
+        return present.but(parked_until=until)
+
+    return sending.settle(webhook, tell)
 
 
 @task(DisabledNotice.task)
@@ -108,52 +130,36 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
     if reason := disabling(answer, failing_since, moment):
         return _disable(webhook, reason, failing_since)
     if answer.timed_out:
-        parking: dict[str, Any] = {"timeouts": webhook.timeouts + 1, "parked_until": parked(next_at, moment)}
+        parking: dict[str, Any] = {"answers": False, "parked_until": parked(next_at, moment)}
     else:
-        parking = {"timeouts": 0, "parked_until": moment} if webhook.timeouts else {}
-    noted = _note(webhook, failing_since=failing_since, **parking)
-    if noted.parked_until:
-        queues.start_at(PROBE, noted.stored_at, noted.parked_until)
-    return noted
+        parking = {} if webhook.answers else {"answers": True, "parked_until": moment}
 
+    def tell(changes: Changes, present: Webhook) -> Webhook:
+        if present.failing_since != failing_since:  # Callers see that, so it makes a new version.
+            return changes.update(present, failing_since=failing_since, **parking)
+        changes.settle(present, **parking)
+        return present.but(**parking)
 
-def _note(webhook: Webhook, **changed: Any) -> Webhook:
-    """Store what only the service knows of a webhook; of one that leads elsewhere by now that says nothing."""
-    for attempt in range(_TRIES):
-        changes = Changes(now())
-        changes.settle(webhook, **changed)
-        try:
-            if not changes.empty:
-                changes.commit()
-        except Contended:
-            pause(attempt)
-            present = _present(webhook)
-            if present is None or present.url != webhook.url:
-                return present or webhook
-            webhook = present
-        else:
-            return webhook.but(**changed)
-    raise Contended
+    judged = sending.settle(webhook, tell)
+    if judged.parked_until:
+        queues.start_at(PROBE, judged.stored_at, judged.parked_until)
+    return judged
 
 
 def _disable(webhook: Webhook, reason: str, failing_since: str | None) -> Webhook:
     """Disable a webhook and let its organization's admins know; unless somebody has changed it meanwhile."""
     changes = Changes(now())
     disabled = changes.update(
-        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, timeouts=0, parked_until=None
+        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, parked_until=None
     )
     if settings().mail_from:
         changes.start(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
     try:
         outbox.commit(changes, _DISABLED, Origin.system(SEND))
     except Contended:
-        return _present(webhook) or disabled
+        item = table.get(webhook.stored_at)
+        return Webhook.from_item(item) if item else disabled
     return disabled
-
-
-def _present(webhook: Webhook) -> Webhook | None:
-    item = table.get(webhook.stored_at)
-    return Webhook.from_item(item) if item else None
 
 
 def _letter(notice: DisabledNotice) -> mail.Letter | None:

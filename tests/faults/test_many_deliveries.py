@@ -1,0 +1,42 @@
+"""Many events to twenty webhooks, two of which are dead: the others get everything, in the order of the log.
+
+`python -m benchmarks.delivery_lag` does the same with a thousand events, on the emulator, and measures the lag.
+"""
+
+import pytest
+
+from chalicelib.kernel import outgoing
+from chalicelib.kernel.outgoing import post
+from tests.conftest import Configure
+from tests.harness.api import Api
+from tests.harness.organizations import Founded
+from tests.harness.receiver import HANG, Receiver, Reply, Request
+from tests.harness.webhooks import hook, rename, told
+from tests.harness.workers import Workers
+
+EVENTS, WEBHOOKS = 50, 20
+HANGS, FAILS = "/0", "/1"
+
+
+def test_the_living_get_everything_in_order(
+    api: Api, organization: Founded, workers: Workers, receiver: Receiver, monkeypatch: pytest.MonkeyPatch,
+    configure: Configure,
+) -> None:  # fmt: skip
+    configure(webhook_allow_private="1")
+    monkeypatch.setattr(outgoing, "post", post)
+    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 1.0)
+    receiver.answers |= {HANGS: HANG, FAILS: Reply(status=500)}
+    paths = [f"/{n}" for n in range(WEBHOOKS)]
+    for path in paths:
+        hook(api, organization, receiver.at("127.0.0.1", path), events=["organization.updated"])
+    for n in range(EVENTS):
+        rename(api, organization, f"Name {n}")
+    workers.deliver()
+    heard: dict[str, list[Request]] = {path: [] for path in paths}
+    for request in receiver.requests:
+        heard[request.path].append(request)
+    for path in paths[2:]:
+        assert [told(request)["data"]["name"] for request in heard[path]] == [f"Name {n}" for n in range(EVENTS)]
+        assert len({request.headers["webhook-id"] for request in heard[path]}) == EVENTS
+    assert len(heard[HANGS]) < 5
+    assert len({request.headers["webhook-id"] for request in heard[FAILS]}) == EVENTS
