@@ -24,6 +24,9 @@ from tests.harness.faults import Died, Fault, Injected, failing
 mutations = pytest.mark.parametrize(
     "operation", [operation for operation in operations() if operation.mutates], ids=lambda operation: operation.id
 )
+PAUSE_MINUTES: Final = 6
+"""Longer than anything waits that is looked for by the sweep, such as a delivery whose message was lost."""
+
 KEY: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 
 
@@ -39,7 +42,7 @@ def settled(world: World, clock: Clock) -> evidence.Items:
     """What the table holds once time has passed and nothing is left to be done."""
     before, items = None, snapshots.stored()
     while items != before:
-        clock.shift(minutes=2)
+        clock.shift(minutes=PAUSE_MINUTES)
         world.workers.settle()
         before, items = items, snapshots.stored()
     return items
