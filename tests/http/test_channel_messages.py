@@ -272,6 +272,11 @@ class TestAPassingFailure:
         (message,) = messages(made)
         assert message.attempts[0]["status_code"] is None
         assert shown(api, made) == made.record
+        rename(api, organization, "Engines")
+        workers.deliver(delayed=True)
+        assert len(receiver.requests) == 1
+        _, later = messages(made)
+        assert 295 < (milliseconds(str(later.next_attempt_at)) - now_ms()) / 1000 < 301
 
     @pytest.mark.parametrize(
         ("provider", "reply"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.channels.entities import IntegrationChannel
+from chalicelib.kernel.clock import after, now
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api
@@ -182,6 +183,17 @@ class TestUpdateIntegrationChannel:
         assert entry["changes"] == [{"field": "config", "from": {"webhookUrl": MASKED}, "to": masked}]
         assert "XXXX" not in json.dumps(entry)
         assert stored(made).url == url
+
+    def test_another_place_owes_the_former_one_no_peace(
+        self, api: Api, organization: Founded, receiver: Receiver
+    ) -> None:
+        made = room(api, organization, receiver)
+        receiver.answer = Reply(status=429, headers={"Retry-After": "600"})
+        trial(api, made)
+        change(api, made, name="#looms")
+        assert str(stored(made).free_at) > after(now(), seconds=500)
+        change(api, made, config={"webhookUrl": receiver.at("127.0.0.1", "/services/T0/B0/another-room")})
+        assert stored(made).free_at is None
 
 
 class TestDeleteIntegrationChannel:

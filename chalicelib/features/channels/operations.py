@@ -70,7 +70,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     """
     given = body.config.webhook_url
     url = channel.url if given == channel.masked_url else given
-    moved: dict[str, Any] = kept(channel.id, url) if url != channel.url else {}
+    moved: dict[str, Any] = {**kept(channel.id, url), "free_at": None} if url != channel.url else {}
     if anew := bool(moved) or body.provider != channel.provider:
         _check(body.provider, url)
     mended: Mapping[str, Any] = MENDED if anew or (body.enabled and not channel.enabled) else {}
