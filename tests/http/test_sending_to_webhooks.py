@@ -224,6 +224,39 @@ class TestTheSchedule:
         assert shown(api, made)["status"] == "active"
 
 
+class TestOneThatWasNeverAsked:
+    def test_is_asked_where_it_keeps_nobody_waiting_and_then_gets_all_in_order(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
+    ) -> None:
+        made = hook(api, organization, receiver, events=[UPDATED])
+        for n in range(5):
+            rename(api, organization, f"Name {n}")
+        done = workers.deliver()
+        assert len([body for body in done if '"probe": true' in body]) == 1
+        assert [told(request)["data"]["name"] for request in receiver.requests] == [f"Name {n}" for n in range(5)]
+        assert [len(one["attempts"]) for one in deliveries(api, made)] == [1] * 5
+
+    def test_is_known_from_then_on_if_only_by_a_bad_answer(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
+    ) -> None:
+        receiver.answer = Reply(status=500)
+        hook(api, organization, receiver, events=[UPDATED])
+        for n in range(2):
+            rename(api, organization, f"Name {n}")
+            done = workers.deliver()
+        assert len(receiver.requests) == 2
+        assert not [body for body in done if '"probe": true' in body]
+
+    def test_that_is_gone_before_it_is_asked_is_asked_nothing(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
+    ) -> None:
+        made = hook(api, organization, receiver, events=[UPDATED])
+        rename(api, organization, "Unheard")
+        api.delete(made.path, as_=organization.owner)
+        workers.deliver()
+        assert receiver.requests == []
+
+
 @pytest.mark.usefixtures("impatient")
 class TestOneThatGivesNoAnswer:
     def test_is_left_alone_until_its_next_attempt_and_gets_all_when_it_answers(
