@@ -70,7 +70,7 @@ def silent_webhook(organization_id: str) -> list[Entity]:
     """A webhook that has given no answer, and the mail that says so if it never does."""
     begun, moment = beginning(now()), now()
     webhook = Webhook(
-        **begun, organization_id=organization_id, url="https://hooks.example.com/silent", events=["*"], timeouts=1,
+        **begun, organization_id=organization_id, url="https://hooks.example.com/silent", events=["*"],
         parked_until=moment,
     )  # fmt: skip
     return [webhook, DisabledNotice.of(webhook, moment)]
