@@ -28,16 +28,33 @@ the service's own. Made up is how soon a good endpoint answers (in 0.05 to 0.2 s
 writes take (0.03 s).
 
 A message is in a group of its webhook, so it waits for nobody else's. But a worker that waits for an endpoint, up to
-{patience:.0f} s, is of no use to others meanwhile. So a webhook that gave no answer is *parked*: its events are put off
-in an instant, and one at a time is tried on a queue that has workers of its own. The worst is the beginning, when all
-hang and none is known to: each has to be waited for once. Lag of the {healthy} good ones, from the event to their
-answer, by when the event happened:
+{patience:.0f} s, is of no use to others meanwhile. So a webhook that gave no answer, or was never asked for one, is
+*parked*: its events are put off in an instant, and one at a time is tried on a queue that has workers of its own. The
+worst is when all that hang have answered until a moment ago: each has to be waited for once. Lag of the {healthy} good
+ones, from the event to their answer, in seconds, by when the event happened:
 """
 
 _READ: Final = """\
 Once those that hang are parked, they cost the others nothing. How long that takes depends on how many workers there
 are and how fast events come: {hanging:,} endpoints, each waited for once, are {work:,.0f} seconds, of which a worker
-waits for ten at once if they are of ten webhooks.
+waits for ten at once if they are of ten webhooks. A webhook that is new waits once among all that hang; after its first
+answer it is with the good ones.
+"""
+
+
+_LAG: Final = """\
+## Many events, and a tenth of the endpoints dead
+
+`python -m benchmarks.delivery_lag` runs the whole service as `make run` does, and changes an organization {events:,}
+times, every {pause:g} s. It has {webhooks} webhooks, {dead} of which lead to dead endpoints: one never answers, at
+another nobody listens. Each of the other {living} got every event, in the order of `sequence`, {repeated}. Lag
+from the commit of an event until it has arrived, in seconds:
+"""
+
+_LAG_READ: Final = """\
+Emulator, service, workers and receivers shared a machine ({machine}) that had other work to do; the local
+stage has four workers for a queue. In the first minute one of them waits for an endpoint that is not known yet to be
+dead, and so do the webhooks whose messages it took along. Measured on {day}.
 """
 
 
@@ -50,7 +67,16 @@ def keep(name: str, figures: Figures) -> None:
 
 def document() -> str:
     """Return the page."""
-    return f"{_HEAD}\n{hanging_endpoints(_read('hanging_endpoints'))}"
+    return "\n".join((_HEAD, delivery_lag(_read("delivery_lag")), hanging_endpoints(_read("hanging_endpoints"))))
+
+
+def delivery_lag(figures: Figures) -> str:
+    """Return the section about many events."""
+    repeated = f"{figures['repeated']} of them twice" if figures["repeated"] else "none twice"
+    known = {**figures, **figures["of"], "living": figures["webhooks"] - figures["dead"], "repeated": repeated}
+    rows = [[part, *(f"{spread[name]:g}" for name in ("p50", "p99", "max"))] for part, spread in figures["lag"].items()]
+    shown = table(("events of", "p50", "p99", "most"), rows)
+    return "\n".join((_LAG.format_map(known), f"{shown}\n", _LAG_READ.format_map(known)))
 
 
 def hanging_endpoints(figures: Figures) -> str:

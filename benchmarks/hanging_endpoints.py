@@ -6,9 +6,10 @@ long an endpoint has to answer, how many workers there are and how many messages
 often events happen, how soon a good endpoint answers, and what a worker's own reads and writes take. SQS hands over at
 once, and all workers are there from the first second on.
 
-All endpoints that hang begin to when the simulation does, when of no webhook it is known that it gives no answer: that
-is the worst that can happen. Each design meets the same events until the end, and then has time to deliver what waits
-for a good endpoint. Figures go to `benchmarks/results/hanging_endpoints.json`, and from there to `docs/deliveries.md`.
+All endpoints that hang begin to when the simulation does. Until then either none has been asked for anything, or, which
+is the worst that can happen, all have answered. Each design meets the same events until the end, and then has time to
+deliver what waits for a good endpoint. Figures go to `benchmarks/results/hanging_endpoints.json`, and from there to
+`docs/deliveries.md`.
 """
 
 import random
@@ -25,6 +26,7 @@ from chalice.app import SQSEventConfig
 from app import app
 from benchmarks import deliveries_document
 from chalicelib.features.deliveries.rules import next_attempt
+from chalicelib.features.deliveries.sending import _PAGE
 from chalicelib.features.webhooks.rules import parked
 from chalicelib.features.webhooks.tasks import _PROBING_SECONDS
 from chalicelib.kernel.clock import after, milliseconds, timestamp
@@ -44,19 +46,21 @@ _PERIOD_MINUTES: Final = 5
 class Design:
     """How deliveries are queued. `groups`: one webhook's messages are handled one after the other; `parking`: probes.
 
-    `workers`: another number of them than the app declares.
+    `answered`: whether all endpoints have answered until then. `workers`: another number of them than the app declares.
     """
 
     name: str
     groups: bool = True
     parking: bool = True
+    answered: bool = True
     workers: int | None = None
 
 
 DESIGNS: Final = (
     Design("one queue without parking", groups=False, parking=False),
-    Design("as built"),
-    Design("as built, with other workers", workers=400),
+    Design("as built, webhooks that are new", answered=False),
+    Design("as built, all have answered until then"),
+    Design("the same, with fewer workers", workers=100),
 )
 
 
@@ -66,18 +70,19 @@ class Load:
 
     hanging: int = 10_000
     healthy: int = 100
-    minutes: int = 20
+    minutes: int = 15
     seed: int = 4
 
 
 @dataclass
 class Webhook:
-    """A webhook, and what it has to be sent. `until`: until when nothing but a probe is."""
+    """A webhook, and what waits for it to answer. `until`: when it is probed next, if it does not answer."""
 
     number: int
     hangs: bool
+    answers: bool
     timeouts: int = 0
-    until: float = 0
+    until: float | None = None
     waiting: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
 
 
@@ -185,7 +190,9 @@ class Simulation:
     def __init__(self, design: Design, load: Load) -> None:
         self.design, self.load = design, load
         self._events, self._chance = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - made up
-        self.webhooks = [Webhook(number, number < load.hanging) for number in range(load.hanging + load.healthy)]
+        self.webhooks = [
+            Webhook(number, number < load.hanging, design.answered) for number in range(load.hanging + load.healthy)
+        ]
         self.now, self.ends = 0.0, load.minutes * 60.0
         self.lags: list[tuple[float, float]] = []
         self.timeouts, self._owed = 0, 0
@@ -240,48 +247,69 @@ class Simulation:
             self._serve(batch.pool)
 
     def _is_tried(self, webhook: Webhook, pool: Pool) -> bool:
-        return not (self.design.parking and webhook.timeouts) or pool.probes
+        return webhook.answers or pool.probes or not self.design.parking
 
     def _answer_seconds(self, delivery: Delivery) -> float:
         return TOTAL_SECONDS if delivery.webhook.hangs else self._chance.uniform(*_ANSWER_SECONDS)
 
     def _handled(self, batch: "Batch", lot: deque[Delivery], delivery: Delivery, tried: bool) -> None:  # noqa: FBT001
-        webhook = delivery.webhook
-        if not webhook.hangs:
-            self.lags.append((delivery.at, self.now - delivery.at))
-            self._owed -= 1
-        elif tried:
+        if not tried:
+            self._put_off(delivery)
+        elif delivery.webhook.hangs:
             self._timed_out(delivery)
-        elif not delivery.tries:  # put off; one that was tried is waiting already
-            heappush(webhook.waiting, (delivery.at, self._order, delivery))
+        else:
+            self._answered(delivery)
         self._go_on(batch, lot)
+
+    def _put_off(self, delivery: Delivery) -> None:
+        webhook = delivery.webhook
+        if webhook.until is None:
+            webhook.waiting = [entry for entry in webhook.waiting if entry[2] is not delivery]
+            self._park(webhook, self.now + _PROBING_SECONDS)
+            self._queue(self.slow, delivery)
+        elif not delivery.tries:  # One that was tried is waiting already.
+            webhook.waiting.append((delivery.at, self._order, delivery))
+
+    def _answered(self, delivery: Delivery) -> None:
+        webhook = delivery.webhook
+        self.lags.append((delivery.at, self.now - delivery.at))
+        self._owed -= 1
+        if not webhook.answers:
+            webhook.answers, webhook.until, waiting = True, None, sorted(webhook.waiting)
+            webhook.waiting.clear()
+            for _, _, late in waiting:
+                self._queue(self.fast, late)
 
     def _timed_out(self, delivery: Delivery) -> None:
         self.timeouts += 1
         delivery.tries += 1
         moment, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
+        webhook.timeouts += 1
         next_at = next_attempt(delivery.tries, moment, self._chance.uniform(-1, 1))
         if next_at:
             self._at(_seconds(next_at), partial(self._queue, self.fast, delivery))
         if self.design.parking:
-            webhook.timeouts += 1
-            if next_at:
-                heappush(webhook.waiting, (_seconds(next_at), self._order, delivery))
+            webhook.answers = False
             self._park(webhook, _seconds(parked(next_at, moment)))
+            if next_at:
+                webhook.waiting.append((_seconds(next_at), self._order, delivery))
 
     def _park(self, webhook: Webhook, until: float) -> None:
         webhook.until = until
         self._at(until, partial(self._probe, webhook))
 
     def _probe(self, webhook: Webhook) -> None:
-        """Try a parked webhook with what has been due for longest."""
-        if webhook.until > self.now:
+        """Try a parked webhook with the oldest event that is due."""
+        if webhook.until is None or webhook.until > self.now:
             return  # of a former time
-        if webhook.waiting and webhook.waiting[0][0] <= self.now:
+        due = sorted(entry for entry in webhook.waiting if entry[0] <= self.now)[:_PAGE]
+        if due:
+            first = min(due, key=lambda entry: entry[2].at)
+            webhook.waiting.remove(first)
             self._park(webhook, self.now + _PROBING_SECONDS)
-            self._queue(self.slow, heappop(webhook.waiting)[2])
+            self._queue(self.slow, first[2])
         else:
-            self._park(webhook, _seconds(parked(None, after(_BEGIN, seconds=self.now))))
+            webhook.until = None
 
 
 @dataclass

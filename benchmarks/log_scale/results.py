@@ -21,7 +21,7 @@ Results = dict[str, Any]
 def keep(table: str, entries: int, measure: str, figures: Any) -> None:
     """Keep the figures of one measure of the log of so many entries in such a table, in place of former ones."""
     kept = read()
-    kept.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": _circumstances(), "figures": figures}
+    kept.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": circumstances(), "figures": figures}
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(kept, indent=2) + "\n")
 
@@ -32,7 +32,8 @@ def read() -> Results:
     return kept
 
 
-def _circumstances() -> dict[str, str]:
+def circumstances() -> dict[str, str]:
+    """Return the day and the machine that a figure is of."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     return {
         "day": datetime.now(UTC).date().isoformat(),

@@ -1,21 +1,26 @@
 """`docs/deliveries.md` says what was measured, and what it says of endpoints that hang holds."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks import deliveries_document
 from benchmarks.hanging_endpoints import DESIGNS, Load, Simulation
 from chalicelib.kernel.outgoing import TOTAL_SECONDS
 
+BUILT = [design.name for design in DESIGNS if design.parking and design.workers is None]
+
 
 def test_the_page_is_made_of_the_figures_that_were_kept() -> None:
-    wanted = "run `python -m benchmarks.hanging_endpoints`"
+    wanted = "run `python -m benchmarks.hanging_endpoints`, or `benchmarks.delivery_lag`"
     assert deliveries_document.FILE.read_text() == deliveries_document.document(), wanted
 
 
 @pytest.fixture(scope="module")
 def simulated() -> dict[str, Simulation]:
-    """A smaller world than that of the page, in each design, after it has ended."""
-    made = {design.name: Simulation(design, Load(hanging=3_000, healthy=100, minutes=8)) for design in DESIGNS}
+    """A smaller world than that of the page, with fewer workers, in each design, after it has ended."""
+    load = Load(hanging=3_000, healthy=100, minutes=8)
+    made = {design.name: Simulation(replace(design, workers=100), load) for design in DESIGNS[:3]}
     for simulation in made.values():
         simulation.run()
     return made
@@ -32,13 +37,17 @@ def test_every_event_of_a_good_endpoint_reaches_it_in_each_design(simulated: dic
     assert all(reached == first for reached in others)
 
 
-def test_endpoints_that_hang_leave_the_good_ones_alone_once_they_are_parked(simulated: dict[str, Simulation]) -> None:
-    assert late(simulated["as built"]) < 1
+@pytest.mark.parametrize("name", BUILT)
+def test_endpoints_that_hang_leave_the_good_ones_alone_once_they_are_parked(
+    name: str, simulated: dict[str, Simulation]
+) -> None:
+    assert late(simulated[name]) < 5
     assert late(simulated["one queue without parking"]) > 60
 
 
-def test_a_parked_webhook_is_tried_one_event_at_a_time(simulated: dict[str, Simulation]) -> None:
-    built = simulated["as built"]
+@pytest.mark.parametrize("name", BUILT)
+def test_a_parked_webhook_is_tried_one_event_at_a_time(name: str, simulated: dict[str, Simulation]) -> None:
+    built = simulated[name]
     most = built.load.minutes * 60 / TOTAL_SECONDS
     timeouts = [webhook.timeouts for webhook in built.webhooks if webhook.hangs]
     assert 2 <= max(timeouts) <= most
