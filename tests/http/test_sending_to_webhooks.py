@@ -7,8 +7,9 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
-from chalicelib.kernel import connections, outgoing
+from chalicelib.kernel import outgoing
 from chalicelib.kernel.clock import milliseconds
+from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.clock import Clock
 from tests.harness.logs import log_of
@@ -369,9 +370,8 @@ class TestWhatComesInBetween:
 class TestAnAddressThatIsNotPublic:
     def test_is_never_connected_to_and_nothing_of_it_is_shown(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch, configure: Any,
+        configure: Configure,
     ) -> None:  # fmt: skip
-        assert connections
         configure(webhook_allow_private="0")
         receiver.answer = Reply(status=500, body=b"the inside")
         rename(api, organization, "After")
@@ -380,4 +380,3 @@ class TestAnAddressThatIsNotPublic:
         (attempt,) = delivery(api, made, UPDATED)["attempts"]
         assert (attempt["statusCode"], attempt["responseBody"]) == (None, None)
         assert attempt["error"] == "The address 127.0.0.1 is not public."
-        monkeypatch.undo()
