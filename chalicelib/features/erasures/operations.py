@@ -29,7 +29,8 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       checkpoint you kept still verify. Other records and texts lose their id and address. That the membership ended has
       no entry of its own: the erasure's entry stands for it.
     - **What stays.** API keys that they made work on, without a creator. Exports made before keep what they hold until
-      they expire; only one whose filters name the person expires at once.
+      they expire; only one whose filters name the person expires at once. Deliveries stay, without what an answer said
+      of the person; a webhook whose URL names them is disabled.
     - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). The id
       of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
       (`limit_exceeded`); a completed one doesn't count.
