@@ -12,7 +12,7 @@ from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
 from chalicelib.kernel.fields import slug_from
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.models import Continued, ListQuery
 from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
@@ -107,7 +107,7 @@ class Context:
 
     def new(self) -> dict[str, Any]:
         """Return what a new record begins with: its id and when it was made."""
-        return {"id": new_id(self.now), "created_at": self.now, "updated_at": self.now}
+        return beginning(self.now)
 
     def require_membership(self) -> None:
         """Let the change fail if the caller's membership changes before it: for what outlives that, such as a key."""

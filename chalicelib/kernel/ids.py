@@ -1,6 +1,6 @@
 """Ids: UUIDv7 (RFC 9562), so that ids sort as what they name came to be."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from uuid_utils import uuid7
 
@@ -10,6 +10,11 @@ from chalicelib.kernel.clock import milliseconds
 def new_id(moment: str) -> str:
     """Return a new id of a moment."""
     return str(uuid7(nanoseconds=milliseconds(moment) * 1_000_000))
+
+
+def beginning(moment: str) -> dict[str, Any]:
+    """Return what a record begins with that is new at a moment: its id, and when it was made."""
+    return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
 
 
 def moment_of(identifier: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel.clock import after, milliseconds, now
 from chalicelib.kernel.entity import Collection, Due, Entity
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.queues import LONGEST_DELAY_SECONDS
@@ -132,10 +132,8 @@ class Clearing(Job):
     @classmethod
     def after(cls, subscriber: Subscriber, moment: str) -> "Clearing":
         """Return what is to be done once a subscriber is removed at a moment."""
-        return cls(
-            id=new_id(moment), created_at=moment, updated_at=moment, turn_at=moment,
-            organization_id=subscriber.organization_id, partition=str(subscriber.held),
-        )  # fmt: skip
+        place, partition = subscriber.organization_id, str(subscriber.held)
+        return cls(**beginning(moment), turn_at=moment, organization_id=place, partition=partition)
 
 
 def asked_for(moment: str) -> dict[str, Any]:

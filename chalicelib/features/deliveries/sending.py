@@ -50,11 +50,12 @@ def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery,
     """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards.
 
     A message without ids means whatever is due to its subscriber. What is not sent `until` the message's moment (ms
-    since 1970) is queued again. A subscriber that is gone gets nothing, and an event that a person was erased from
-    before it was sent is skipped.
+    since 1970) is queued again. What goes to a subscriber that is gone is removed, and an event that a person was
+    erased from before it was sent is skipped.
     """
     subscriber, deliveries = _named(kind, message)
     if subscriber is None:
+        _drop(deliveries)
         return
     events = _events([delivery for delivery in deliveries if is_due(delivery)])
     waiting = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
@@ -150,6 +151,14 @@ def _attempts(delivery: Delivery, answer: Answer, moment: str) -> list[dict[str,
         "status_code": answer.status, "error": answer.error, "response_body": answer.body or None,
     }  # fmt: skip
     return [*delivery.attempts, made][-MOST_ATTEMPTS:]
+
+
+def _drop(deliveries: Sequence[Delivery]) -> None:
+    if deliveries:
+        changes = Changes(now())
+        for delivery in deliveries:
+            changes.delete(delivery)
+        changes.commit()
 
 
 def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:

@@ -8,7 +8,7 @@ from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
 from chalicelib.features.webhooks.models import Status, WebhookOut
 from chalicelib.kernel.entity import Collection, Due, Facet, Limit
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 
@@ -106,7 +106,5 @@ class DisabledNotice(Job):
     @classmethod
     def of(cls, webhook: Webhook, moment: str) -> "DisabledNotice":
         """Return the notice of a webhook that is disabled at a moment."""
-        return cls(
-            id=new_id(moment), created_at=moment, updated_at=moment, turn_at=moment,
-            organization_id=webhook.organization_id, webhook_id=webhook.id,
-        )  # fmt: skip
+        place = webhook.organization_id
+        return cls(**beginning(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id)
