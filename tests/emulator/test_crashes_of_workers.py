@@ -41,7 +41,8 @@ def test_the_ledgers_worker_dies(stage: Stage, processes: Processes) -> None:
     world = _waiting(stage, processes, 3)
     done = processes.run(_append(world))
     whole = world.footprint(world.contents())
-    assert done.calls == ["Query", "TransactWriteItems", "Query", "TransactWriteItems", "Query"]
+    appending = ["Query", "TransactWriteItems", "Query", "TransactWriteItems", "Query"]
+    assert done.calls == [*appending, "BatchGetItem", "Query", "TransactWriteItems"]
     for death in done.deaths:
         world = _waiting(stage, processes, 3)
         processes.die(death, _append(world))

@@ -53,6 +53,8 @@ def fan_out(log: str, until: int) -> None:
         entries = _entries(log, cursor, size)
         try:
             _follow(log, cursor, size, Subscribers.stored(items.get(subscribers_key(log))), entries)
+            if cursor.sequence + len(entries) == size:
+                return  # Whoever lets it grow meanwhile wakes it again.
             tries = 0
         except Cancelled as cancelled:
             tries += 1
