@@ -52,9 +52,9 @@ from the commit of an event until it has arrived, in seconds:
 """
 
 _LAG_READ: Final = """\
-Emulator, service, workers and receivers shared a machine ({machine}) that had other work to do; the local
-stage has four workers for a queue. In the first minute one of them waits for an endpoint that is not known yet to be
-dead, and so do the webhooks whose messages it took along. Measured on {day}.
+Emulator, service, workers and receivers shared a machine, {machine}, that had other work to do; the
+local stage has four workers for a queue. In the first minute every webhook is asked for the first time, those that are
+dead among them. Measured on {day}.
 """
 
 
