@@ -93,18 +93,18 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.webhook.deleted": EventType("A webhook was deleted.", "{actor} deleted the webhook {target}."),
     "organization.webhook.delivery_exhausted": EventType(
         "An event was not delivered to a webhook: the last of all attempts failed too.",
-        "An event could not be delivered to the webhook {target}: every attempt has failed.",
+        "{target} could not be delivered to a webhook: every attempt has failed.",
     ),
     "organization.webhook.delivery_retried": EventType(
         "The delivery of an event to a webhook was asked for again.",
-        "{actor} asked for another delivery to the webhook {target}.",
+        "{actor} asked for {target} to be delivered to a webhook once more.",
     ),
     "organization.webhook.disabled": EventType(
         "The service disabled a webhook that takes no events; `disabledReason` says why.",
         "The webhook {target} was disabled, because it takes no events.",
     ),
     "organization.webhook.replayed": EventType(
-        "The replay of a webhook's deliveries was asked for.", "{actor} asked for a replay to the webhook {target}."
+        "The replay of a webhook's deliveries was asked for.", "{actor} asked for a replay of deliveries to a webhook."
     ),
     "organization.webhook.secret_rotated": EventType(
         "A webhook was given a new secret, which is not told.", "{actor} gave the webhook {target} a new secret."

@@ -10,7 +10,7 @@ from chalicelib.kernel.fields import Timestamp, Uuid, shape
 from chalicelib.kernel.models import ListQuery, Output, RecordOutput, Span
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
-EventType = Annotated[
+ExactEventType = Annotated[
     str, *shape(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"), Field(max_length=100)
 ]  # fmt: skip
 
@@ -77,7 +77,7 @@ class DeliveriesQuery(Span, ListQuery):
     """Which deliveries, by when their events happened. All filters given have to match."""
 
     status: Status | None = Field(None, examples=[None])
-    event_type: EventType | None = Field(None, description="One type.", examples=["organization.updated"])
+    event_type: ExactEventType | None = Field(None, description="One type.", examples=["organization.updated"])
 
 
 class TrialOut(Output):

@@ -19,7 +19,11 @@ routes = RouteGroup("organizations")
     needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
 )  # fmt: skip
 def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQuery) -> Page[DeliveryOut]:
-    """List the deliveries to a webhook, newest first; they are kept for 90 days."""
+    """List the deliveries to a webhook, newest first; they are kept for 90 days.
+
+    `from` and `to` are about when their events happened. What changes at this moment may be listed by the status that
+    it had before.
+    """
     deliveries, last = log.page(webhook.id, query, ctx.position(query))
     return ctx.page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
 
