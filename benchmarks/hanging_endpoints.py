@@ -81,7 +81,7 @@ class Webhook:
     number: int
     hangs: bool
     answers: bool
-    timeouts: int = 0
+    silences: int = 0
     until: float | None = None
     waiting: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
 
@@ -275,7 +275,7 @@ class Simulation:
         self.lags.append((delivery.at, self.now - delivery.at))
         self._owed -= 1
         if not webhook.answers:
-            webhook.answers, webhook.until, waiting = True, None, sorted(webhook.waiting)
+            webhook.answers, webhook.silences, webhook.until, waiting = True, 0, None, sorted(webhook.waiting)
             webhook.waiting.clear()
             for _, _, late in waiting:
                 self._queue(self.fast, late)
@@ -284,13 +284,13 @@ class Simulation:
         self.timeouts += 1
         delivery.tries += 1
         moment, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
-        webhook.timeouts += 1
+        webhook.silences += 1
         next_at = next_attempt(delivery.tries, moment, self._chance.uniform(-1, 1))
         if next_at:
             self._at(_seconds(next_at), partial(self._queue, self.fast, delivery))
         if self.design.parking:
             webhook.answers = False
-            self._park(webhook, _seconds(parked(next_at, moment)))
+            self._park(webhook, _seconds(parked(next_at, webhook.silences, moment)))
             if next_at:
                 webhook.waiting.append((_seconds(next_at), self._order, delivery))
 

@@ -49,5 +49,5 @@ def test_endpoints_that_hang_leave_the_good_ones_alone_once_they_are_parked(
 def test_a_parked_webhook_is_tried_one_event_at_a_time(name: str, simulated: dict[str, Simulation]) -> None:
     built = simulated[name]
     most = built.load.minutes * 60 / TOTAL_SECONDS
-    timeouts = [webhook.timeouts for webhook in built.webhooks if webhook.hangs]
+    timeouts = [webhook.silences for webhook in built.webhooks if webhook.hangs]
     assert 2 <= max(timeouts) <= most

@@ -6,6 +6,7 @@ from typing import Final
 
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel import table, tasks
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Key
@@ -13,7 +14,7 @@ from chalicelib.kernel.ledger import head_key
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
 from tests.catalogue.examples.registry import crowd
-from tests.catalogue.world import World
+from tests.catalogue.world import World, put
 from tests.faults.shapes import Shape, shape
 from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor
@@ -22,7 +23,8 @@ from tests.harness.channels import stored as stored_room
 from tests.harness.clock import Clock
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
-from tests.harness.strangers import refusing
+from tests.harness.strangers import GONE, refusing, silent
+from tests.harness.webhooks import hook, rename
 
 Tick = Callable[[World], None]
 
@@ -142,6 +144,42 @@ def a_channel_is_to_be_told(world: World) -> Key:
     return stored_room(channel).stored_at
 
 
+def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/hooks") -> Key:
+    """Let the delivery of an event be still to be made: the endpoint did not take it at once."""
+    made = hook(world.api, world.organization, url, events=["organization.updated"])
+    world.workers.deliver()
+    rename(world.api, world.organization, "Engines")
+    with refusing():
+        world.workers.deliver()
+    (delivery,) = (item for item in cloud.stored() if item["pk"] == f"V#{made.id}")
+    return delivery["pk"], delivery["sk"]
+
+
+def a_webhook_is_to_be_told(world: World) -> Key:
+    """Let an event be still to be sent to a webhook that by then wants nothing any more."""
+    pk, _ = an_event_is_on_its_way(world, GONE)
+    return f"O#{world.id}", f"W#{pk.partition('#')[2]}"
+
+
+def a_webhook_is_silent(world: World) -> Key:
+    """Let a webhook give no answer to an event, and another one wait for it to do so."""
+    made = hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
+    with silent():
+        for name in ("Engines", "More Engines"):
+            rename(world.api, world.organization, name)
+            world.workers.deliver()
+    return f"O#{world.id}", f"W#{made.id}"
+
+
+def the_admins_are_to_be_told(world: World) -> Key:
+    """Let the mail be still to be sent that tells of a webhook that was disabled."""
+    moment, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
+    reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": moment}
+    webhook = Webhook.from_item(table.get(key) or {}).but(**reason)
+    put([webhook, DisabledNotice.of(webhook, moment)])
+    return _only("organization.webhook.disabled_notice")
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -158,12 +196,16 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit_exports.run": TaskExample(a_file_is_asked_for),
     "channels.send": TaskExample(a_channel_is_to_be_told, {"seconds": 7}),
     "deliveries.clear": TaskExample(a_webhook_is_deleted),
+    "deliveries.queue": TaskExample(an_event_is_on_its_way, {"seconds": 7}),
     "erasures.run": TaskExample(somebody_is_to_be_forgotten),
     "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
     "invitations.mail": TaskExample(somebody_is_invited),
     "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
+    "webhooks.notify": TaskExample(the_admins_are_to_be_told),
+    "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),
+    "webhooks.send": TaskExample(a_webhook_is_to_be_told, {"seconds": 7}),
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any, Final
 from unittest.mock import patch
 
 import pytest
@@ -10,18 +11,31 @@ import pytest
 from chalicelib.kernel import outgoing
 from chalicelib.kernel.outgoing import Answer
 
+GONE: Final = "https://gone.example/hooks"
+"""Where somebody was who wants nothing any more, and says so (410)."""
+
 
 def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send nothing out of this process: it is taken all the same, the next time a little later."""
+    """Send nothing out of this process: it is taken all the same, the next time a little later, but for `GONE`."""
     durations = count(7)
-    monkeypatch.setattr(
-        outgoing, "post", lambda *_: Answer(status=204, error=None, body="", duration_ms=next(durations))
-    )
+
+    def post(url: str, *_: Any) -> Answer:
+        return Answer(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
+
+    monkeypatch.setattr(outgoing, "post", post)
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
     """Let them take nothing within the block, for now: they answer 503."""
     answer = Answer(status=503, error=None, body="", duration_ms=7)
+    with patch.object(outgoing, "post", lambda *_: answer):
+        yield
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Let them give no answer within the block."""
+    answer = Answer(status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True)
     with patch.object(outgoing, "post", lambda *_: answer):
         yield

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 from botocore.session import get_session
 from chalice.app import SQSEventConfig
+from pydantic.alias_generators import to_pascal
 
 from app import app
 from chalicelib.kernel.problems import CODES
@@ -124,7 +125,7 @@ def test_a_handler_ends_before_its_messages_come_back(resources: Mapping[str, An
     functions = of_type(resources, "Serverless::Function")
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):
-            assert functions[source.name.capitalize()]["Timeout"] < visible_again[str(source.queue)]
+            assert functions[to_pascal(source.name)]["Timeout"] < visible_again[str(source.queue)]
 
 
 def test_nothing_of_the_local_stage_is_packaged(package: Path, resources: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ class Webhook(Subscriber):
 
     `failing_since`: since when no attempt has succeeded. `answers`: whether it gave an answer in time, if only a bad
     one, when it was last asked. As long as it does not, nothing is sent to it but a probe, at `parked_until`; once it
-    does, `parked_until` says from when on what waited for it is to be queued.
+    does, `parked_until` says from when on what waited for it is queued. `silences`: how often in a row it did not.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -52,6 +52,8 @@ class Webhook(Subscriber):
     in_organization = Collection("O#{organization_id}", "W#{id}")
     limit = Limit("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
     public = WebhookOut
+    guarded_by = ("version", "parked_until")
+    unlogged = Subscriber.unlogged | {"failingSince"}  # its health is no change that somebody made
     task, delivery = SEND, WebhookDelivery
 
     url: str
@@ -60,6 +62,7 @@ class Webhook(Subscriber):
     failing_since: str | None = None
     disabled_reason: str | None = None
     answers: bool = False
+    silences: int = 0
     parked_until: str | None = None
 
     @property

@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import Any, Final
 
+from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.features.webhooks.entities import Webhook
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.outgoing import Answer
@@ -23,10 +24,14 @@ def disabling(answer: Answer, failing_since: str | None, moment: str) -> str | N
     return None
 
 
-def parked(next_attempt_at: str | None, moment: str) -> str:
-    """Return until when nothing is sent to a webhook that gave no answer: its next attempt, half an hour at most."""
+def parked(next_attempt_at: str | None, silences: int, moment: str) -> str:
+    """Return until when nothing is sent to a webhook that gave so many times in a row no answer.
+
+    That is the next attempt of what it was sent; later, if it has been silent for longer; half an hour at most.
+    """
     longest = after(moment, seconds=_LONGEST_PARK_SECONDS)
-    return min(next_attempt_at or longest, longest)
+    pause = RETRY_SECONDS[min(silences, len(RETRY_SECONDS)) - 1]
+    return min(max(next_attempt_at or longest, after(moment, seconds=pause)), longest)
 
 
 def refuse_inactive(webhook: Webhook) -> None:
@@ -41,7 +46,7 @@ def well(moment: str, *, enabled: bool) -> dict[str, Any]:
 
     If it is enabled, what waited for it is sent then, as soon as it answers.
     """
-    return {"failing_since": None, "answers": False, "parked_until": moment if enabled else None}
+    return {"failing_since": None, "answers": False, "silences": 0, "parked_until": moment if enabled else None}
 
 
 def failure(answer: Answer) -> str | None:

@@ -71,8 +71,10 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
 
 
 def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
-    probed = _park(webhook, after(now(), seconds=_PROBING_SECONDS))
-    queues.probe({**lots.message(webhook.stored_at, [delivery]), "probe": True})
+    until = after(now(), seconds=_PROBING_SECONDS)
+    probed = _park(webhook, until)
+    if probed.parked_until == until:
+        queues.probe({**lots.message(webhook.stored_at, [delivery]), "probe": True})
     return probed
 
 
@@ -87,6 +89,8 @@ def _release(webhook: Webhook, message: dict[str, Any]) -> None:
 
 def _park(webhook: Webhook, until: str | None) -> Webhook:
     def tell(changes: Changes, present: Webhook) -> Webhook:
+        if (present.answers, present.parked_until) != (webhook.answers, webhook.parked_until):
+            return present  # Somebody else attends to it.
         changes.settle(present, parked_until=until)
         return present.but(parked_until=until)
 
@@ -130,9 +134,11 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
     if reason := disabling(answer, failing_since, moment):
         return _disable(webhook, reason, failing_since)
     if answer.timed_out:
-        parking: dict[str, Any] = {"answers": False, "parked_until": parked(next_at, moment)}
+        silences = webhook.silences + 1
+        until = parked(next_at, silences, moment)
+        parking: dict[str, Any] = {"answers": False, "silences": silences, "parked_until": until}
     else:
-        parking = {} if webhook.answers else {"answers": True, "parked_until": moment}
+        parking = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
 
     def tell(changes: Changes, present: Webhook) -> Webhook:
         if present.failing_since != failing_since:  # Callers see that, so it makes a new version.
