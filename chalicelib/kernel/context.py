@@ -170,4 +170,4 @@ class Context:
         everyones = self.operation.needs is Caller.PUBLIC
         tenant = self.place.id if self.place else "" if everyones else self.principal.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
-        return f"{self.operation.id}:{tenant}:{json.dumps(filters, sort_keys=True)}"
+        return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"

@@ -55,6 +55,21 @@ class TestWhoIsTold:
         workers.deliver()
         assert (UPDATED in types(receiver)) == reached
 
+    @pytest.mark.parametrize(
+        ("given", "meant"),
+        [("organization", "organization.*"), ("organization.", "organization.*"), ("ORGANIZATION.*", "organization.*")],
+    )
+    def test_what_is_no_pattern_is_answered_with_the_one_that_was_meant(
+        self, api: Api, organization: Founded, given: str, meant: str
+    ) -> None:
+        body = {"url": "https://receiver.example/", "events": [given]}
+        answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json=body)
+        assert f"did you mean '{meant}'?" in answer.json["errors"][0]["detail"]
+
+    def test_what_there_are_no_events_of_yet_can_be_wanted(self, api: Api, organization: Founded) -> None:
+        made = hook(api, organization, "https://receiver.example/", events=["page.*"])
+        assert made.record["events"] == ["page.*"]
+
     def test_each_webhook_gets_its_own(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:

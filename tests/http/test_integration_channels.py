@@ -83,8 +83,8 @@ class TestCreateIntegrationChannel:
         assert (answer.code, answer.faults) == ("422 validation_failed", fault)
 
     def test_an_unknown_event_is_named_with_where_the_known_ones_are(self, api: Api, organization: Founded) -> None:
-        (fault,) = created_room(api, organization, SLACK, events=["page.*"]).json["errors"]
-        assert "'page.*'" in fault["detail"]
+        (fault,) = created_room(api, organization, SLACK, events=["weather.*"]).json["errors"]
+        assert "'weather.*'" in fault["detail"]
         assert "GET /event-types" in fault["detail"]
 
     def test_only_admins_may_and_keys_with_the_scope(
@@ -246,7 +246,7 @@ class TestTestIntegrationChannel:
         assert (
             needing["lastError"]
             == result["error"]
-            == ("Slack takes nothing at this URL any more (404). Give it a new one.")
+            == ("Slack takes nothing at this URL any more (404). Give the channel another.")
         )
         (entry,) = log_of(api, organization, type="organization.integration_channel.tested")
         assert [change["field"] for change in entry["changes"]] == ["status", "lastError"]

@@ -58,7 +58,7 @@ def put(made: Hook, statuses: Iterable[Status], at: str | None = None) -> list[s
         moment = after(at or after(now(), seconds=-1), seconds=len(ids) / 1000)
         delivery = WebhookDelivery.planned(
             made.id, event_id=new_id(moment), event_type=UPDATED, organization_id=made.organization.id,
-            sequence=len(ids) + 1, now=moment, at=None,
+            sequence=len(ids) + 1, occurred_at=moment, now=moment, at=None,
         )  # fmt: skip
         cloud.put(delivery.but(status=status).item())
         ids.append(delivery.id)
@@ -287,7 +287,7 @@ class TestWhatComesInBetween:
         monkeypatch.setattr(tasks, "_asked", disturbed)
         started(workers)
         assert ended(api, idle, replay)["requeued"] == 3
-        assert {one["version"] for one in deliveries(api, idle)} == {2}
+        assert {one["version"] for one in deliveries(api, idle) if one["id"] != made[0]} == {2}
 
     def test_one_whose_messages_are_lost_is_made_up_for_by_the_sweep(
         self, api: Api, idle: Hook, workers: Workers, clock: Clock

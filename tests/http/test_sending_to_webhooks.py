@@ -15,7 +15,7 @@ from tests.harness.clock import Clock
 from tests.harness.logs import log_of
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded
-from tests.harness.receiver import HANG, Receiver, Reply
+from tests.harness.receiver import HANG, Receiver, Reply, Request
 from tests.harness.webhooks import Hook, change, deliveries, delivery, hook, rename, shown, told, types
 from tests.harness.workers import Workers
 
@@ -237,6 +237,26 @@ class TestOneThatWasNeverAsked:
         assert [told(request)["data"]["name"] for request in receiver.requests] == [f"Name {n}" for n in range(5)]
         assert [len(one["attempts"]) for one in deliveries(api, made)] == [1] * 5
 
+    def test_gets_what_happens_meanwhile_in_order_too(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
+    ) -> None:
+        def answer(_: Request) -> Reply:
+            if len(receiver.requests) <= 3:
+                rename(api, organization, f"During {len(receiver.requests)}")
+                workers.attempt()
+            return Reply()
+
+        receiver.answer = answer
+        made = hook(api, organization, receiver, events=[UPDATED])
+        for n in range(30):
+            rename(api, organization, f"Name {n}")
+        workers.deliver()
+        rename(api, organization, "Afterwards")
+        workers.deliver()
+        sequences = [told(request)["sequence"] for request in receiver.requests]
+        assert sequences == sorted(sequences)
+        assert len(sequences) == len(deliveries(api, made)) == 34
+
     def test_is_known_from_then_on_if_only_by_a_bad_answer(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
@@ -318,6 +338,47 @@ class TestOneThatGivesNoAnswer:
         workers.settle()
         assert len(receiver.requests) == 1
         assert delivery(api, made, UPDATED)["status"] == "skipped"
+
+
+@pytest.mark.usefixtures("impatient")
+class TestOneThatIsMended:
+    @pytest.fixture
+    def parked(self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver) -> Hook:
+        """A webhook that was silent when it was told of two events, and that would answer now."""
+        receiver.answer = HANG
+        for name in ("First", "Second"):
+            rename(api, organization, name)
+            workers.attempt()
+        receiver.answer = Reply()
+        return made
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_gets_all_that_waits_when_one_delivery_is_asked_for(
+        self, api: Api, organization: Founded, parked: Hook, workers: Workers, receiver: Receiver, number: int
+    ) -> None:
+        asked = deliveries(api, parked)[number]["id"]
+        assert api.post(f"{parked.path}/deliveries/{asked}/retry", as_=organization.owner).status == 202
+        workers.deliver()
+        assert sorted({told(request)["data"]["name"] for request in receiver.requests[1:]} | {"First"}) == [
+            "First", "Second",
+        ]  # fmt: skip
+        assert deliveries(api, parked)[1]["status"] == "succeeded"
+
+    def test_gets_all_that_is_due_once_a_trial_arrives(
+        self, api: Api, organization: Founded, parked: Hook, workers: Workers
+    ) -> None:
+        assert api.post(f"{parked.path}/test", as_=organization.owner).json["delivered"] is True
+        workers.deliver()
+        assert deliveries(api, parked)[1]["status"] == "succeeded"
+
+    def test_that_is_disabled_skips_what_waited(
+        self, api: Api, parked: Hook, workers: Workers, receiver: Receiver, clock: Clock
+    ) -> None:
+        receiver.answer = Reply(status=410)
+        clock.shift(seconds=10)
+        workers.settle()
+        assert shown(api, parked)["status"] == "disabled"
+        assert [one["status"] for one in deliveries(api, parked)] == ["failed", "skipped"]
 
 
 class TestWhatComesInBetween:

@@ -31,7 +31,7 @@ def put(made: Hook, moment: str, *, status: Status = "succeeded", event_type: st
     """Let an event of a moment have been delivered to a webhook; return its id."""
     delivery = WebhookDelivery.planned(
         made.id, event_id=new_id(moment), event_type=event_type, organization_id=made.organization.id, sequence=1,
-        now=moment, at=moment if status == "pending" else None,
+        occurred_at=moment, now=moment, at=moment if status == "pending" else None,
     )  # fmt: skip
     cloud.put(delivery.but(status=status).item())
     return delivery.id

@@ -64,9 +64,9 @@ def _refusal(provider: Provider, answer: Answer) -> str | None:
     if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent(status):
         return None
     if status in _REVOKED:
-        return f"{name} refused the message ({status}): the URL holds no more. Give it a new one."
+        return f"{name} refused the message ({status}): its URL may have been revoked. Give the channel another."
     if status in _REMOVED:
-        return f"{name} takes nothing at this URL any more ({status}). Give it a new one."
+        return f"{name} takes nothing at this URL any more ({status}). Give the channel another."
     if status < HTTPStatus.BAD_REQUEST:
         return f"{name} sends us elsewhere ({status}), and redirects are not followed. Give the URL it leads to."
     return None if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else f"{name} did not accept the message ({status})."

@@ -71,13 +71,13 @@ class Delivery(Entity):
 
     @classmethod
     def planned(
-        cls, subscriber_id: str, *, event_id: str, event_type: str, organization_id: str, sequence: int, now: str,
-        at: str | None,
+        cls, subscriber_id: str, *, event_id: str, event_type: str, organization_id: str, sequence: int,
+        occurred_at: str, now: str, at: str | None,
     ) -> Self:  # fmt: skip
         """Return the delivery of an event that is to be tried at a moment, or that is skipped if there is none."""
         named: dict[str, Any] = {cls.subscriber: subscriber_id}
         return cls(
-            id=event_id, created_at=now, updated_at=now, organization_id=organization_id, event_type=event_type,
+            id=event_id, created_at=occurred_at, updated_at=now, organization_id=organization_id, event_type=event_type,
             sequence=sequence, status="pending" if at else "skipped", next_attempt_at=at,
             completed_at=None if at else now, due_at=at and looked_after(at, now),
             ttl=milliseconds(after(now, days=KEPT_DAYS)) // 1000, **named,

@@ -115,9 +115,13 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
 }
 
+SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
+"""What events are about, first of all; of some there are no events yet, but who wants them can say so."""
+
 PATTERNS: Final = frozenset({
     "*",
     *EVENT_TYPES,
+    *(f"{subject}.*" for subject in SUBJECTS),
     *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
 })  # fmt: skip
-"""All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so."""
+"""All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so, now or later."""

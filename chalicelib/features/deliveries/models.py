@@ -23,7 +23,9 @@ _FAILED: Final = {
 
 def _known(pattern: str) -> str:
     if pattern not in PATTERNS:
-        raise ValueError(f"{pattern!r} is no type of event and begins none; GET /event-types lists them all")
+        meant = f"{pattern.lower().removesuffix('.*').strip('.')}.*"
+        advice = f"did you mean {meant!r}? " if meant in PATTERNS else ""
+        raise ValueError(f"{pattern!r} is no type of event, and no pattern of any; {advice}GET /event-types lists them")
     return pattern
 
 

@@ -4,7 +4,7 @@ from chalicelib.features.deliveries import log
 from chalicelib.features.deliveries.entities import QUEUE, asked_for
 from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryOut
 from chalicelib.features.organizations.entities import at_organization
-from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.features.webhooks.entities import PROBE, Webhook, WebhookDelivery
 from chalicelib.features.webhooks.rules import refuse_inactive
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Page, RouteGroup
@@ -51,6 +51,9 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     refuse_inactive(webhook)
     asked = ctx.changes.update(_kept(delivery), **asked_for(ctx.now))
     ctx.changes.start(QUEUE, asked)
+    if not webhook.caught_up:  # It waits for the webhook to answer: now is the time to ask it.
+        ctx.changes.settle(webhook, parked_until=ctx.now)
+        ctx.changes.start(PROBE, webhook)
     return DeliveryOut.of(asked)
 
 

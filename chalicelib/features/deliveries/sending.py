@@ -14,6 +14,7 @@ from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now, now_ms, pause
 from chalicelib.kernel.entity import KINDS, Key
 from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.outgoing import Answer
 
@@ -46,8 +47,8 @@ class Told:
         })  # fmt: skip
 
 
-def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery, Told], S]) -> None:
-    """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards.
+def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery, Told], S]) -> S | None:
+    """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards, as this does.
 
     A message without ids means whatever is due to its subscriber. What is not sent `until` the message's moment (ms
     since 1970) is queued again. What goes to a subscriber that is gone is removed, and an event that a person was
@@ -56,18 +57,21 @@ def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery,
     subscriber, deliveries = _named(kind, message)
     if subscriber is None:
         _drop(deliveries)
-        return
-    events = _events([delivery for delivery in deliveries if is_due(delivery)])
+        return None
     waiting = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
+    events = _events(waiting)
     for position, delivery in enumerate(waiting):
         if now_ms() > message.get("until", now_ms()):
             lots.queue([(subscriber.stored_at, waiting[position:])])
-            return
-        event = events.get(delivery.id)
-        if event:
-            subscriber = attempt(subscriber, delivery, event)
-        else:
-            skip(delivery)
+            break
+        try:
+            if event := events.get(delivery.id):
+                subscriber = attempt(subscriber, delivery, event)
+            else:
+                skip(delivery)
+        except Contended:
+            report(contended=delivery.id)  # Whoever changed it has queued it, or it is due.
+    return subscriber
 
 
 def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
@@ -164,7 +168,10 @@ def _drop(deliveries: Sequence[Delivery]) -> None:
 def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
         found = tasks.about(kind, message)
-        return found, next(due_to(found))[: lots.LARGEST] if found else []
+        due = next(due_to(found))[: lots.LARGEST] if found else []
+        # The list may be late: what has been sent already is still in it.
+        present = table.get_all(delivery.stored_at for delivery in due)
+        return found, [kind.delivery.from_item(item) for item in present.values()]
     where = (message["pk"], message["sk"])
     fields = {kind.delivery.subscriber: message["subscriber"]}
     keys = [kind.delivery.key_of(**fields, id=name) for name in message["ids"]]

@@ -68,7 +68,7 @@ class Subscribers:
         at = max(moment, one.free_at)
         delivery = kind.delivery.planned(
             name, event_id=said["id"], event_type=said["type"], organization_id=said["organizationId"],
-            sequence=sequence, now=moment, at=at if one.takes else None,
+            sequence=sequence, occurred_at=said["occurredAt"], now=moment, at=at if one.takes else None,
         )  # fmt: skip
         if not (kind.spacing_seconds and one.takes):
             return delivery, self

@@ -43,8 +43,8 @@ class Webhook(Subscriber):
     """A webhook of an organization. `secrets`: each `{sealed, until}`, the present one first, whose `until` is null.
 
     `failing_since`: since when no attempt has succeeded. `answers`: whether it gave an answer in time, if only a bad
-    one, when it was last asked. As long as it does not, nothing is sent to it but a probe, at `parked_until`; once it
-    does, `parked_until` says from when on what waited for it is queued. `silences`: how often in a row it did not.
+    one, when it was last asked; `silences`: how often in a row it did not. Events wait as long as it is not
+    `caught_up`: until a probe, at `parked_until`, is answered, and then until all that waited is sent, in its order.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -63,6 +63,7 @@ class Webhook(Subscriber):
     disabled_reason: str | None = None
     answers: bool = False
     silences: int = 0
+    caught_up: bool = False
     parked_until: str | None = None
 
     @property
@@ -89,7 +90,7 @@ class Webhook(Subscriber):
 
     @property
     def due(self) -> Due | None:
-        """When it is probed, or what waited for it queued."""
+        """When it is probed, or what waited for it is sent."""
         return Due(PROBE, self.parked_until) if self.parked_until else None
 
 

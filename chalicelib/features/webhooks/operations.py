@@ -76,6 +76,8 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
         fields["disabled_reason"] = None
     if enables or body.url != webhook.url:
         fields |= well(ctx.now, enabled=body.enabled)
+    elif webhook.enabled and not body.enabled and not webhook.caught_up:
+        fields["parked_until"] = ctx.now  # What waited for it is skipped then.
     changed = ctx.changes.update(webhook, **fields)
     if changed.parked_until == ctx.now:
         ctx.changes.start(PROBE, changed)
@@ -107,6 +109,9 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
         "organizationId": organization.id, "sequence": None,
     })  # fmt: skip
     answer = outgoing.post(webhook.url, body, signing.headers(webhook, new_id(ctx.now), body, ctx.now))
+    if answer.succeeded and not webhook.caught_up:  # What waits for it need wait no longer.
+        ctx.changes.settle(webhook, answers=True, silences=0, parked_until=ctx.now)
+        ctx.changes.start(PROBE, webhook)
     ctx.changes.about(webhook)
     return TrialOut(
         delivered=answer.succeeded, status_code=answer.status, error=failure(answer), duration_ms=answer.duration_ms

@@ -46,7 +46,12 @@ def well(moment: str, *, enabled: bool) -> dict[str, Any]:
 
     If it is enabled, what waited for it is sent then, as soon as it answers.
     """
-    return {"failing_since": None, "answers": False, "silences": 0, "parked_until": moment if enabled else None}
+    return {"failing_since": None, **unknown(moment if enabled else None)}
+
+
+def unknown(until: str | None) -> dict[str, Any]:
+    """Return the fields of a webhook that is to be probed, at a moment or with its next event, before it gets more."""
+    return {"answers": False, "silences": 0, "caught_up": False, "parked_until": until}
 
 
 def failure(answer: Answer) -> str | None:

@@ -1,6 +1,7 @@
 """Sending events to webhooks; and what becomes of one that gives no answer, or has given none for days."""
 
 import random
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any, Final
@@ -13,7 +14,7 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import PROBE, SEND, DisabledNotice, Webhook, WebhookDelivery
-from chalicelib.features.webhooks.rules import disabling, parked
+from chalicelib.features.webhooks.rules import disabling, parked, unknown
 from chalicelib.kernel import jobs, mail, outbox, outgoing, queues, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now
@@ -34,18 +35,25 @@ _WAITING_SECONDS: Final = 3600
 _PROBING_SECONDS: Final = 900
 """How long a probe may be under way before it is taken for lost."""
 
-_INDEX_SECONDS: Final = 30
-"""How long the list of what is due may take to show all that came while a webhook did not answer."""
+_CATCHING_UP_SECONDS: Final = 120
+"""How long what waited may be under way, a lot of it, before it is taken for lost."""
+
+_INDEX_SECONDS: Final = 0.5
+"""How long the list of what is due may take to show the last that came."""
 
 
 @task(SEND, emits={_EXHAUSTED: WebhookDelivery, _DISABLED: Webhook})
 def send_to_webhook(message: dict[str, Any]) -> None:
-    """Send a webhook the events that a message names; one that does not answer, or was never asked, only a `probe`."""
+    """Send a webhook the events that a message names; one that does not answer, or was never asked, only a `probe`.
+
+    A message that is to `catch_up` names none: it is all that waits, a lot at a time.
+    """
+    probes, catches_up = bool(message.get("probe")), bool(message.get("catch_up"))
 
     def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
         if webhook.status != "active":
             sending.skip(delivery)
-        elif webhook.answers or message.get("probe"):
+        elif webhook.caught_up or probes or (catches_up and webhook.answers):
             return _send(webhook, delivery, event)
         else:
             sending.put_off(delivery, _WAITING_SECONDS)
@@ -53,17 +61,19 @@ def send_to_webhook(message: dict[str, Any]) -> None:
                 return _probe(webhook, delivery)
         return webhook
 
-    sending.send(Webhook, message, attempt)
+    webhook = sending.send(Webhook, message, attempt)
+    if webhook and catches_up and (webhook.answers or webhook.status != "active"):
+        _go_on(webhook)
 
 
 @task(PROBE)
 def attend_to_parked_webhook(message: dict[str, Any]) -> None:
-    """Probe a webhook that does not answer with what is due to it; once it does, queue all that waits for it."""
+    """Probe a webhook that does not answer with what is due to it; once it does, send it all that waits for it."""
     webhook = tasks.about(Webhook, message)
-    if webhook is None or ((webhook.parked_until or "~") > now() and not message.get("again")):
+    if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
         return
     if webhook.answers or webhook.status != "active":
-        _release(webhook, message)
+        _catch_up(webhook)
     elif due := next(sending.due_to(webhook)):
         _probe(webhook, due[0])
     else:
@@ -78,13 +88,34 @@ def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     return probed
 
 
-def _release(webhook: Webhook, message: dict[str, Any]) -> None:
-    """Queue all that waits for a webhook; and once more what the index did not show yet."""
-    for page in sending.due_to(webhook):
-        lots.queue([(webhook.stored_at, page)])
-    if not message.get("again"):
-        _park(webhook, None)
-        queues.forward({**message, "again": True}, seconds=_INDEX_SECONDS)
+def _catch_up(webhook: Webhook) -> None:
+    """Queue what lets all that waits for a webhook be sent, behind what is queued for it already."""
+    until = after(now(), seconds=_CATCHING_UP_SECONDS)
+    if _park(webhook, until).parked_until == until:
+        (pk, sk) = webhook.stored_at
+        queues.deliver([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
+
+
+def _go_on(webhook: Webhook) -> None:
+    """Let the next lot of what waits for a webhook be sent; if there is none, it has caught up with the log.
+
+    This is done in its group of the queue, so nothing else is sent to it meanwhile: what comes now waits as well.
+    """
+    if not next(sending.due_to(webhook)):
+        time.sleep(_INDEX_SECONDS)
+        if not next(sending.due_to(webhook)):
+            _caught_up(webhook)
+            return
+    _catch_up(webhook)
+
+
+def _caught_up(webhook: Webhook) -> None:
+    def tell(changes: Changes, present: Webhook) -> Webhook:
+        caught_up = present.answers
+        changes.settle(present, caught_up=caught_up, parked_until=None)
+        return present.but(caught_up=caught_up, parked_until=None)
+
+    sending.settle(webhook, tell)
 
 
 def _park(webhook: Webhook, until: str | None) -> Webhook:
@@ -136,7 +167,7 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
     if answer.timed_out:
         silences = webhook.silences + 1
         until = parked(next_at, silences, moment)
-        parking: dict[str, Any] = {"answers": False, "silences": silences, "parked_until": until}
+        parking: dict[str, Any] = {**unknown(until), "silences": silences}
     else:
         parking = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
 
@@ -147,7 +178,7 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
         return present.but(**parking)
 
     judged = sending.settle(webhook, tell)
-    if judged.parked_until:
+    if parking and judged.parked_until:
         queues.start_at(PROBE, judged.stored_at, judged.parked_until)
     return judged
 
@@ -155,9 +186,12 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
 def _disable(webhook: Webhook, reason: str, failing_since: str | None) -> Webhook:
     """Disable a webhook and let its organization's admins know; unless somebody has changed it meanwhile."""
     changes = Changes(now())
+    waiting = None if webhook.caught_up else changes.now
     disabled = changes.update(
-        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, parked_until=None
+        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, parked_until=waiting
     )
+    if waiting:
+        changes.start(PROBE, disabled)
     if settings().mail_from:
         changes.start(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
     try:

@@ -27,7 +27,7 @@ def crowd(world: World, number: int) -> None:
     put_items(
         WebhookDelivery.planned(
             world.organization.webhook_id, event_id=begun["id"], event_type="organization.updated",
-            organization_id=world.id, sequence=1, now=now(), at=None,
+            organization_id=world.id, sequence=1, occurred_at=now(), now=now(), at=None,
         ).but(status="succeeded").item()
         for begun in new(number)
     )  # fmt: skip
