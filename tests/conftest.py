@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 
@@ -46,7 +47,8 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
 @pytest.fixture(scope="module")
 def _aws_in_memory(issuer: Issuer) -> Iterator[None]:
     assert issuer.jwks.exists()
-    with cloud.aws_in_memory():
+    # The index of the tests doesn't lag: nobody has to wait for it.
+    with cloud.aws_in_memory(), patch("chalicelib.features.webhooks.tasks._INDEX_SECONDS", 0):
         yield
 
 
