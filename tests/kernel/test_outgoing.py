@@ -164,7 +164,7 @@ def test_a_status_counts_even_if_the_body_breaks_off(receiver: Receiver) -> None
 @pytest.mark.usefixtures("brisk")
 def test_a_status_counts_even_if_the_body_does_not_come(receiver: Receiver) -> None:
     answer = sent(receiver, Reply(headers={"Content-Length": "100"}, body=b"half"))
-    assert (answer.status, answer.error, answer.body, answer.timed_out) == (200, None, "half", False)
+    assert (answer.status, answer.error, answer.body, answer.timed_out) == (200, None, "half", True)
 
 
 def test_what_is_more_than_was_announced_is_not_the_answer(receiver: Receiver) -> None:

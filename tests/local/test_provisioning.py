@@ -36,7 +36,8 @@ def test_a_queue_gives_up_into_its_own_dead_letter_queue(queue: str) -> None:
     found = attributes(provision("atrium")[queue_setting(queue)])
     redrive = json.loads(found["RedrivePolicy"])
     dead = redrive["deadLetterTargetArn"].rpartition(":")[2]
-    assert dead == ("atrium-events-dead.fifo" if queue == "events.fifo" else f"atrium-{queue}-dead")
+    name, fifo, _ = queue.partition(".fifo")
+    assert dead == f"atrium-{name}-dead{fifo}"
     assert redrive["maxReceiveCount"] == MAX_RECEIVES
     assert found["VisibilityTimeout"] == QUEUES[queue]["VisibilityTimeout"]
     assert found.get("FifoQueue", "false") == QUEUES[queue].get("FifoQueue", "false")

@@ -22,8 +22,8 @@ from tests.harness.cloud import Item
 LENGTH: Final = 9
 ERASED: Final = 4
 INDEX_KEYS: Final = ("index1pk", "index1sk", "facet1pk", "facet2pk", "facet3pk")
-MARK: Final = ("index2pk", "index2sk")
-"""What says of a head since when it has waited for its anchor, and nothing of the log."""
+MARK: Final = ("index2pk", "index2sk", "followed", "followed_part", "duepk", "duesk", "task", "log")
+"""What says of a head since when it has waited for its anchor, and how far it is followed: nothing of the log."""
 
 anything = st.text(max_size=40) | st.integers() | st.binary(max_size=40) | st.none() | st.lists(st.text(), max_size=1)
 by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)

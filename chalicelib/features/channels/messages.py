@@ -174,7 +174,7 @@ def _names(said: Mapping[str, Any]) -> tuple[str, str]:
     name = _shown(actor["name"] or "")
     if actor["type"] == "api_key" and name:
         name = f"The API key {name}"
-    return name or _NAMELESS.get(actor["type"], "Somebody"), _shown(target["name"] or "")
+    return name or _NAMELESS.get(actor["type"], "Somebody"), _shown(target["name"] or "") or "something"
 
 
 def _shown(name: str) -> str:

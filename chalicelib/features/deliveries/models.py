@@ -11,7 +11,7 @@ from chalicelib.kernel.models import ListQuery, Output, RecordOutput, Span
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[
-    str, *shape(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"), Field(max_length=100)
+    str, Field(max_length=100), *shape(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated")
 ]  # fmt: skip
 
 _PATTERN_CHARACTERS: Final = 100
