@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any, Final
 
+from chalicelib.kernel.ledger import HEAD
 from tests.catalogue.evidence import Items
 from tests.harness.api import Json
 
@@ -12,6 +13,9 @@ _ID_CHARACTERS: Final = 36
 _TELLING: Final = ("n", "type", "outcome", "status")
 """Attributes whose values tell what has happened."""
 
+_FOLLOWED: Final = {"duepk", "duesk", "task", "log", "followed", "followed_part"}
+"""Whether a log's head waits to be followed, and how far it is: with the next wake, whoever brings it."""
+
 
 def shape(items: Items) -> Shape:
     """Return how many items there are of each kind, with which attributes; and what a counter says, or a record is."""
@@ -20,4 +24,5 @@ def shape(items: Items) -> Shape:
 
 def _shape(pk: str, sk: str, item: Json) -> tuple[object, ...]:
     begins = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
-    return pk.partition("#")[0], begins, tuple(sorted(item)), *(item.get(name) for name in _TELLING)
+    unmarked = set(item) - _FOLLOWED if sk == HEAD else set(item)
+    return pk.partition("#")[0], begins, tuple(sorted(unmarked)), *(item.get(name) for name in _TELLING)
