@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from chalicelib.features.audit import log as logs
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
+from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel import outbox, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now, now_ms, pause
@@ -133,19 +134,25 @@ def record(
     A delivery that failed for good emits the event `exhausted`, if one is given, in the name of the task. Raises
     Contended if the delivery changed meanwhile.
     """
-    changes, next_at = Changes(now()), None if answer.succeeded else next_at
-    status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
-    changed = changes.update(
-        delivery, status=status, attempts=_attempts(delivery, answer, changes.now), tries=delivery.tries + 1,
-        next_attempt_at=next_at, due_at=next_at and looked_after(next_at, changes.now),
-        completed_at=None if next_at else changes.now,
-    )  # fmt: skip
-    if status == "failed" and exhausted:
+    changes = Changes(now())
+    changed = tried(changes, delivery, answer, next_at)
+    if changed.status == "failed" and exhausted:
         outbox.commit(changes, exhausted, Origin.system(task))
     else:
         changes.commit()
     lots.queue_later(changed)
     return changed
+
+
+def tried(changes: Changes, delivery: Delivery, answer: Answer, next_at: str | None) -> Delivery:
+    """Let changes say what came of an attempt, and return the delivery as it is then."""
+    next_at = None if answer.succeeded else next_at
+    status: Status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
+    return changes.update(
+        delivery, status=status, attempts=_attempts(delivery, answer, changes.now), tries=delivery.tries + 1,
+        next_attempt_at=next_at, due_at=next_at and looked_after(next_at, changes.now),
+        completed_at=None if next_at else changes.now,
+    )  # fmt: skip
 
 
 def _attempts(delivery: Delivery, answer: Answer, moment: str) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -154,16 +154,18 @@ def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     gone = answer.status == HTTPStatus.GONE
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = None if gone else next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
+    failing_since = None if answer.succeeded else webhook.failing_since or now()
+    if reason := disabling(answer, failing_since, now()):
+        return _disable(webhook, reason, failing_since, lambda changes: sending.tried(changes, delivery, answer, None))
+    judged = _judged(webhook, answer, next_at)  # First: a worker that dies then is followed by one that tries again.
     sending.record(delivery, answer, next_at, None if gone else _EXHAUSTED, task=SEND)
-    return _judged(webhook, answer, next_at)
+    return judged
 
 
 def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
     """Return the webhook as it is after an attempt: well, failing, parked or disabled."""
     moment = now()
     failing_since = None if answer.succeeded else webhook.failing_since or moment
-    if reason := disabling(answer, failing_since, moment):
-        return _disable(webhook, reason, failing_since)
     if answer.timed_out:
         silences = webhook.silences + 1
         until = parked(next_at, silences, moment)
@@ -183,13 +185,14 @@ def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
     return judged
 
 
-def _disable(webhook: Webhook, reason: str, failing_since: str | None) -> Webhook:
+def _disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[Changes], object]) -> Webhook:
     """Disable a webhook and let its organization's admins know; unless somebody has changed it meanwhile."""
     changes = Changes(now())
     waiting = None if webhook.caught_up else changes.now
     disabled = changes.update(
         webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, parked_until=waiting
     )
+    tell(changes)
     if waiting:
         changes.start(PROBE, disabled)
     if settings().mail_from:
