@@ -96,7 +96,8 @@ def try_again(job: Job) -> None:
 
     Raises Contended if the job is another's by now.
     """
-    pause = _PAUSES[min(job.failures, len(_PAUSES)) - 1]
+    failures = max(job.failures, 1)  # What was kept in this turn has set them back.
+    pause = _PAUSES[min(failures, len(_PAUSES)) - 1]
     pass_on(job, seconds=pause * random.uniform(1 - _SCATTER, 1 + _SCATTER))  # noqa: S311 - jitter is no secret
 
 

@@ -211,6 +211,16 @@ class TestPassOn:
         assert taken(engine).failures == 1
 
 
+class TestTryAgain:
+    def test_what_was_kept_in_the_turn_lets_the_pauses_begin_anew(self, clock: Clock) -> None:
+        moment = clock.freeze()
+        engine = jobs.keep(taken(ordered()), wheels=1)
+        jobs.try_again(engine)
+        turn_at = stored(engine).turn_at
+        assert turn_at is not None
+        assert after(moment, seconds=48) <= turn_at <= after(moment, seconds=72)
+
+
 class TestEnd:
     def test_nobody_takes_it_again_and_nothing_is_due(self, clock: Clock) -> None:
         engine = jobs.end(taken(ordered()), wheels=9)
