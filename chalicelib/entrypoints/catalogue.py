@@ -40,6 +40,7 @@ def operation_of(target: str) -> Operation:
     return operation
 
 
+@cache
 def load_tasks() -> None:
     """Import every feature's queue work and records: tasks go by their names, and meet records of every kind."""
     for feature in FEATURES:

@@ -133,7 +133,7 @@ class Changes:
         """
         planned: list[tuple[Write, Problem | None]] = [(first, None)] if first else []
         planned += [*self._writes(), *self._kept]
-        planned += [(_put_new(item), None) for item in then or []]
+        planned += [(table.put_new(item), None) for item in then or []]
         try:
             table.write([write for write, _ in planned])
         except Cancelled as cancelled:
@@ -176,14 +176,10 @@ def _is_there(cancelled: Cancelled, position: int) -> bool:
     return cancelled.failed.get(position) is not None
 
 
-def _put_new(item: Item) -> Write:
-    return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
-
-
 def _write(change: _Change) -> Write:
     before, now = change.before, change.now
     if before is None and now is not None:
-        return _put_new(now.item())
+        return table.put_new(now.item())
     if before is not None and now is None:
         return _if_unchanged("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither

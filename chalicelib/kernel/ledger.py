@@ -230,11 +230,7 @@ def _key_id(public_key: bytes) -> bytes:
 
 def unanchored(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
-    found = table.query(unanchored_pk(shard), index="index2", limit=_PAGE)
-    yield found.items
-    while found.last:
-        found = table.query(unanchored_pk(shard), index="index2", after=found.last, limit=_PAGE)
-        yield found.items
+    yield from table.pages(unanchored_pk(shard), index="index2", limit=_PAGE)
 
 
 def note_anchored(log: str, size: int) -> None:

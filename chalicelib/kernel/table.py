@@ -1,7 +1,7 @@
 """The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -57,6 +57,11 @@ class Write:
         if self.values:
             action["ExpressionAttributeValues"] = {f":{name}": _value_to_wire(v) for name, v in self.values.items()}
         return {self.kind: action}
+
+
+def put_new(item: Item) -> Write:
+    """Return the write that puts an item on condition that none has its key."""
+    return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
 
 
 @dataclass
@@ -176,6 +181,16 @@ def _side_by_side(ask: Callable[[str], Found], pks: Sequence[str]) -> list[Found
 
 def _right_before(sort_key: str) -> str:
     return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
+
+
+def pages(pk: str, **words: Any) -> Iterator[list[Item]]:
+    """Yield what `query` finds, with the same words, page by page to the end; the first is there, be it empty."""
+    last = None
+    while True:
+        found = query(pk, after=last, **words)
+        yield found.items
+        if (last := found.last) is None:
+            return
 
 
 def count(pk: str, *, index: str | None = None, since: str | None = None, until: str | None = None) -> int:

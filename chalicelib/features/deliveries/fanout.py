@@ -78,7 +78,7 @@ def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: It
             table.write([
                 cursor.moved(log, step.cursor, size),
                 *([_put(step.subscribers.item(log))] if step.subscribers != known else []),
-                *(_put_new(delivery.item()) for delivery in step.deliveries),
+                *(table.put_new(delivery.item()) for delivery in step.deliveries),
             ])  # fmt: skip
             cursor, known = step.cursor, step.subscribers
             planned += step.deliveries
@@ -126,7 +126,3 @@ def _queue(planned: Sequence[Delivery]) -> None:
 
 def _put(item: Item) -> Write:
     return Write("Put", (item["pk"], item["sk"]), item=item)
-
-
-def _put_new(item: Item) -> Write:
-    return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])

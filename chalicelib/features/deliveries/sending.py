@@ -80,13 +80,10 @@ def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
 
     They are late by moments. The first page is there, though it may be empty.
     """
-    kind, pending, last = subscriber.delivery, subscriber.delivery.pending, None
+    kind, pending = subscriber.delivery, subscriber.delivery.pending
     pk = pending.pk.format_map({kind.subscriber: subscriber.id})
-    while True:
-        found = table.query(pk, index=pending.index, until=f"{now()}~", after=last, limit=_PAGE)
-        yield sorted(map(kind.from_item, found.items), key=lambda delivery: delivery.sequence)
-        if (last := found.last) is None:
-            return
+    for items in table.pages(pk, index=pending.index, until=f"{now()}~", limit=_PAGE):
+        yield sorted(map(kind.from_item, items), key=lambda delivery: delivery.sequence)
 
 
 def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:

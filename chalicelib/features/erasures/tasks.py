@@ -91,13 +91,10 @@ def _accounts_of_members(erasure: Erasure) -> list[Account]:
 
 def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
     """Yield what erasures found out that ended with an error or run still: nothing else may tell it any more."""
-    (pk, begins), last = Erasure.key_of(organization_id=organization_id, id=""), None
-    while True:
-        found = table.query(pk, begins=begins, after=last)
-        for item in found.items:
+    pk, begins = Erasure.key_of(organization_id=organization_id, id="")
+    for items in table.pages(pk, begins=begins):
+        for item in items:
             yield from Erasure.from_item(item).known
-        if (last := found.last) is None:
-            return
 
 
 def _leave_records(erasure: Erasure) -> Erasure:

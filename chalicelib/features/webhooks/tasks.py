@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from http import HTTPStatus
 from typing import Any, Final
 
 from chalicelib.features.deliveries import lots, sending
@@ -151,21 +150,20 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
 def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
     answer = outgoing.post(webhook.url, body, signing.headers(webhook, delivery.event_id, body, now()))
-    gone = answer.status == HTTPStatus.GONE
-    jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    next_at = None if gone else next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
     failing_since = None if answer.succeeded else webhook.failing_since or now()
     if reason := disabling(answer, failing_since, now()):
         return _disable(webhook, reason, failing_since, lambda changes: sending.tried(changes, delivery, answer, None))
-    judged = _judged(webhook, answer, next_at)  # First: a worker that dies then is followed by one that tries again.
-    sending.record(delivery, answer, next_at, None if gone else _EXHAUSTED, task=SEND)
+    jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
+    next_at = next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
+    # First: a worker that dies in between is followed by one that tries again.
+    judged = _judged(webhook, answer, failing_since, next_at)
+    sending.record(delivery, answer, next_at, _EXHAUSTED, task=SEND)
     return judged
 
 
-def _judged(webhook: Webhook, answer: Answer, next_at: str | None) -> Webhook:
-    """Return the webhook as it is after an attempt: well, failing, parked or disabled."""
+def _judged(webhook: Webhook, answer: Answer, failing_since: str | None, next_at: str | None) -> Webhook:
+    """Return the webhook as it is after an attempt that does not disable it: well, failing or parked."""
     moment = now()
-    failing_since = None if answer.succeeded else webhook.failing_since or moment
     if answer.timed_out:
         silences = webhook.silences + 1
         until = parked(next_at, silences, moment)
@@ -226,15 +224,12 @@ def _letter(notice: DisabledNotice) -> mail.Letter | None:
 
 def _admins(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and its owner, as far as they were not told yet."""
-    members, last = Member.in_organization, None
+    members = Member.in_organization
     pk = members.pk.format(organization_id=notice.organization_id)
-    while True:
-        found = table.query(pk, index=members.index, after=last, since=notice.told)
-        for member in map(Member.from_item, found.items):
+    for items in table.pages(pk, index=members.index, since=notice.told):
+        for member in map(Member.from_item, items):
             if member.id != notice.told and Role(member.role).covers(Role.ADMIN):
                 yield member
-        if (last := found.last) is None:
-            return
 
 
 def _tell(admin: Member, letter: mail.Letter) -> None:
