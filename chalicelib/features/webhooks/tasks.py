@@ -31,7 +31,7 @@ _EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
 _WAITING_SECONDS: Final = 3600
 """For so long the sweep leaves alone what waits for a webhook to answer: as soon as it does, all is queued."""
 
-_PROBING_SECONDS: Final = 900
+_PROBING_SECONDS: Final = 300
 """How long a probe may be under way before it is taken for lost."""
 
 _CATCHING_UP_SECONDS: Final = 120
