@@ -75,6 +75,8 @@ def _client(service: str) -> Any:
         max_pool_connections=64,
         tcp_keepalive=True,
         parameter_validation=known.stage == "local",
+        # Instead of the one that botocore puts together anew for each call: that takes a quarter of a call's CPU time.
+        user_agent="atrium",
         # Addresses of files that are signed the old way, or name no region, don't work everywhere.
         signature_version="s3v4" if service == "s3" else None,
         s3=None if known.aws_endpoint_url else {"addressing_style": "virtual"},
