@@ -220,7 +220,7 @@ def finished(world: World, clock: Clock, tick: Tick, done: Shape | None = None) 
     for _ in range(_ROUNDS):
         clock.shift(minutes=2)
         tick(world)
-        world.workers.settle()
+        world.workers.deliver()
         items = snapshots.stored()
         if shape(items) == done:
             break

@@ -157,7 +157,7 @@ class TestAnErasure:
             evidence.assert_proven()
             if not injected.hit:
                 break
-        assert at > (15 if variant.fault is Fault.CONFLICT else 30)
+        assert at > (30 if variant.fault is Fault.DIED_BEFORE else 15)
 
     def test_that_two_workers_end_at_once_is_done_once(
         self, world: World, begin: Begin, clock: Clock, done: Shape

@@ -43,6 +43,7 @@ class Fault(StrEnum):
 
 
 _ONLY_TRANSACTIONS: Final = (Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
+_READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 
 
 @dataclass
@@ -53,6 +54,7 @@ class Injected:
     at: int
     times: int | None
     name: str | None
+    reads: bool
     hit: str | None = None
     """The first call that was spoiled."""
     _seen: int = 0
@@ -94,23 +96,31 @@ class Injected:
             raise ReadTimeoutError(endpoint_url=_NOWHERE)
 
     def _is_meant(self, call: Call) -> bool:
-        if (self.name and call.name != self.name) or (
-            self.fault in _ONLY_TRANSACTIONS and call.name != "dynamodb:TransactWriteItems"
-        ):
+        if not self._counts(call):
             return False
         with _counting:  # Calls may be made side by side.
             self._seen += 1
             seen = self._seen
         return seen >= self.at and (self.times is None or seen < self.at + self.times)
 
+    def _counts(self, call: Call) -> bool:
+        if self.fault in _ONLY_TRANSACTIONS and call.name != "dynamodb:TransactWriteItems":
+            return False
+        if self.name and call.name != self.name:
+            return False
+        return self.reads or not call.name.partition(":")[2].startswith(_READS)
+
 
 @contextmanager
-def failing(fault: Fault, *, at: int = 1, times: int | None = 1, name: str | None = None) -> Iterator[Injected]:
+def failing(
+    fault: Fault, *, at: int = 1, times: int | None = 1, name: str | None = None, reads: bool = True
+) -> Iterator[Injected]:
     """Spoil calls of the block, made in this context; pauses between tries are short meanwhile.
 
-    `name` counts only calls such as `dynamodb:Query`; faults that only transactions have count only those.
+    `name` counts only calls such as `dynamodb:Query`, `reads=False` only those that do something; faults that only
+    transactions have count only those.
     """
-    injected = Injected(fault, at, times, name)
+    injected = Injected(fault, at, times, name, reads)
     with patch.object(time, "sleep", lambda _: _sleep(_MILLISECOND)), interfering(injected):
         yield injected
 
