@@ -1,6 +1,7 @@
 """What tests share: AWS in memory, the service at its HTTP boundary, its workers, people, a clock to travel by."""
 
 import base64
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.harness.organizations import Founded, found, joins
 from tests.harness.receiver import Receiver
 from tests.harness.scenes import scene
 from tests.harness.workers import Workers
+
+# The scenes and snapshots that stay are many: looking through them as often as usual takes a sixth of the time.
+gc.set_threshold(200_000, 20, 50)
 
 _KEY: Final = base64.b64encode(bytes(range(32))).decode()
 

@@ -19,7 +19,7 @@ from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
 from tests.harness import calls, companions
-from tests.harness.fast_items import written_as_they_are
+from tests.harness.fast_tables import fast_tables
 from tests.harness.transactions import atomic_transactions
 
 PREFIX: Final = "atrium"
@@ -34,7 +34,7 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), written_as_they_are(), companions.remembered():
+        with atomic_transactions(), fast_tables(), companions.remembered():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 _provision()
             yield

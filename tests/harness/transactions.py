@@ -4,6 +4,8 @@ moto copies the whole table at every transaction and puts the copy back when one
 takes longer than the test, and with threads it loses other threads' writes, so that several conditional writers win.
 Here only the items that a transaction names are kept and put back, and one lock orders all calls, so that no reader
 sees half a transaction. `ReturnValuesOnConditionCheckFailure` is honoured by moto itself.
+
+An update is written to a copy of its item: an item that somebody keeps, a snapshot say, never changes.
 """
 
 import copy
@@ -19,7 +21,8 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
-_ORIGINAL: Final = DynamoDBBackend.transact_write_items
+_TRANSACT: Final = DynamoDBBackend.transact_write_items
+_UPDATE: Final = DynamoDBBackend.update_item
 _CALL: Final = DynamoHandler.call_action
 _lock: Final = RLock()
 
@@ -31,18 +34,19 @@ def atomic_transactions() -> Iterator[None]:
     """Let transactions be all or nothing, and calls one after the other, within the block."""
     with (
         patch.object(DynamoDBBackend, "transact_write_items", _transact_write_items),
+        patch.object(DynamoDBBackend, "update_item", _update_item),
         patch.object(DynamoHandler, "call_action", _call_action),
-        patch.object(models, "copy", _SharedTables),
+        patch.object(models, "copy", _Shared),
     ):
         yield
 
 
-class _SharedTables:
-    """Stands for the module `copy` in moto: copies everything but tables."""
+class _Shared:
+    """Stands for the module `copy` in moto, which copies tables and items there in case it has to put them back."""
 
     @staticmethod
     def deepcopy(value: Any) -> Any:
-        return value if isinstance(value, Table) else copy.deepcopy(value)
+        return value
 
 
 def _call_action(handler: DynamoHandler) -> Any:
@@ -54,7 +58,7 @@ def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[st
     with _lock:
         kept = _keep(backend, transact_items)
         try:
-            _ORIGINAL(backend, transact_items)
+            _TRANSACT(backend, transact_items)
         except BaseException:
             _put_back(kept)
             raise
@@ -66,10 +70,23 @@ def _keep(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> Kep
         ((_, details),) = action.items()
         table = backend.get_table(details["TableName"])
         key = details.get("Key") or details["Item"]
-        pk, sk = DynamoType(key[table.hash_key_attr]), DynamoType(key[str(table.range_key_attr)])
-        item: Any = table.items[pk].get(sk) if pk in table.items else None
-        kept.append((table, pk, sk, copy.deepcopy(item)))
+        kept.append((table, *_found(table, key)))
     return kept
+
+
+def _update_item(backend: DynamoDBBackend, table_name: str, key: dict[str, Any], *args: Any, **words: Any) -> Item:
+    table = backend.get_table(table_name)
+    pk, sk, item = _found(table, key)
+    if item is not None:
+        partition: Any = table.items[pk]
+        partition[sk] = copy.deepcopy(item)
+    return _UPDATE(backend, table_name, key, *args, **words)
+
+
+def _found(table: Table, key: dict[str, Any]) -> tuple[DynamoType, DynamoType, Item | None]:
+    pk, sk = DynamoType(key[table.hash_key_attr]), DynamoType(key[str(table.range_key_attr)])
+    item: Any = table.items[pk].get(sk) if pk in table.items else None
+    return pk, sk, item
 
 
 def _put_back(kept: Kept) -> None:

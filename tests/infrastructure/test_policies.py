@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from email.utils import parseaddr
 from fnmatch import fnmatchcase
 from typing import Any
@@ -113,13 +114,21 @@ def refused(function: str, calls: list[Call]) -> set[Need]:
     return {need for call in calls for need in needs(call) if not allowed(function, need)}
 
 
+@pytest.fixture(scope="module")
+def data_key(_aws_in_memory: None) -> str:
+    """A data key that is wrapped, as on a deployed stage."""
+    return wrapped()
+
+
 @pytest.fixture
-def world(api: Api, people: People, configure: Configure) -> World:
-    """What the examples are about, with a data key that is wrapped, as on a deployed stage."""
+def world(api: Api, people: People, configure: Configure, data_key: str) -> World:
+    """What the examples are about, sealed with that key."""
     from app import app
 
-    configure(data_key=wrapped())
-    return World.made(api, WatchedWorkers(app), people)
+    configure(data_key=data_key)
+    workers = WatchedWorkers(app)
+    made = snapshots.once(("world", data_key), lambda: World.made(api, workers, people))
+    return replace(made, api=api, workers=workers)
 
 
 def test_the_api_may_do_what_its_operations_do(world: World) -> None:
