@@ -99,6 +99,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(10)
+    driver.get("about:blank")  # What Chromium begins with asks for things of its own.
     yield driver
     driver.quit()
 
