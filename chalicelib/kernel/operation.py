@@ -82,7 +82,8 @@ class Operation:
 
     `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where a record stands that
     the request names beside its path, to be read in the same round trip as what decides access. `keys`: whether API
-    keys are let in where everyone is.
+    keys are let in where everyone is. `irrevocable`: whether it does something before the commit, such as sending a
+    message: a condition that does not hold keeps it from that.
     """
 
     group: str
@@ -96,6 +97,7 @@ class Operation:
     listed_at: str | None = None
     also: Callable[[Request], Key | None] | None = None
     keys: bool = True
+    irrevocable: bool = False
 
     @property
     def id(self) -> str:

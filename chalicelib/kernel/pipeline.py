@@ -81,6 +81,8 @@ def _handle(ctx: Context, access: Access) -> Any:
     if operation.place_argument:
         arguments[operation.place_argument] = access.place
     arguments |= _parsed(ctx, subject)
+    if operation.irrevocable:
+        _check_condition(ctx, subject)
     try:
         answer = operation.function(ctx, **arguments)
     except Problem as problem:

@@ -34,6 +34,17 @@ def refusing() -> Iterator[None]:
 
 
 @contextmanager
+def unreached() -> Iterator[None]:
+    """Let it be a failure of the test if anything is sent to them within the block."""
+
+    def post(url: str, *_: Any) -> Answer:
+        raise AssertionError(f"sent to {url}")
+
+    with patch.object(outgoing, "post", post):
+        yield
+
+
+@contextmanager
 def silent() -> Iterator[None]:
     """Let them give no answer within the block."""
     answer = Answer(status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True)

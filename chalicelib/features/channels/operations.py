@@ -92,7 +92,7 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
 @routes.post(
     "/organizations/{organization_id}/integration-channels/{channel_id}/test",
     success=200, needs=at_organization(Role.ADMIN), scope="channels:write",
-    emits="organization.integration_channel.tested",
+    emits="organization.integration_channel.tested", irrevocable=True,
 )  # fmt: skip
 def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
     """Send an integration channel a message now, whatever its state, and tell whether it arrived.

@@ -97,6 +97,7 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/test",
     success=200, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.tested",
+    irrevocable=True,
 )  # fmt: skip
 def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
     """Send a webhook a message at once, whatever its status, and tell what came of it.
