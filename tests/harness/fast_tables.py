@@ -23,7 +23,7 @@ from moto.dynamodb.parsing import ast_nodes, expressions
 _PLAIN: Final = frozenset({"S", "B", "BOOL"})
 _NESTED: Final = frozenset({"L", "M", "SS", "NS", "BS"})
 
-# moto has not typed what it parses.
+# What moto has not typed or does not export is taken by its name.
 _PARSER: Final[Any] = vars(expressions)["UpdateExpressionParser"]
 _TRAVERSER: Final[Any] = vars(ast_nodes)["DepthFirstTraverser"]
 _METHODS: Final = "method_names_from_class"

@@ -1,13 +1,16 @@
-"""What the tests of logs share."""
+"""What the tests of logs share, and those of webhooks and channels."""
 
 import pytest
 
 from chalicelib.features.audit import log as logs
+from chalicelib.kernel import outgoing
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found
+from tests.harness.receiver import Receiver
 from tests.harness.scenes import scene
+from tests.harness.webhooks import Hook, hook
 from tests.harness.workers import Workers
 
 
@@ -37,3 +40,17 @@ def _ten(api: Api, owner: Person, workers: Workers) -> Founded:
 def private_targets(configure: Configure) -> None:
     """Receivers on this machine are no secret."""
     configure(webhook_allow_private="1")
+
+
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who gives no answer is given up soon."""
+    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+
+
+@pytest.fixture
+def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
+    """A webhook that wants to know of every change of its organization."""
+    made = hook(api, organization, receiver, events=["organization.updated"])
+    workers.deliver()
+    return made

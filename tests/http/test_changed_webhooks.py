@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel import outgoing, table
+from chalicelib.kernel import table
 from chalicelib.kernel.encoding import to_base64
 from tests.harness import cloud
 from tests.harness.api import Api, Json
@@ -112,11 +112,10 @@ class TestOneThatFailed:
         record = change(api, made, events=["*"], description="Failing", enabled=True).json
         assert record["failingSince"] == since
 
+    @pytest.mark.usefixtures("brisk")
     def test_whose_answers_did_not_come_gets_what_waited_at_its_new_url_at_once(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
-        monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
+    ) -> None:
         receiver.answers["/hook"] = HANG
         for n in range(4):
             rename(api, organization, f"Waiting {n}")

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from chalicelib.features.channels.rules import RETRY_SECONDS
-from chalicelib.kernel import outgoing
 from chalicelib.kernel.clock import milliseconds, now_ms
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -260,11 +259,10 @@ class TestAPassingFailure:
         assert len(receiver.requests) == 5
         assert shown(api, made) == made.record
 
+    @pytest.mark.usefixtures("brisk")
     def test_is_no_answer_too(
-        self, api: Api, organization: Founded, made: Room, workers: Workers, receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
-        monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+        self, api: Api, organization: Founded, made: Room, workers: Workers, receiver: Receiver
+    ) -> None:
         receiver.answer = HANG
         rename(api, organization, "Looms")
         workers.deliver()

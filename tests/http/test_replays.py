@@ -87,12 +87,6 @@ def idle(api: Api, organization: Founded, workers: Workers) -> Hook:
 
 @pytest.mark.usefixtures("private_targets")
 class TestWhatWasMissed:
-    @pytest.fixture
-    def made(self, api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-        made = hook(api, organization, receiver, events=[UPDATED])
-        workers.deliver()
-        return made
-
     def test_is_sent_in_its_order_and_the_replay_says_how_much_that_was(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:

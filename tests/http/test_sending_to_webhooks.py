@@ -25,14 +25,6 @@ DISABLED = "organization.webhook.disabled"
 EXHAUSTED = "organization.webhook.delivery_exhausted"
 
 
-@pytest.fixture
-def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-    """A webhook that wants to know of every change of its organization."""
-    made = hook(api, organization, receiver, events=[UPDATED])
-    workers.deliver()
-    return made
-
-
 def pause(one: Json) -> float:
     """Return how many seconds lie between a delivery's last attempt and its next."""
     return (milliseconds(one["nextAttemptAt"]) - milliseconds(one["attempts"][-1]["at"])) / 1000

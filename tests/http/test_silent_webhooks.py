@@ -2,7 +2,6 @@
 
 import pytest
 
-from chalicelib.kernel import outgoing
 from tests.harness.api import Api
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded
@@ -13,20 +12,6 @@ from tests.harness.workers import Workers
 pytestmark = pytest.mark.usefixtures("private_targets")
 
 UPDATED = "organization.updated"
-
-
-@pytest.fixture
-def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-    """A webhook that wants to know of every change of its organization."""
-    made = hook(api, organization, receiver, events=[UPDATED])
-    workers.deliver()
-    return made
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who gives no answer is given up soon."""
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
 
 
 class TestOneThatWasNeverAsked:
@@ -82,7 +67,7 @@ class TestOneThatWasNeverAsked:
         assert receiver.requests == []
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("brisk")
 class TestOneThatGivesNoAnswer:
     def test_is_left_alone_until_its_next_attempt_and_gets_all_when_it_answers(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
@@ -144,7 +129,7 @@ class TestOneThatGivesNoAnswer:
         assert delivery(api, made, UPDATED)["status"] == "skipped"
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("brisk")
 class TestOneThatIsMended:
     @pytest.fixture
     def parked(self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver) -> Hook:

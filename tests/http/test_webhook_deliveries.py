@@ -146,12 +146,6 @@ class TestGet:
 
 @pytest.mark.usefixtures("private_targets")
 class TestRetry:
-    @pytest.fixture
-    def made(self, api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-        made = hook(api, organization, receiver, events=[UPDATED])
-        workers.deliver()
-        return made
-
     @staticmethod
     def retry(api: Api, made: Hook, delivery: Json, **headers: str) -> Answer:
         path = f"{made.path}/deliveries/{delivery['id']}/retry"
