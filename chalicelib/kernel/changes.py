@@ -223,9 +223,10 @@ def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
         old = guard_key(unique, change.before) if change.before and _held(unique, change.before, now) else None
         new = guard_key(unique, change.now) if change.now and _held(unique, change.now, now) else None
         if new and change.now and (new != old or _lapse(unique, change.now) != _lapse(unique, change.before)):
-            writes.append((_take(new, unique, change.now), _taken(unique, change.now)))
+            refusal = _taken(unique, change.now) if unique.taken else None
+            writes.append((_take(new, unique, change.now), refusal))
         if old and new != old and change.before:
-            writes.append((_release(old, change.before, unique.alias_days if change.now else 0, now), None))
+            writes.append((_release(old, unique, change.before, unique.alias_days if change.now else 0, now), None))
     return writes
 
 
@@ -247,20 +248,22 @@ def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
 def _take(key: Key, unique: Unique, record: Entity) -> Write:
     lapse = _lapse(unique, record)
     until = {"ttl": milliseconds(lapse) // 1000} if lapse else {}
+    me = getattr(record, unique.refers)
     return Write(
-        "Put", key, item={"pk": key[0], "sk": key[1], "ref": record.id, **until},
+        "Put", key, item={"pk": key[0], "sk": key[1], "ref": me, **until},
         condition="attribute_not_exists(#pk) OR #ttl < :now OR #ref = :me", names=["pk", "ttl", "ref"],
-        values={"now": int(time.time()), "me": record.id},
+        values={"now": int(time.time()), "me": me},
     )  # fmt: skip
 
 
-def _release(key: Key, record: Entity, alias_days: int, now: str) -> Write:
+def _release(key: Key, unique: Unique, record: Entity, alias_days: int, now: str) -> Write:
+    me = getattr(record, unique.refers)
     if not alias_days:
-        return Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": record.id})
+        return Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": me})
     return Write(
         "Update", key, update="SET #alias = :true, #ttl = :ttl, #since = :now", condition="#ref = :me",
         names=["alias", "ttl", "since", "ref"],
-        values={"true": True, "ttl": int(time.time()) + alias_days * 86_400, "now": now, "me": record.id},
+        values={"true": True, "ttl": int(time.time()) + alias_days * 86_400, "now": now, "me": me},
     )  # fmt: skip
 
 

@@ -27,7 +27,10 @@ P = TypeVar("P", bound=Place)
 
 @dataclass
 class Context:
-    """One operation being performed: who asks, where, with which role, and what is to change."""
+    """One operation being performed: who asks, where, with which role, and what is to change.
+
+    `again`: whether what it would make was there already, as the handler found out.
+    """
 
     operation: Operation
     request: Request
@@ -36,6 +39,7 @@ class Context:
     attempt: int = 0
     changes: Changes = field(init=False)
     derived: bool = False
+    again: bool = False
 
     def __post_init__(self) -> None:
         self.changes = Changes(self.now)
@@ -86,32 +90,40 @@ class Context:
 
         What decided access, such as the caller's own membership, is not read again.
         """
-        key = entity.key_of(**{self.place.parameter: self.place.id, **names}) if self.place else None
-        if key is None or self.place is None or key[0] != self.place.stored_at[0]:
-            raise ValueError(f"{entity.kind} is not stored with the place of {self.operation.id}")
+        key = entity.key_of(**self._ids, **names)
+        self._refuse_foreign(key[0])
         item = self.access.read.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
     def find_all(self, *keys: Key) -> list[Entity]:
         """Return those records of the place itself that stand at some keys, of whatever kind: one read."""
-        if self.place is None or any(pk != self.place.stored_at[0] for pk, _ in keys):
-            raise ValueError(f"{keys} are not all stored with the place of {self.operation.id}")
+        for pk, _ in keys:
+            self._refuse_foreign(pk)
         return [KINDS[item["kind"]].from_item(item) for item in table.get_all(keys).values()]
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
         """Return the first records of the place itself that an index of it holds: one Query, late by moments."""
-        pk = facet.pk.format_map({self.place.parameter: self.place.id, **names}) if self.place else ""
-        if self.place is None or not pk.startswith(f"{self.place.stored_at[0]}#"):
-            raise ValueError(f"{facet.pk} is not an index of the place of {self.operation.id}")
+        pk = facet.pk.format_map({**self._ids, **names})
+        self._refuse_foreign(pk)
         return [entity.from_item(item) for item in table.query(pk, index=facet.index, limit=limit).items]
+
+    @property
+    def _ids(self) -> dict[str, str]:
+        """The ids of the place and of those above it, by their parameters."""
+        return {place.parameter: place.id for place in (self.place, *self.access.above.values()) if place}
+
+    def _refuse_foreign(self, pk: str) -> None:
+        own = self.place.stored_at[0] if self.place else ""
+        if not own or not (pk == own or pk.startswith(f"{own}#")):
+            raise ValueError(f"{pk} is no partition of the place of {self.operation.id}")
 
     def new(self) -> dict[str, Any]:
         """Return what a new record begins with: its id and when it was made."""
         return beginning(self.now)
 
     def require_membership(self) -> None:
-        """Let the change fail if the caller's membership changes before it: for what outlives that, such as a key."""
-        if item := self.access.membership:
+        """Let the change fail if what the caller is here changes before it: for what outlives that, such as a key."""
+        for item in self.access.memberships:
             self.changes.require(KINDS[item["kind"]].from_item(item))
 
     def slug(self, given: str | None, name: str) -> str:

@@ -12,7 +12,7 @@ Keys are templates over the record's fields; a template with a field that is Non
 simply not in that index. The letter in front of each key says what the partition holds: `docs/table.md`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from string import Formatter
@@ -54,8 +54,9 @@ class Facet:
 class Unique:
     """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record.
 
-    `lapses`: the field with the moment from which on the value is free by itself. `advice` is for whoever wants it too.
-    `holds`: whether a record needs it.
+    `taken` is the problem of whoever wants it too, and `advice` what they can do; without one the work is done again.
+    `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
+    `refers`: the field by which the value leads to the record.
     """
 
     space: str
@@ -66,6 +67,7 @@ class Unique:
     lapses: str = ""
     advice: str = "Choose another."
     holds: Callable[[Any], bool] = lambda _record: True
+    refers: str = "id"
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,11 @@ class Entity:
         """Return where the record of these fields is stored."""
         return cls.pk.format_map(names), cls.sk.format_map(names)
 
+    @classmethod
+    def is_named_by(cls, names: Iterable[str]) -> bool:
+        """Return whether these fields say where a record is stored."""
+        return {*_names_in(cls.pk), *_names_in(cls.sk)} <= {*names}
+
     @property
     def held(self) -> str | None:
         """The partition that it holds, if it does."""
@@ -201,12 +208,43 @@ class Entity:
 
 
 class Place(Entity):
-    """A record that has members, and in which things are done."""
+    """A record that has members, and in which things are done.
+
+    A place that lies in another carries the ids of all above it, by their parameters, from its first version on.
+    """
+
+    within: ClassVar["type[Place] | None"] = None
+    """The kind of place that it lies in."""
+    area: ClassVar[str] = ""
+    """Whose scopes let an API key see private places of its kind."""
 
     @property
     def closed(self) -> bool:
         """Whether the place and all in it answers as if it were not there."""
         return False
+
+    @property
+    def published(self) -> bool:
+        """Whether what is public of it is shown to everybody."""
+        return False
+
+    @property
+    def private(self) -> bool:
+        """Whether it is there for its own members only, and for the admins of the place above it."""
+        return False
+
+    @property
+    def above(self) -> dict[type["Place"], Key]:
+        """Where the places are stored that it lies in, the nearest first."""
+        return {place: place.key_of(id=getattr(self, place.parameter)) for place in self.lies_in()}
+
+    @classmethod
+    def lies_in(cls) -> Iterator[type["Place"]]:
+        """Yield the kinds of place above it, the nearest first."""
+        place = cls.within
+        while place:
+            yield place
+            place = place.within
 
 
 class Membership(Entity):

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError, to_json
 
 from chalicelib.kernel.clock import milliseconds, timestamp
 
@@ -22,6 +22,11 @@ UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
 _TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
+_FREE_FORM_BYTES: Final = 64 * 1024
+_FREE_FORM_DEPTH: Final = 24
+"""Less than the table holds, and than the log does around it: 32."""
+_LEAST_NUMBER: Final = 1e-100
+_MOST_NUMBER: Final = 2**53 - 1
 _UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
 _UNSEEN_OTHERS: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -73,6 +78,26 @@ def _email(text: str) -> str:
     return address
 
 
+def _free_form(value: dict[str, Any]) -> dict[str, Any]:
+    size = len(to_json(value))
+    if size > _FREE_FORM_BYTES:
+        raise PydanticCustomError("too_large", "", {"most": _FREE_FORM_BYTES, "size": size})
+    _refuse_unkept(value, _FREE_FORM_DEPTH)
+    return value
+
+
+def _refuse_unkept(value: Any, depth: int) -> None:
+    """Refuse what the table or another reader of JSON would not keep as it is (RFC 7493)."""
+    if isinstance(value, dict | list) and depth == 0:
+        raise out_of_range(f"must not be nested deeper than {_FREE_FORM_DEPTH}")
+    if isinstance(value, dict) and "" in value:
+        raise ValueError("must not hold members without a name")
+    if isinstance(value, int | float) and value and not _LEAST_NUMBER <= abs(value) <= _MOST_NUMBER:
+        raise out_of_range("must hold no number beyond ±9007199254740991, nor closer to 0 than 1e-100; send it as text")
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_unkept(member, depth - 1)
+
+
 def out_of_range(words: str) -> PydanticCustomError:
     """Return what to raise where a value is well-formed but lies where it can't; `words` are what a caller reads."""
     return PydanticCustomError("out_of_range", "{words}", {"words": words})
@@ -110,6 +135,15 @@ Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
 ]  # fmt: skip
+
+
+HANDLE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9._:-]{0,63}$"
+Handle = Annotated[
+    str, *shape(HANDLE_PATTERN, "must be a letter and up to 63 letters, digits, dots, underscores, colons and hyphens")
+]
+"""An id that callers choose: of a module, a capability, an entity type."""
+FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
+"""JSON of any shape that the service keeps as it is."""
 
 
 def slug_from(name: str) -> str:

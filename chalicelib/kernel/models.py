@@ -62,7 +62,12 @@ class Input(BaseModel):
 
 
 class Patch(Input):
-    """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null returns them to."""
+    """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null returns them to.
+
+    `part`: the field of the record that it is merged into, unless that is the whole of it.
+    """
+
+    part: ClassVar[str] = ""
 
 
 class Query(BaseModel):

@@ -2,11 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin
+
+from pydantic.alias_generators import to_camel
 
 from chalicelib.kernel.entity import Entity, Key, Place
 from chalicelib.kernel.models import Input, Output, Query
@@ -33,19 +35,44 @@ class Caller(StrEnum):
 class At:
     """Who may call an operation that is done at a place: those with the role, or one above it, there.
 
-    `by_slug`: the path names the place by its slug. `reopened_by`: what the owner's request has to say to reach the
-    place although it waits for its purge; to everything else it isn't there.
+    Without a role any user may, and the operation says who; the place itself is there for everyone then. The path names
+    the place, by its id or, with `by_slug`, its slug; or the body does, with `in_body`; or, with `through`, the path
+    names a record in it by an id that leads to the place. `above`: the kind of place above it where the role has to be
+    held. `published`: whether everybody may, once the place is published. `reopened_by`: what the owner's request has
+    to say to reach the place although it waits for its purge; to everything else it isn't there.
     """
 
     place: type[Place]
-    role: Role
+    role: Role | None
     by_slug: bool = False
+    in_body: bool = False
+    through: type[Entity] | None = None
+    above: type[Place] | None = None
+    published: bool = False
     reopened_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameter(self) -> str:
-        """The path parameter that names the place."""
+        """The path parameter that names the place or, with `in_body`, the one that would."""
+        if self.through:
+            return self.through.parameter
         return "slug" if self.by_slug else self.place.parameter
+
+    @property
+    def field(self) -> str:
+        """The field that names the place, with `in_body`."""
+        return to_camel(self.place.parameter)
+
+    @property
+    def judged(self) -> type[Place]:
+        """The kind of place where the role has to be held."""
+        return self.above or self.place
+
+    @property
+    def access(self) -> str:
+        """Who may, in one word."""
+        word = f"{self.judged.kind}:{self.role}" if self.role else Caller.USER.value
+        return f"published|{word}" if self.published else word
 
 
 Needs = Caller | At
@@ -80,10 +107,11 @@ class Page(Generic[T]):
 class Operation:
     """An operation of the interface. `emits` lists the events it can emit, the usual one first.
 
-    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where a record stands that
+    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand that
     the request names beside its path, to be read in the same round trip as what decides access. `keys`: whether API
     keys are let in where everyone is. `irrevocable`: whether it does something before the commit, such as sending a
-    message: a condition that does not hold keeps it from that.
+    message: a condition that does not hold keeps it from that. `again`: the status of an answer if what it would make
+    is there already.
     """
 
     group: str
@@ -95,9 +123,10 @@ class Operation:
     emits: tuple[str, ...]
     success: int
     listed_at: str | None = None
-    also: Callable[[Request], Key | None] | None = None
+    also: Callable[[Request], Iterable[Key]] | None = None
     keys: bool = True
     irrevocable: bool = False
+    again: int | None = None
 
     @property
     def id(self) -> str:
@@ -141,7 +170,7 @@ class Operation:
     @property
     def access(self) -> str:
         """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
-        return self.needs.value if isinstance(self.needs, Caller) else f"{self.needs.place.kind}:{self.needs.role}"
+        return self.needs.value if isinstance(self.needs, Caller) else self.needs.access
 
     @cached_property
     def path_parameters(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The pipeline: what surrounds every operation, from the request to the answer, in the order it happens."""
 
 import time
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -109,17 +110,23 @@ def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:
     if operation.query:
         parsed["query"] = validation.query(operation.query, ctx.request)
     if operation.method in ("POST", "PUT", "PATCH"):
-        patches = operation.body is not None and issubclass(operation.body, Patch)
-        shown = outbox.shown(subject) if patches and subject else None
-        body = validation.body(operation.body, ctx.request, shown)
+        body = validation.body(operation.body, ctx.request, _shown(operation, subject))
         if operation.body:
             parsed["body"] = body
     return parsed
 
 
+def _shown(operation: Operation, subject: Entity | None) -> Mapping[str, Any] | None:
+    """Return what a merge patch is merged into."""
+    if subject is None or operation.body is None or not issubclass(operation.body, Patch):
+        return None
+    shown = outbox.shown(subject)
+    return shown[operation.body.part] or {} if operation.body.part else shown
+
+
 def _respond(ctx: Context, answer: Any) -> Response:
     operation, request = ctx.operation, ctx.request
-    status = operation.success
+    status = operation.again if ctx.again and operation.again else operation.success
     if answer is None:
         return Response(status)
     if isinstance(answer, Moved):
@@ -135,7 +142,7 @@ def _respond(ctx: Context, answer: Any) -> Response:
         headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
-    if operation.creates:
+    if operation.creates and status == operation.success:
         listed_at = operation.listed_at.format_map(request.parameters) if operation.listed_at else request.path
         headers["Location"] = request.base + f"{listed_at}/{answer.id}"
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):

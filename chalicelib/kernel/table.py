@@ -133,23 +133,27 @@ def query(
 
 def merged(
     pks: Sequence[str], *, limit: int, index: str | None = None, after: Item | None = None,
-    since: str | None = None, until: str | None = None,
+    since: str | None = None, until: str | None = None, newest_first: bool = True,
 ) -> Found:  # fmt: skip
-    """Return the newest items of several partitions as one list, `limit` at most: a Query of each, side by side.
+    """Return the items of several partitions as one list, `limit` at most: a Query of each, side by side.
 
     So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
     them; where one has more than that, the page is short. `last` is where the list goes on in all of them: no two items
     may have the same sort key. `index`, `since` and `until` are those of `query`.
     """
     _, sk = _key_names(index)
-    if after:
+    if after and newest_first:
         until = min(until or _HIGHEST, _right_before(after[sk]))
-    ask = partial(query, index=index, limit=limit, since=since, until=until, newest_first=True)
+    elif after:
+        since = max(since or "", _right_behind(after[sk]))
+    ask = partial(query, index=index, limit=limit, since=since, until=until, newest_first=newest_first)
     founds = _side_by_side(ask, pks)
-    known_to = max((found.last[sk] for found in founds if found.last), default="")
-    items = sorted((item for found in founds for item in found.items), key=lambda item: item[sk], reverse=True)
-    page = [item for item in items if item[sk] >= known_to][:limit]
-    return Found(page, {sk: page[-1][sk]} if page and (known_to or len(page) < len(items)) else None)
+    ends = [found.last[sk] for found in founds if found.last]
+    known_to = (max if newest_first else min)(ends, default=None)
+    items = sorted((i for found in founds for i in found.items), key=lambda item: item[sk], reverse=newest_first)
+    page = [i for i in items if known_to is None or (i[sk] >= known_to if newest_first else i[sk] <= known_to)][:limit]
+    more = bool(page) and (known_to is not None or len(page) < len(items))
+    return Found(page, {sk: page[-1][sk]} if more else None)
 
 
 def sifted(
@@ -181,6 +185,10 @@ def _side_by_side(ask: Callable[[str], Found], pks: Sequence[str]) -> list[Found
 
 def _right_before(sort_key: str) -> str:
     return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
+
+
+def _right_behind(sort_key: str) -> str:
+    return sort_key + " "
 
 
 def pages(pk: str, **words: Any) -> Iterator[list[Item]]:

@@ -31,6 +31,7 @@ _FAULTS: Final = {
     "string_too_long": ("too_long", "must have {max_length} characters or fewer"),
     "too_short": ("too_few", "must have {min_length} or more items"),
     "too_long": ("too_many", "must have {max_length} items or fewer"),
+    "too_large": ("too_large", "must have {most} bytes or fewer as JSON; this has {size}"),
     "out_of_range": ("out_of_range", "{words}"),
     "greater_than_equal": ("out_of_range", "must be {ge} or more"),
     "less_than_equal": ("out_of_range", "must be {le} or less"),

@@ -14,7 +14,7 @@ from moto.s3.models import s3_backends
 from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.system import checks
-from chalicelib.kernel import auth, last_used, sealing
+from chalicelib.kernel import ancestry, auth, last_used, sealing
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
@@ -61,6 +61,7 @@ def clear() -> None:
         bucket.keys.clear()
         bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
+    ancestry.forget()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     sealing._unwrapped.cache_clear()  # noqa: SLF001

@@ -62,7 +62,8 @@ def _security(operation: Operation) -> list[dict[str, list[str]]]:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
     key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}
-    return [user, key] if operation.scope else [user]
+    anyone: list[dict[str, list[str]]] = [{}] if isinstance(operation.needs, At) and operation.needs.published else []
+    return [*anyone, user, key] if operation.scope else [*anyone, user]
 
 
 def _extensions(operation: Operation) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 def _path_schema(operation: Operation, name: str) -> Schema:
     named: list[type[Entity]] = [e for e in operation.records.values() if e.parameter == name]
     needs = operation.needs
-    if isinstance(needs, At) and name == needs.parameter:
+    if isinstance(needs, At) and name == needs.parameter and not needs.through:
         if needs.by_slug:
             return {"type": "string", "pattern": SLUG_PATTERN}
         named.append(needs.place)
@@ -140,6 +141,10 @@ def _request_body(operation: Operation, components: Components) -> dict[str, Any
 
 def _successes(operation: Operation, components: Components) -> dict[str, Any]:
     responses = {str(operation.success): _success(operation, components)}
+    if operation.again:
+        there = responses[str(operation.success)]
+        headers = {name: header for name, header in there["headers"].items() if name != "Location"}
+        responses[str(operation.again)] = {**there, "description": "It was there already.", "headers": headers}
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed: use the one in hand.",

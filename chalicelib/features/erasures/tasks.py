@@ -142,10 +142,11 @@ def _owned_by(erasure: Erasure) -> bool:
 def _release(changes: Changes, record: Entity) -> None:
     """Let the guards of a record's values go that have lapsed: they hold nothing, but say the value for days still."""
     lapsing = [unique for unique in record.uniques.values() if unique.lapses]
-    keys = [guard_key(unique, record) for unique in lapsing if getattr(record, unique.lapses) <= changes.now]
-    for key, guard in table.get_all(keys).items():
-        if guard["ref"] == record.id:
-            changes.also(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": record.id}))
+    free = [unique for unique in lapsing if getattr(record, unique.lapses) <= changes.now]
+    mine = {guard_key(unique, record): getattr(record, unique.refers) for unique in free}
+    for key, guard in table.get_all(mine).items():
+        if guard["ref"] == mine[key]:
+            changes.also(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": mine[key]}))
 
 
 def _leave_entries(erasure: Erasure) -> Erasure | None:

@@ -60,10 +60,11 @@ class Offer:
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
-def named_in_body(request: Request) -> Key | None:
-    """Return where the invitation is stored that the token in a body names, or None."""
+def named_in_body(request: Request) -> list[Key]:
+    """Return where the invitation is stored that the token in a body names, if it names one."""
     token = request.said.get("token")
-    return named(token.strip()) if isinstance(token, str) else None
+    key = named(token.strip()) if isinstance(token, str) else None
+    return [key] if key else []
 
 
 def find(token: str, user: User | None, read: Mapping[Key, Item] = _NOTHING) -> Offer:
