@@ -23,7 +23,7 @@ from tests.harness.invitations import invite
 from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
-from tests.harness.platforms import platform
+from tests.harness.platforms import verified_domain
 from tests.harness.strangers import refusing
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
@@ -44,7 +44,8 @@ def items(
     api: Api, organization: Founded, workers: Workers, ada: Person, mary: Person, mailbox: Mailbox
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
-    put([platform(organization.id, now()), *silent_webhook(organization.id)])
+    put(silent_webhook(organization.id))
+    verified_domain(organization.id, now())
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
     missing, gone = (hook(api, organization, f"https://hooks.example.com/{n}") for n in range(2))

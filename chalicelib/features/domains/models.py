@@ -5,9 +5,15 @@ from typing import Literal
 from pydantic import Field
 
 from chalicelib.kernel.fields import Timestamp, Uuid
-from chalicelib.kernel.models import ListQuery, Output
+from chalicelib.kernel.models import ListQuery, Output, RecordOutput
 
 VerificationStatus = Literal["none", "pending", "verified", "failed", "lapsed"]
+Purpose = Literal["ownership", "routing"]
+RecordType = Literal["TXT", "CNAME", "A", "AAAA", "ALIAS"]
+Fault = Literal[
+    "TXT_NOT_FOUND", "TXT_MISMATCH", "CNAME_MISMATCH", "APEX_NEEDS_A_OR_ALIAS", "DOMAIN_TAKEN", "DNS_TIMEOUT",
+    "DNS_FAILURE",
+]  # fmt: skip
 
 
 class DomainInventoryQuery(ListQuery):
@@ -31,3 +37,46 @@ class PlatformDomainOut(Output):
     )
     verified_at: Timestamp | None
     last_checked_at: Timestamp | None
+
+
+class DnsRecordOut(Output):
+    """A record that the domain's DNS has to hold, and what it held when it was last asked."""
+
+    purpose: Purpose = Field(
+        description="`ownership` proves whose the domain is, `routing` leads its visitors here.", examples=["ownership"]
+    )
+    type: RecordType = Field(
+        description="`ALIAS` is what leads an apex to a name: some providers call it ANAME, or flatten a CNAME.",
+        examples=["TXT"],
+    )
+    name: str = Field(description="Its whole name.", examples=["_atrium-challenge.engines.example.com"])
+    relative_name: str = Field(
+        description="Its name as most providers want it, without the registered domain; `@` is that itself.",
+        examples=["_atrium-challenge.engines"],
+    )
+    expected: str = Field(examples=["atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh"])
+    observed: list[str] = Field(description="What was there at the last check.", examples=[[]])
+    ok: bool = Field(description="Whether nothing is left to be done about it.", examples=[False])
+
+
+class CustomDomainOut(RecordOutput):
+    """The custom domain of a platform; its id is the platform's."""
+
+    domain: str | None = Field(
+        description="As DNS knows it: in lower case, and ASCII. Null if none is claimed.",
+        examples=["engines.example.com"],
+    )
+    status: VerificationStatus = Field(
+        description=(
+            "`pending` for 7 days, then `failed` unless it is `verified`; `lapsed` when its ownership has not been"
+            " proven for 72 hours."
+        ),
+        examples=["pending"],
+    )
+    records: list[DnsRecordOut] = Field(description="What the domain's DNS has to hold; none if none is claimed.")
+    verified_at: Timestamp | None = Field(description="Since when it is verified; null if it is not.")
+    last_checked_at: Timestamp | None = Field(description="It is checked once a day, and more often while pending.")
+    last_error: Fault | None = Field(
+        description="What the last check found wrong. `DNS_TIMEOUT` and `DNS_FAILURE` say nothing about the domain.",
+        examples=["TXT_NOT_FOUND"],
+    )
