@@ -16,7 +16,8 @@ from chalicelib.kernel.tasks import Task
 
 FEATURES: Final = (
     "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "webhooks",
-    "deliveries", "replays", "channels", "domains", "system",
+    "deliveries", "replays", "channels", "platforms", "platform_members", "domains", "spaces", "space_members",
+    "purges", "system",
 )  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
@@ -24,8 +25,9 @@ FEATURES: Final = (
 @cache
 def operations() -> tuple[Operation, ...]:
     """Return every operation, in the order of the features."""
+    of_features = (f"chalicelib.features.{feature}.operations" for feature in FEATURES)
     modules = [
-        *(f"chalicelib.features.{feature}.operations" for feature in FEATURES),
+        *(module for module in of_features if find_spec(module)),
         "chalicelib.entrypoints.event_types",
         "chalicelib.entrypoints.documentation",
     ]

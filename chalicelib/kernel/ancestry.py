@@ -39,7 +39,7 @@ def of_record(record_id: str) -> dict[str, str]:
 
 def pointer_key(record_id: str) -> Key:
     """Return where it stands in which places a record lies that has an address of its own."""
-    return f"N#{record_id}", "#"
+    return f"H#{record_id}", "#"
 
 
 def pointer(record_id: str, **ids: str) -> Item:

@@ -107,6 +107,13 @@ class Context:
         self._refuse_foreign(pk)
         return [entity.from_item(item) for item in table.query(pk, index=facet.index, limit=limit).items]
 
+    def last(self, entity: type[E], collection: Collection) -> E | None:
+        """Return the last record of a list of the place itself, or None: one Query, of an index late by moments."""
+        pk = collection.pk.format_map(self._ids)
+        self._refuse_foreign(pk)
+        found = table.query(pk, index=collection.index, limit=1, newest_first=True).items
+        return entity.from_item(found[0]) if found else None
+
     @property
     def _ids(self) -> dict[str, str]:
         """The ids of the place and of those above it, by their parameters."""

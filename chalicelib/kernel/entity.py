@@ -217,6 +217,10 @@ class Place(Entity):
     """The kind of place that it lies in."""
     area: ClassVar[str] = ""
     """Whose scopes let an API key see private places of its kind."""
+    siblings: ClassVar[Collection]
+    """All places of its kind within one place, if it lies in one."""
+    partitions: ClassVar[tuple[str, ...]] = ()
+    """Where what is in the place is stored, beside the partition of the place itself, which all of them begin with."""
 
     @property
     def closed(self) -> bool:

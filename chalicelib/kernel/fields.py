@@ -5,7 +5,7 @@ import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
-from pydantic_core import PydanticCustomError, PydanticKnownError, to_json
+from pydantic_core import PydanticCustomError, PydanticKnownError, Url, to_json
 
 from chalicelib.kernel.clock import milliseconds, timestamp
 
@@ -21,6 +21,8 @@ SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
 _TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
+_URL_ADVICE: Final = "must be a web address such as https://example.com/logo.svg"
+_NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _FREE_FORM_BYTES: Final = 64 * 1024
 _FREE_FORM_DEPTH: Final = 24
@@ -68,6 +70,16 @@ def _slug(text: str) -> str:
         raise ValueError("must not hold two hyphens in a row")
     if text in RESERVED_SLUGS:
         raise ValueError("is a reserved word; choose another")
+    return text
+
+
+def _web_url(text: str) -> str:
+    try:
+        url = Url(text)
+    except ValueError:
+        raise ValueError(_URL_ADVICE) from None
+    if url.scheme not in ("http", "https") or url.username or url.password or _NOT_IN_A_URL.search(text):
+        raise ValueError(_URL_ADVICE)
     return text
 
 
@@ -132,6 +144,12 @@ Name = Annotated[
 ]
 Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
+Locale = Annotated[
+    str, *shape(r"^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$", "must be a language tag (BCP 47) such as en or pt-BR")
+]
+WebUrl = Annotated[
+    str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
+]
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
 ]  # fmt: skip

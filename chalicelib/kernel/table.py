@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, Literal
+from operator import itemgetter
+from typing import Any, Final, Literal, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -14,6 +14,9 @@ from chalicelib.kernel.clock import pause
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _BATCH: Final = 100
 _TRIES: Final = 4
@@ -70,6 +73,14 @@ class Cancelled(Exception):
 
     failed: Mapping[int, Item | None]
     contended: bool
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of the table or, with `index`, of that."""
+
+    pk: str
+    index: str | None = None
 
 
 @dataclass(frozen=True)
@@ -132,28 +143,37 @@ def query(
 
 
 def merged(
-    pks: Sequence[str], *, limit: int, index: str | None = None, after: Item | None = None,
+    pks: Sequence[str | Partition], *, limit: int, index: str | None = None, after: Item | None = None,
     since: str | None = None, until: str | None = None, newest_first: bool = True,
 ) -> Found:  # fmt: skip
     """Return the items of several partitions as one list, `limit` at most: a Query of each, side by side.
 
     So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
-    them; where one has more than that, the page is short. `last` is where the list goes on in all of them: no two items
-    may have the same sort key. `index`, `since` and `until` are those of `query`.
+    them; where one has more than that, the page is short. `last` is where the list goes on in all of them: of items
+    with the same sort key one may be left out. `index`, `since` and `until` are those of `query`; a partition may be
+    one of an index of its own.
     """
-    _, sk = _key_names(index)
     if after and newest_first:
-        until = min(until or _HIGHEST, _right_before(after[sk]))
+        until = min(until or _HIGHEST, _right_before(after["at"]))
     elif after:
-        since = max(since or "", _right_behind(after[sk]))
-    ask = partial(query, index=index, limit=limit, since=since, until=until, newest_first=newest_first)
-    founds = _side_by_side(ask, pks)
-    ends = [found.last[sk] for found in founds if found.last]
+        since = max(since or "", _right_behind(after["at"]))
+    partitions = [Partition(pk, index) if isinstance(pk, str) else pk for pk in pks]
+
+    def ask(partition: Partition) -> Found:
+        return query(
+            partition.pk, index=partition.index, limit=limit, since=since, until=until, newest_first=newest_first
+        )
+
+    founds = [
+        (_key_names(p.index)[1], found) for p, found in zip(partitions, side_by_side(ask, partitions), strict=True)
+    ]
+    ends = [found.last[sk] for sk, found in founds if found.last]
     known_to = (max if newest_first else min)(ends, default=None)
-    items = sorted((i for found in founds for i in found.items), key=lambda item: item[sk], reverse=newest_first)
-    page = [i for i in items if known_to is None or (i[sk] >= known_to if newest_first else i[sk] <= known_to)][:limit]
+    items = sorted(((i[sk], i) for sk, found in founds for i in found.items), key=itemgetter(0), reverse=newest_first)
+    known = [(at, i) for at, i in items if known_to is None or (at >= known_to if newest_first else at <= known_to)]
+    page = known[:limit]
     more = bool(page) and (known_to is not None or len(page) < len(items))
-    return Found(page, {sk: page[-1][sk]} if more else None)
+    return Found([item for _, item in page], {"at": page[-1][0]} if more else None)
 
 
 def sifted(
@@ -168,18 +188,18 @@ def sifted(
     passing = [item for item in found.items if passes(item)]
     if len(passing) <= limit:
         return Found(passing, found.last)
-    sk = _key_names(index)[1]
-    return Found(passing[:limit], {sk: passing[limit - 1][sk]})
+    return Found(passing[:limit], {"at": passing[limit - 1][_key_names(index)[1]]})
 
 
-def _side_by_side(ask: Callable[[str], Found], pks: Sequence[str]) -> list[Found]:
-    if len(pks) == 1:
-        return [ask(pks[0])]
+def side_by_side(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
+    """Return the answers to questions that are asked at the same time: one round trip if each takes one."""
+    if len(about) <= 1:
+        return [ask(each) for each in about]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(pks), _MOST_THREADS)) as threads:
+    with ThreadPoolExecutor(min(len(about), _MOST_THREADS)) as threads:
         # In the context of the request, so that what is asked counts as asked by it.
-        answers = [threads.submit(copy_context().run, ask, pk) for pk in pks]
+        answers = [threads.submit(copy_context().run, ask, each) for each in about]
     return [answer.result() for answer in answers]
 
 

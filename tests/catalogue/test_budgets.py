@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.audit import verification
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operation import At, Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform
 from tests.catalogue.world import World
@@ -32,8 +32,15 @@ ALLOWANCES: Final = {
     "get_status": 5,
     # Looks at the newest of 16 logs, in Queries that are made side by side: no more round trips than one log takes.
     "list_system_audit_log": 16,
+    # The caller's organizations, then each of them and their own memberships side by side, then what is shown.
+    "list_platforms": 4,
+    # Open spaces and the caller's memberships side by side, then the private spaces that those lead to.
+    "list_platform_spaces": 4,
 }
 """Operations that have a bound of their own, and why."""
+
+BY_ORGANIZATION: Final = ("list_platforms",)
+"""Lists that take a Query of each organization that the caller belongs to; those are made side by side."""
 
 OTHER_CALLS: Final = {
     # Looks for the newest anchor, and reads it if there is one, before it looks at the log; in the first window only.
@@ -68,6 +75,7 @@ def shape(call: Call) -> Mapping[str, object]:
 @by_operation()
 class TestEveryOperation:
     def test_keeps_to_its_budget(self, operation: Operation, world: World) -> None:
+        world.met()
         calls = Counter(called(operation, world).calls.names)
         reads = sum(calls.pop(name, 0) for name in READS)
         assert reads <= ALLOWANCES.get(operation.id, MOST_READS)
@@ -76,21 +84,31 @@ class TestEveryOperation:
         else:
             assert calls <= Counter(OTHER_CALLS.get(operation.id, {}))
 
-    def test_asks_for_the_same_in_a_crowd_of_10_and_of_300(
-        self, operation: Operation, world: World, begin: Begin
-    ) -> None:
-        begin(crowd, 10)
-        among_few = [shape(call) for call in called(operation, world).calls.made]
-        begin(crowd, 300)
-        among_many = [shape(call) for call in called(operation, world).calls.made]
-        assert among_few == among_many
-
     def test_asks_nothing_of_aws_for_a_caller_without_a_valid_credential(
         self, operation: Operation, world: World
     ) -> None:
         refused = perform(operation, world, as_="nonsense")
         assert refused.status == 401
         assert refused.calls.names == []
+
+
+@by_operation(lambda o: isinstance(o.needs, At) and (o.needs.place.within or o.needs.through))
+def test_an_operation_reads_once_more_where_the_place_is_new_to_the_process(operation: Operation, world: World) -> None:
+    reads = [name for name in called(operation, world).calls.names if name in READS]
+    assert len(reads) <= 1 + ALLOWANCES.get(operation.id, MOST_READS)
+
+
+@by_operation(lambda o: o.id not in BY_ORGANIZATION)
+def test_an_operation_asks_for_the_same_in_a_crowd_of_10_and_of_300(
+    operation: Operation, world: World, begin: Begin
+) -> None:
+    begin(crowd, 10)
+    world.met()
+    among_few = [shape(call) for call in called(operation, world).calls.made]
+    begin(crowd, 300)
+    world.met()
+    among_many = [shape(call) for call in called(operation, world).calls.made]
+    assert among_few == among_many
 
 
 @by_operation(lambda o: o.mutates)
@@ -115,12 +133,25 @@ class TestVerification:
         assert windows[10] == windows[300]
 
 
+@by_operation(lambda o: o.id in BY_ORGANIZATION)
+class TestAListOverOrganizations:
+    def test_asks_each_at_the_same_time_and_reads_what_it_shows_at_once(
+        self, operation: Operation, world: World, begin: Begin
+    ) -> None:
+        begin(crowd, 10)
+        names = Counter(called(operation, world).calls.names)
+        # Its organizations, each of them and its own memberships, and what it shows.
+        assert names == {"dynamodb:Query": 1 + 11 + 1, "dynamodb:BatchGetItem": 1}
+
+
 @by_operation(lambda o: o.scope)
 class TestByAnApiKey:
     def test_the_key_itself_takes_one_read_once(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(admin_key)
+        world.met()
         by_user = called(operation, world).calls.of("dynamodb")
         key = begin(admin_key)
+        world.met()
         first = called(operation, world, as_=key).calls.of("dynamodb")
         assert first[0] == "dynamodb:GetItem"
         assert len(first) <= 1 + len(by_user)

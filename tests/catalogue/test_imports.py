@@ -1,6 +1,7 @@
 """Cold start: importing `app` brings in what most requests need, and no more; a request brings in its own feature."""
 
-from typing import Any, Final
+from typing from importlib.util import find_spec
+import Any, Final
 
 import pytest
 
@@ -64,4 +65,5 @@ print(json.dumps({"status": answer.status_code, "operations": operations}))
 
 def test_every_feature_is_reached_by_a_route() -> None:
     reached = {target.split(".")[2] for *_, target in ROUTES if ".features." in target}
-    assert reached == set(FEATURES)
+    with_operations = {name for name in FEATURES if find_spec(f"chalicelib.features.{name}.operations")}
+    assert reached == with_operations

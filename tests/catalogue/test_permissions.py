@@ -43,7 +43,9 @@ def told(operation: Operation, answer: Answer) -> str:
 @by_operation()
 class TestWithoutACredential:
     def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
-        expected = "success" if operation.needs is Caller.PUBLIC else "401 unauthenticated"
+        hidden = isinstance(operation.needs, At) and operation.needs.published
+        unknown = "404 not_found" if hidden else "401 unauthenticated"
+        expected = "success" if operation.needs is Caller.PUBLIC else unknown
         assert attempt(operation, world, None) == expected
 
 
@@ -110,21 +112,23 @@ class TestWhatIsForeign:
     @at_a_place
     def test_is_answered_like_what_is_missing(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.needs, At)
-        example, owner = example_of(operation, world), world.people.owner
-        name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=owner)
-        missing = perform(operation, world, example.of_nothing(name), as_=owner)
-        malformed = perform(operation, world, example.but(**{name: "NO PLACE/AT:ALL"}), as_=owner)
+        example, owner, needs = example_of(operation, world), world.people.owner, operation.needs
+        foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=owner)
+        missing = perform(operation, world, example.at(needs), as_=owner)
+        malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=owner)
         assert foreign.code == "404 not_found"
-        assert foreign.refusal == missing.refusal == malformed.refusal
+        assert foreign.refusal == missing.refusal
+        if needs.in_body:
+            assert malformed.faults == {f"/{needs.field}": "malformed"}
+        else:
+            assert malformed.refusal == missing.refusal
 
     @by_operation(lambda o: isinstance(o.needs, At) and o.scope)
     def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.needs, At)
-        example, key = example_of(operation, world), world.key("admin")
-        name = operation.needs.parameter
-        foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=key)
-        missing = perform(operation, world, example.of_nothing(name), as_=key)
+        example, key, needs = example_of(operation, world), world.key("admin"), operation.needs
+        foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=key)
+        missing = perform(operation, world, example.at(needs), as_=key)
         assert foreign.code == "404 not_found"
         assert foreign.refusal == missing.refusal
 
@@ -154,9 +158,10 @@ class TestAMember:
         assert isinstance(operation.needs, At)
         found = attempt(operation, world, world.people.of_role(role))
         order = list(Role)
-        if order.index(role) < order.index(operation.needs.role):
+        needed = operation.needs.role or Role.MEMBER
+        if order.index(role) < order.index(needed):
             assert found == "403 insufficient_role"
-        elif role is operation.needs.role:
+        elif role is needed:
             assert found == "success"
         else:
             assert not found.startswith(("401", "403", "404"))  # the owner can't leave, say
@@ -165,7 +170,7 @@ class TestAMember:
 def opened(operation: Operation, scope: str) -> bool:
     """Whether a key with one scope may perform an operation, by the contract's words."""
     area, _, verb = (operation.scope or "").partition(":")
-    role = operation.needs.role.value if isinstance(operation.needs, At) else "member"
+    role = (operation.needs.role if isinstance(operation.needs, At) else None) or "member"
     if operation.scope is None or scope.startswith("all but"):
         return False
     if scope in GENERAL:

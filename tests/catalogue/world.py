@@ -19,6 +19,7 @@ from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
+from tests.harness.running import Room, Running, make_space, run_platform, takes_part
 from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
 
@@ -57,6 +58,8 @@ class Furnished(Founded):
     delivery_id: str
     replay_id: str
     channel_id: str
+    platform: Running
+    space: Room
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -70,9 +73,10 @@ class Furnished(Founded):
         erasure = api.post(f"{bare.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
         (delivery,) = deliveries(api, webhook)
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
+        platform = run_platform(api, bare)
         return cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
-            delivery["id"], replay.json["id"], channel.id,
+            delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
         )  # fmt: skip
 
     @property
@@ -87,7 +91,8 @@ class Furnished(Founded):
             "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
             "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
             "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
-            "replay_id": self.replay_id, "channel_id": self.channel_id,
+            "replay_id": self.replay_id, "channel_id": self.channel_id, "platform_id": self.platform.id,
+            "space_id": self.space.id,
         }  # fmt: skip
 
 
@@ -110,6 +115,7 @@ class World:
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
                 person = people.of_role(role)
                 accepts(api, invite(api, organization, person, role=role), person)
+            takes_part(organization.platform, people.editor, Role.EDITOR)
             workers.settle()
         with ago(minutes=1):
             workers.settle()  # An erasure pauses for a minute.
@@ -135,6 +141,21 @@ class World:
         """The organization's invitation."""
         return self.organization.invitation
 
+    @property
+    def platform(self) -> Running:
+        """The organization's platform."""
+        return self.organization.platform
+
+    @property
+    def space(self) -> Room:
+        """The space in that platform."""
+        return self.organization.space
+
+    def met(self) -> None:
+        """Let the process have met every place, and each record in one that is found by its id alone."""
+        for path in (self.platform.path, self.space.path):
+            assert self.api.get(path, as_=self.people.owner).status == 200
+
     def rivals_own(self, parameter: str) -> str:
         """Return what a path parameter holds that names something of the rivals."""
         assert parameter in self.rivals.things, f"furnish with what {parameter} names, in tests/catalogue/world.py"
@@ -143,7 +164,7 @@ class World:
     def entitled(self, operation: Operation) -> Person | None:
         """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""
         if isinstance(operation.needs, At):
-            return self.people.of_role(operation.needs.role)
+            return self.people.of_role(operation.needs.role or Role.MEMBER)
         kinds = {Caller.OPERATOR: self.people.operator, Caller.PUBLIC: None}
         return kinds.get(operation.needs, self.people.owner)
 

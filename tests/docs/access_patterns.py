@@ -26,6 +26,7 @@ _HEAD: Final = """\
 # What each operation asks of AWS
 
 Measured by `make generate`, which calls each operation once as a user and writes down what it asked; a test compares.
+A process that meets a platform, a space or a record in one for the first time reads once more, to find what is above.
 Names of items and keys are those of [table.md](table.md). Each call waits for the one before it; only Queries
 of several partitions for one list are made side by side.
 
@@ -49,6 +50,7 @@ def document(world: World) -> str:
 
 def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
+    world.met()
     answer = perform(operation, world, headers=headers)
     assert answer.status == operation.success, answer.text
     calls = answer.calls.made

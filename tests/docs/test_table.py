@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.platform_members.entities import PlatformDeparture
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity
@@ -24,6 +25,7 @@ from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import verified_domain
+from tests.harness.running import Running, make_space, run_platform, takes_part
 from tests.harness.strangers import refusing
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
@@ -46,6 +48,10 @@ def items(
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put(silent_webhook(organization.id))
     verified_domain(organization.id, now())
+    platform = run_platform(api, organization)
+    make_space(api, platform)
+    put([takes_part(platform, mary), departure(platform, mary)])
+    api.delete(run_platform(api, organization).path, as_=ada)
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
     missing, gone = (hook(api, organization, f"https://hooks.example.com/{n}") for n in range(2))
@@ -75,6 +81,15 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         parked_until=moment,
     )  # fmt: skip
     return [webhook, DisabledNotice.of(webhook, moment)]
+
+
+def departure(platform: Running, person: Person) -> Entity:
+    """Somebody's departure from a platform."""
+    begun = beginning(now())
+    return PlatformDeparture(
+        **begun, organization_id=platform.organization_id, platform_id=platform.id, user_id=person.id,
+        turn_at=begun["created_at"],
+    )  # fmt: skip
 
 
 def section(title: str) -> Iterator[list[str]]:

@@ -113,6 +113,23 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "A message was sent to a webhook, to see whether it arrives.", "{actor} tested the webhook {target}."
     ),
     "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
+    "platform.created": EventType("A platform was created.", "{actor} created the platform {target}."),
+    "platform.deleted": EventType("A platform was deleted, with all in it.", "{actor} deleted the platform {target}."),
+    "platform.home.updated": EventType(
+        "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."
+    ),
+    "platform.navigation.updated": EventType(
+        "Where a platform leads to was changed.", "{actor} changed the navigation of the platform {target}."
+    ),
+    "platform.published": EventType("A platform was published.", "{actor} published the platform {target}."),
+    "platform.theme.updated": EventType(
+        "What a platform looks like was changed.", "{actor} changed the theme of the platform {target}."
+    ),
+    "platform.unpublished": EventType("A platform is a draft again.", "{actor} unpublished the platform {target}."),
+    "platform.updated": EventType("A platform was changed.", "{actor} changed the platform {target}."),
+    "space.created": EventType("A space was created.", "{actor} created the space {target}."),
+    "space.deleted": EventType("A space was deleted, with all in it.", "{actor} deleted the space {target}."),
+    "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
 }
 
 SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")

@@ -1,7 +1,7 @@
 """What is stored of a member."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
@@ -15,22 +15,12 @@ _INDEX_SECONDS: Final = 5
 """How long an index may take to show all that a member has invited."""
 
 
-class Member(Membership):
-    """A user's membership of an organization.
+class Joined(Membership):
+    """A user's membership of a place, with what their token said of them when they joined."""
 
-    `shelf` is the list of the user's organizations it is found in: `active`, or `pending_deletion` at the owner of an
-    organization that waits for its purge.
-    """
-
-    kind, parameter, named_by = "organization.member", "user_id", "user_id"
-    pk, sk = "O#{organization_id}", "M#{user_id}"
-    of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
-    in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
-    by_email = Facet("O#{organization_id}#E#{email}", "facet1")
     public = MemberOut
 
     organization_id: str
-    shelf: str = "active"
     username: str | None = None
     name: str | None = None
     email: str | None = None
@@ -53,12 +43,32 @@ class Member(Membership):
         return {**named, "email": None} if self.email in person.emails else named
 
     @classmethod
-    def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> "Member":
-        """Return a user's new membership, with what their token says of them. `new`: as of `Context.new`."""
-        return cls(
-            **new, organization_id=organization_id, user_id=user.id, role=role.value, username=user.username,
-            name=user.name, email=user.email,
-        )  # fmt: skip
+    def made(cls, new: dict[str, Any], user: "User | Joined", role: str, **place: str) -> Self:
+        """Return a user's new membership of a place. `new`: as of `Context.new`; `place`: the ids that name it."""
+        user_id = user.id if isinstance(user, User) else user.user_id
+        said = {"username": user.username, "name": user.name, "email": user.email}
+        return cls(**{**new, **place, **said}, user_id=user_id, role=role)
+
+
+class Member(Joined):
+    """A user's membership of an organization.
+
+    `shelf` is the list of the user's organizations it is found in: `active`, or `pending_deletion` at the owner of an
+    organization that waits for its purge.
+    """
+
+    kind, parameter, named_by = "organization.member", "user_id", "user_id"
+    pk, sk = "O#{organization_id}", "M#{user_id}"
+    of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
+    in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
+    by_email = Facet("O#{organization_id}#E#{email}", "facet1")
+
+    shelf: str = "active"
+
+    @classmethod
+    def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> Self:
+        """Return a user's new membership of an organization. `new`: as of `Context.new`."""
+        return cls.made(new, user, role.value, organization_id=organization_id)
 
 
 class Departure(Job):

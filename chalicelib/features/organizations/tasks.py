@@ -3,18 +3,16 @@
 from typing import Any, Final
 
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import files, outbox, table, tasks
+from chalicelib.features.purges.clearing import clear_held, clear_place
+from chalicelib.kernel import files, outbox, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS, Entity, Item, Key
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.settings import settings
-from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
 _TASK: Final = "organizations.purge"
 _PURGED: Final = "organization.purged"
-_AT_ONCE: Final = 10
 _GRACE_SECONDS: Final = 120
 """How much later than the last possible restoration the purge begins: no clock is that far off."""
 
@@ -30,33 +28,9 @@ def purge_organization(message: dict[str, Any]) -> None:
     organization = tasks.about(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
-    while held := _held(organization.stored_at):
-        changes = Changes(now())
-        for record in held:
-            _remove(changes, record)
-        changes.commit()
+    clear_place(Organization, organization.id)
     files.clear(settings().exports_bucket, f"{organization.id}/")
-    _clear(organization)
+    clear_held(organization)
     changes = Changes(now())
     changes.delete(organization)
     outbox.commit(changes, _PURGED, Origin.system(_TASK))
-
-
-def _held(place: Key) -> list[Item]:
-    # Counts go last: until then the removal of what they count moves them.
-    items = [item for item in table.query(place[0], limit=_AT_ONCE + 1).items if item["sk"] != place[1]]
-    return [item for item in items if "kind" in item] or items
-
-
-def _remove(changes: Changes, item: Item) -> None:
-    if "kind" in item:
-        record = KINDS[item["kind"]].from_item(item)
-        _clear(record)
-        changes.delete(record)
-    else:  # a count
-        changes.also(Write("Delete", (item["pk"], item["sk"])))
-
-
-def _clear(record: Entity) -> None:
-    while record.held and table.clear(record.held):
-        pass

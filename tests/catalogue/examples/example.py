@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operation import At, Operation
 from tests.catalogue.world import World
 from tests.harness.callers import Person
 
@@ -45,7 +45,20 @@ class Example:
 
     def of_nothing(self, parameter: str) -> "Example":
         """Return the same call with a parameter that is well-formed and names nothing."""
-        return self.but(**{parameter: "nothing-here" if parameter == "slug" else _NOTHING})
+        return self.but(**{parameter: _nothing(parameter)})
+
+    def at(self, needs: At, name: str | None = None) -> "Example":
+        """Return the same call at another place, named as the operation names it; without a name at none there is."""
+        name = name or _nothing(needs.parameter)
+        return (
+            replace(self, body={**self.body, needs.field: name})
+            if needs.in_body
+            else self.but(**{needs.parameter: name})
+        )
+
+
+def _nothing(parameter: str) -> str:
+    return "nothing-here" if parameter == "slug" else _NOTHING
 
 
 Examples = Mapping[str, Callable[[World], Example]]

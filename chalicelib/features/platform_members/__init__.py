@@ -1,0 +1,1 @@
+"""Platform members: who belongs to a platform, and with which role."""

@@ -1,0 +1,69 @@
+"""What is stored of a platform."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.platforms.contrast import contrast_warnings
+from chalicelib.features.platforms.models import PlatformOut
+from chalicelib.kernel.entity import Collection, Entity, Key, Place, Unique
+from chalicelib.kernel.operation import At
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+
+
+class Platform(Place):
+    """What an organization runs for its people. `theme`, `navigation` and `home` are as they were sent."""
+
+    kind, parameter, within, area = "platform", "platform_id", Organization, "platforms"
+    pk, sk = "P#{id}", "#"
+    siblings = Collection("O#{organization_id}#P", "{id}", index="index1")
+    by_status = Collection("O#{organization_id}#P#{status}", "{id}", index="index2")
+    by_slug = Unique("platform-slug", "{slug}", taken="slug_taken", field="slug")
+    public = PlatformOut
+
+    organization_id: str
+    name: str
+    slug: str
+    description: str | None = None
+    join_policy: Literal["open", "invite"] = "invite"
+    default_locale: str = "en"
+    status: Literal["draft", "published"] = "draft"
+    published_at: str | None = None
+    theme: dict[str, Any] = field(default_factory=dict)
+    navigation: dict[str, Any] = field(default_factory=dict)
+    home: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def published(self) -> bool:
+        """Whether everybody may see what is public of it."""
+        return self.status == "published"
+
+    @property
+    def subdomain(self) -> str:
+        """By which it is reached at any time."""
+        return self.slug
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What people with weak eyes could not read in its theme's colours."""
+        return contrast_warnings(self.theme.get("colors", {}))
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its name and description not say the person."""
+        return person.out_of_all({"name": self.name, "description": self.description})
+
+
+def custom_domain_key(request: Request) -> list[Key]:
+    """Return where the custom domain of the platform that the path names is stored."""
+    return [CustomDomain.key_of(platform_id=request.parameters[Platform.parameter])]
+
+
+def at_platform(
+    role: Role | None, *, in_body: bool = False, through: type[Entity] | None = None, published: bool = False
+) -> At:
+    """Return the need for a role at the platform that the request names."""
+    return At(Platform, role, in_body=in_body, through=through, published=published)

@@ -1,0 +1,133 @@
+"""Platforms: create, find, change, delete, publish; their theme, navigation and home."""
+
+from chalicelib.features.domains.entities import CustomDomain, called
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.platforms.entities import Platform, at_platform, custom_domain_key
+from chalicelib.features.platforms.models import (
+    HomePatch,
+    NavigationPatch,
+    PlatformCreate,
+    PlatformOut,
+    PlatformPatch,
+    PlatformsQuery,
+    PlatformSummary,
+    Publication,
+    ThemePatch,
+)
+from chalicelib.features.platforms.reach import within_reach
+from chalicelib.features.platforms.rules import refuse_dangerous, refuse_large, refuse_repeated_ids
+from chalicelib.features.purges.entities import purge
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("platforms")
+
+
+@routes.get("/platforms", needs=Caller.PRINCIPAL, scope="platforms:read", emits=None)
+def list_platforms(ctx: Context, query: PlatformsQuery) -> Page[PlatformSummary]:
+    """List the caller's platforms: those of their organizations, and those they are a member of."""
+
+    def show(platform: Platform) -> PlatformSummary | None:
+        wanted = query.status in (None, platform.status)
+        return PlatformSummary.of(platform) if wanted else None
+
+    listed = Platform.by_status if query.status else Platform.siblings
+    return within_reach(ctx, listed, query, show, organization_id=query.organization_id, status=query.status)
+
+
+@routes.post(
+    "/platforms",
+    needs=At(Organization, Role.ADMIN, in_body=True), scope="platforms:write", emits="platform.created",
+)  # fmt: skip
+def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
+    """Create a platform in an organization; it is a draft until it is published."""
+    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
+    platform = ctx.changes.create(Platform(**ctx.new(), **fields))
+    ctx.changes.create(CustomDomain.none(platform))
+    return PlatformOut.of(platform)
+
+
+@routes.get("/platforms/{platform_id}", needs=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
+def get_platform(_ctx: Context, platform: Platform) -> PlatformOut:
+    """Get a platform."""
+    return PlatformOut.of(platform)
+
+
+@routes.patch(
+    "/platforms/{platform_id}",
+    needs=at_platform(Role.ADMIN), scope="platforms:write", emits="platform.updated", also=custom_domain_key,
+)  # fmt: skip
+def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
+    """Change a platform."""
+    updated = ctx.changes.update(platform, **body.fields())
+    custom = ctx.find(CustomDomain)
+    if custom:
+        ctx.changes.settle(custom, **called(updated))
+    return PlatformOut.of(updated)
+
+
+@routes.delete(
+    "/platforms/{platform_id}",
+    needs=At(Platform, Role.ADMIN, above=Organization), scope="platforms:write", emits="platform.deleted",
+    also=custom_domain_key,
+)  # fmt: skip
+def delete_platform(ctx: Context, platform: Platform) -> None:
+    """Delete a platform, and all in it: it is gone at once, its slug and its domain are free again."""
+    purge(ctx.changes, platform)
+    custom = ctx.find(CustomDomain)
+    if custom:
+        ctx.changes.delete(custom)
+
+
+@routes.patch(
+    "/platforms/{platform_id}/home",
+    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.home.updated",
+)  # fmt: skip
+def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
+    """Change what a platform begins with; what is left out stays as it is."""
+    home = body.fields()
+    refuse_repeated_ids(home["blocks"], "/blocks")
+    refuse_large("home", home)
+    return PlatformOut.of(ctx.changes.update(platform, home=home))
+
+
+@routes.patch(
+    "/platforms/{platform_id}/navigation",
+    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.navigation.updated",
+)  # fmt: skip
+def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
+    """Change where a platform leads to; its items are replaced as a whole."""
+    navigation = body.fields()
+    refuse_repeated_ids(navigation["items"], "/items")
+    refuse_dangerous(navigation["items"], "/items")
+    refuse_large("navigation", navigation)
+    return PlatformOut.of(ctx.changes.update(platform, navigation=navigation))
+
+
+@routes.patch(
+    "/platforms/{platform_id}/publish",
+    needs=at_platform(Role.ADMIN), scope="platforms:write", emits=("platform.published", "platform.unpublished"),
+)  # fmt: skip
+def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
+    """Publish a platform, or with `published` = false let it be a draft again."""
+    if body.published == platform.published:
+        return PlatformOut.of(platform)
+    if not body.published:
+        ctx.changes.event = "platform.unpublished"
+        return PlatformOut.of(ctx.changes.update(platform, status="draft", published_at=None))
+    return PlatformOut.of(ctx.changes.update(platform, status="published", published_at=ctx.now))
+
+
+@routes.patch(
+    "/platforms/{platform_id}/theme",
+    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.theme.updated",
+)  # fmt: skip
+def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) -> PlatformOut:
+    """Change what a platform looks like; what is left out stays as it is.
+
+    Colours that people with weak eyes could not tell apart are kept, and named in `warnings`.
+    """
+    theme = body.fields()
+    refuse_large("theme", theme)
+    return PlatformOut.of(ctx.changes.update(platform, theme=theme))

@@ -1,0 +1,1 @@
+"""Purges: the removal of all that a deleted place held."""

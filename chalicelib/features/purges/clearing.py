@@ -1,0 +1,68 @@
+"""The removal of what places and records hold, a few records a transaction; done again it goes on where it was."""
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import KINDS, Entity, Item, Place
+from chalicelib.kernel.table import Write
+
+_AT_ONCE: Final = 10
+_OWN: Final = "#"
+
+
+def clear_place(place: type[Place], place_id: str, until: float = float("inf")) -> bool:
+    """Remove all that a place holds, and the places in it, but not the place itself.
+
+    Returns whether all is gone; it is not if the time is over, by `time.monotonic`.
+    """
+    for inner in _kinds_in(place):
+        for item in _places(inner, place.parameter, place_id):
+            found = inner.from_item(item)
+            if not clear_place(inner, found.id, until):
+                return False
+            _remove([found])
+    own = place.key_of(id=place_id)[0]
+    rooms = [template.format(id=place_id) for template in place.partitions]
+    return all(_clear_partition(pk, until) for pk in [*rooms, own])
+
+
+def clear_held(record: Entity) -> None:
+    """Remove what a record holds."""
+    while record.held and table.clear(record.held):
+        pass
+
+
+def _kinds_in(place: type[Place]) -> list[type[Place]]:
+    return [kind for kind in KINDS.values() if issubclass(kind, Place) and kind.within is place]
+
+
+def _places(kind: type[Place], parameter: str, place_id: str) -> Iterator[Item]:
+    pk = kind.siblings.pk.format_map({parameter: place_id})
+    for items in table.pages(pk, index=kind.siblings.index):
+        yield from items
+
+
+def _clear_partition(pk: str, until: float) -> bool:
+    while time.monotonic() < until:
+        items = [item for item in table.query(pk, limit=_AT_ONCE + 1).items if item["sk"] != _OWN]
+        if not items:
+            return True
+        # Counts go last: until then the removal of what they count moves them.
+        records = [KINDS[item["kind"]].from_item(item) for item in items if "kind" in item]
+        if records:
+            _remove(records)
+        else:
+            table.write([Write("Delete", (item["pk"], item["sk"])) for item in items])
+    return False
+
+
+def _remove(records: list[Entity]) -> None:
+    changes = Changes(now())
+    for record in records:
+        clear_held(record)
+        changes.delete(record)
+    changes.commit()

@@ -1,0 +1,33 @@
+"""What is stored of a purge."""
+
+from typing import Any
+
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.entity import Place
+from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.jobs import Job
+
+
+class Purge(Job):
+    """The removal of all that a place held that is gone. `passes`: how often it was gone through to the end.
+
+    It stands by itself, so that it outlives the place above.
+    """
+
+    kind, task = "purge", "purges.purge"
+    pk, sk = "Z#{id}", "#"
+
+    organization_id: str
+    place_kind: str
+    place_id: str
+    passes: int = 0
+
+
+def purge(changes: Changes, place: Place) -> None:
+    """Delete a place: with the commit it is gone, and all in it out of reach; what it held is removed soon after."""
+    changes.delete(place)
+    new: dict[str, Any] = beginning(changes.now)
+    purge = Purge(
+        **new, organization_id=place.log, place_kind=place.kind, place_id=place.id, turn_at=changes.now
+    )  # fmt: skip
+    changes.start(Purge.task, changes.create(purge))

@@ -1,0 +1,28 @@
+"""The removal of what a place held that is gone."""
+
+from typing import Any, Final, cast
+
+from chalicelib.features.purges.clearing import clear_place
+from chalicelib.features.purges.entities import Purge
+from chalicelib.kernel import jobs
+from chalicelib.kernel.entity import KINDS, Place
+from chalicelib.kernel.tasks import task
+
+_PASSES: Final = 2
+_PAUSE_SECONDS: Final = 60
+"""Longer than a request takes that began while the place was there, and than an index lags."""
+
+
+@task(Purge.task)
+def purge_place(message: dict[str, Any]) -> None:
+    """Remove all that a place held, and look once more later for what was on its way when the place went."""
+    job, until = jobs.take(Purge, message), jobs.ends_at()
+    if job is None:
+        return
+    place = cast("type[Place]", KINDS[job.place_kind])
+    if not clear_place(place, job.place_id, until):
+        jobs.pass_on(job)
+    elif job.passes + 1 < _PASSES:
+        jobs.pass_on(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+    else:
+        jobs.remove(job)

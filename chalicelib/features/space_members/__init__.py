@@ -1,0 +1,1 @@
+"""Space members: who belongs to a space, and with which role."""

@@ -1,0 +1,1 @@
+"""Spaces: the rooms of a platform, open to its members or private."""

@@ -1,0 +1,44 @@
+"""What is stored of a space."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.spaces.models import SpaceOut
+from chalicelib.kernel.entity import Collection, Place, Unique
+from chalicelib.kernel.operation import At
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.roles import Role
+
+
+class Space(Place):
+    """A room of a platform. Spaces are listed by position, and those at the same one in the order they were created."""
+
+    kind, parameter, within, area = "space", "space_id", Platform, "spaces"
+    pk, sk = "S#{id}", "#"
+    siblings = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
+    by_visibility = Collection("P#{platform_id}#S#{visibility}", "{position:09d}#{id}", index="index2")
+    by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken", field="slug")
+    public = SpaceOut
+
+    organization_id: str
+    platform_id: str
+    name: str
+    slug: str
+    description: str | None = None
+    visibility: Literal["open", "private"] = "open"
+    position: int = 0
+
+    @property
+    def private(self) -> bool:
+        """Whether it is there for its own members and its platform's admins only."""
+        return self.visibility == "private"
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its name and description not say the person."""
+        return person.out_of_all({"name": self.name, "description": self.description})
+
+
+def at_space(role: Role | None, *, at_its_platform: bool = False) -> At:
+    """Return the need for a role at the space that the path names, or at the platform that it is in."""
+    return At(Space, role, above=Platform if at_its_platform else None)

@@ -1,0 +1,60 @@
+"""Spaces: create, find, change, delete."""
+
+from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.purges.entities import purge
+from chalicelib.features.space_members.entities import SpaceMember
+from chalicelib.features.spaces.entities import Space, at_space
+from chalicelib.features.spaces.models import MOST_POSITION, SpaceCreate, SpaceOut, SpacePatch
+from chalicelib.features.spaces.reach import list_seen
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
+
+routes = RouteGroup("spaces")
+in_platforms = RouteGroup("platforms", routes.operations)
+
+
+@in_platforms.get(
+    "/platforms/{platform_id}/spaces", needs=at_platform(Role.MEMBER), scope="spaces:read", emits=None,
+)  # fmt: skip
+def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:
+    """List the spaces of a platform, by position; private ones show to their members, and to admins."""
+    return list_seen(ctx, platform, query)
+
+
+@routes.post("/spaces", needs=at_platform(Role.EDITOR, in_body=True), scope="spaces:write", emits="space.created")
+def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
+    """Create a space in a platform; a user who does becomes its admin."""
+    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
+    if body.position is None:
+        last = ctx.last(Space, Space.siblings)
+        fields["position"] = min(last.position + 1, MOST_POSITION) if last else 0
+    space = Space(**ctx.new(), **fields, organization_id=platform.organization_id)
+    ctx.changes.create(space)
+    if isinstance(ctx.principal, User):
+        place = {"organization_id": space.organization_id, "platform_id": space.platform_id, "space_id": space.id}
+        ctx.changes.create(SpaceMember.made(ctx.new(), ctx.principal, Role.ADMIN, **place))
+    return SpaceOut.of(space)
+
+
+@routes.get("/spaces/{space_id}", needs=at_space(Role.MEMBER), scope="spaces:read", emits=None)
+def get_space(_ctx: Context, space: Space) -> SpaceOut:
+    """Get a space."""
+    return SpaceOut.of(space)
+
+
+@routes.patch("/spaces/{space_id}", needs=at_space(Role.ADMIN), scope="spaces:write", emits="space.updated")
+def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
+    """Change a space."""
+    return SpaceOut.of(ctx.changes.update(space, **body.fields()))
+
+
+@routes.delete(
+    "/spaces/{space_id}",
+    needs=at_space(Role.ADMIN, at_its_platform=True), scope="spaces:write", emits="space.deleted",
+)  # fmt: skip
+def delete_space(ctx: Context, space: Space) -> None:
+    """Delete a space, and all in it: it is gone at once, and its slug free again."""
+    purge(ctx.changes, space)

@@ -1,0 +1,70 @@
+"""The spaces of a platform that a caller sees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.space_members.entities import SpaceMember
+from chalicelib.features.spaces.entities import Space
+from chalicelib.features.spaces.models import SpaceOut
+from chalicelib.kernel import table
+from chalicelib.kernel.access import departure_key, sees_private
+from chalicelib.kernel.auth import ApiKeyPrincipal
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.table import Partition
+from chalicelib.kernel.tokens import User
+
+
+def sees_all(ctx: Context) -> bool:
+    """Return whether the caller sees the private spaces of the platform at hand, a member of them or not."""
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        return sees_private(Space, ctx.principal)
+    return ctx.role is not None and ctx.role.covers(Role.ADMIN)
+
+
+def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:
+    """Return a page of a platform's spaces by position: the open ones, and the private ones that the caller is in."""
+    if sees_all(ctx):
+        return ctx.list(Space, Space.siblings, query, SpaceOut.of, platform_id=platform.id)
+    after = ctx.position(query)
+    since = f"{after['at']} " if after else None
+    partitions = [Partition(Space.by_visibility.pk.format(platform_id=platform.id, visibility="open"), "index2")]
+    if isinstance(ctx.principal, User):
+        pk = SpaceMember.of_user.pk.format(user_id=ctx.principal.id, platform_id=platform.id)
+        partitions.append(Partition(pk, SpaceMember.of_user.index))
+
+    def ask(partition: Partition) -> table.Found:
+        of_spaces = partition.index == Space.by_visibility.index
+        words: Mapping[str, Any] = {"limit": query.limit, "since": since} if of_spaces else {}
+        return table.query(partition.pk, index=partition.index, **words)
+
+    found, *memberships = table.side_by_side(ask, partitions)
+    own = _own(ctx, platform, [item for each in memberships for item in each.items])
+    spaces = {_sort_key(space): space for space in [*map(Space.from_item, found.items), *own]}
+    until = found.last["index2sk"] if found.last else None
+    keys = sorted(key for key in spaces if (not since or key > since) and (not until or key <= until))
+    page = keys[: query.limit]
+    last = {"at": page[-1]} if page and (until or len(page) < len(keys)) else None
+    return ctx.page([SpaceOut.of(spaces[key]) for key in page], last, query)
+
+
+def _own(ctx: Context, platform: Platform, memberships: list[Item]) -> list[Space]:
+    """Return the private spaces that memberships lead to, of those that hold still."""
+    if not memberships:
+        return []
+    places = [platform.stored_at, *platform.above.values()]
+    departures = [departure_key(place, ctx.principal.id) for place in places]
+    spaces = [Space.key_of(id=membership["space_id"]) for membership in memberships]
+    read = table.get_all([*departures, *spaces])
+    left = max((read[key]["created_at"] for key in departures if key in read), default="")
+    live = [Space.key_of(id=m["space_id"]) for m in memberships if m["created_at"] > left]
+    found = [Space.from_item(read[key]) for key in live if key in read]
+    return [space for space in found if space.private]
+
+
+def _sort_key(space: Space) -> str:
+    return Space.siblings.sk.format_map(space.__dict__)

@@ -1,0 +1,101 @@
+"""Platforms and spaces, made over HTTP, and the people in them."""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from chalicelib.features.platform_members.entities import PlatformMember
+from chalicelib.features.space_members.entities import SpaceMember
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.roles import Role
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.joining import beginning
+from tests.harness.organizations import Founded
+
+M = TypeVar("M", PlatformMember, SpaceMember)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A platform as it was when it was made, or as it was last looked at."""
+
+    record: Json
+    owner: Person
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.record["id"])
+
+    @property
+    def organization_id(self) -> str:
+        """Whose it is."""
+        return str(self.record["organizationId"])
+
+    @property
+    def path(self) -> str:
+        """Where it is found; what belongs to it is below."""
+        return f"/platforms/{self.id}"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A space as it was when it was made."""
+
+    record: Json
+    platform: Running
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.record["id"])
+
+    @property
+    def path(self) -> str:
+        """Where it is found; what belongs to it is below."""
+        return f"/spaces/{self.id}"
+
+
+def run_platform(api: Api, organization: Founded, *, published: bool = False, **fields: object) -> Running:
+    """Let an organization's owner create a platform, and publish it."""
+    body = {"organizationId": organization.id, "name": "Engines", **fields}
+    answer = api.post("/platforms", as_=organization.owner, json=body)
+    assert answer.status == 201, answer.text
+    running = Running(answer.json, organization.owner)
+    return publish(api, running) if published else running
+
+
+def publish(api: Api, platform: Running) -> Running:
+    """Let a platform be published."""
+    answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
+    assert answer.status == 200
+    return replace(platform, record=answer.json)
+
+
+def make_space(api: Api, platform: Running, *, as_: Person | None = None, **fields: object) -> Room:
+    """Let somebody make a space in a platform; its organization's owner, unless it is said who."""
+    body = {"platformId": platform.id, "name": "Looms", **fields}
+    answer = api.post("/spaces", as_=as_ or platform.owner, json=body)
+    assert answer.status == 201, answer.text
+    return Room(answer.json, platform)
+
+
+def takes_part(platform: Running, person: Person, role: Role | str = Role.MEMBER) -> PlatformMember:
+    """Let a person be a member of a platform, put below HTTP."""
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    return _put(PlatformMember.made(beginning(now()), person.user(), str(role), **place))
+
+
+def comes_in(space: Room, person: Person, role: Role | str = Role.MEMBER) -> SpaceMember:
+    """Let a person be a member of a space, put below HTTP."""
+    platform = space.platform
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id, "space_id": space.id}
+    return _put(SpaceMember.made(beginning(now()), person.user(), str(role), **place))
+
+
+def _put(member: M) -> M:
+    changes = Changes(now())
+    changes.create(member)
+    changes.commit()
+    return member
