@@ -1,7 +1,7 @@
 """Cold start: importing `app` brings in what most requests need, and no more; a request brings in its own feature."""
 
-from typing from importlib.util import find_spec
-import Any, Final
+from importlib.util import find_spec
+from typing import Any, Final
 
 import pytest
 
