@@ -9,6 +9,7 @@ from chalicelib.features.deliveries.subscribers import subscribers_key
 from chalicelib.kernel import auth, changes, ledger
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
+from chalicelib.kernel.sets import Whole
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -66,7 +67,8 @@ _Rows = Iterable[Sequence[str]]
 def entities() -> list[type[Entity]]:
     """Return every entity of the service, by its key."""
     catalogue.operations()
-    own = [entity for entity in KINDS.values() if entity.__module__.startswith("chalicelib.")]
+    known = [entity for entity in KINDS.values() if not issubclass(entity, Whole)]
+    own = [entity for entity in known if entity.__module__.startswith("chalicelib.")]
     return sorted(own, key=lambda entity: (entity.pk, entity.sk))
 
 

@@ -1,17 +1,20 @@
 """Changes: the unit of work. A handler says what becomes of records; one transaction makes it so, or nothing."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from chalicelib.kernel import table
 from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.entity import Entity, Item, Key, Limit, Unique
+from chalicelib.kernel.entity import Entity, Item, Key, Limit, Place, Unique
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.sameness import same
+from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.table import Cancelled, Write
 
 R = TypeVar("R", bound=Entity)
+P = TypeVar("P", bound=Place)
 
 
 class Contended(Exception):
@@ -36,6 +39,7 @@ class Changes:
     _checks: dict[Key, Entity] = field(default_factory=dict)
     _target: Key | None = None
     _told: Entity | None = None
+    _whole: tuple[Whole, Whole] | None = None
     starts: list[tuple[str, Key]] = field(default_factory=list)
     """Tasks to be started after the commit, and the records they are about."""
 
@@ -50,21 +54,34 @@ class Changes:
 
         A second update of one record takes what the first returned.
         """
-        change = self._records.setdefault(record.stored_at, _Change(record, record))
-        if not isinstance(change.now, type(record)) or change.now is not record:
-            raise ValueError(f"{record.kind} {record.id} was changed from another state")
-        if all(getattr(record, name) == value for name, value in changed.items()):
+        change = self._change(record)
+        if all(same(getattr(record, name), value) for name, value in changed.items()):
             return record
-        if change.before is record:
-            changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
-            changed["version"] = record.version + 1
-        change.now = now = record.but(**changed)
         self._target = self._target or record.stored_at
-        return now
+        return self._renew(change, record, changed)
+
+    def replace(
+        self, place: Place, present: Sequence[R], wanted: Sequence[R], whole: Callable[[Place, Sequence[R]], Whole]
+    ) -> list[R]:
+        """Let a set of a place's records, which holds the `present` ones, hold the `wanted` ones, and return them.
+
+        What is wanted where a record is present changes that. The entry is about the `whole` of them.
+        """
+        left = {record.stored_at: record for record in present}
+        kept = [self._put(record, left.pop(record.stored_at, None)) for record in wanted]
+        for record in left.values():
+            self.delete(record)
+        if not self.empty:
+            self._whole = whole(place, present), whole(self.touch(place), kept)
+        return kept
+
+    def touch(self, place: P) -> P:
+        """Let a place have another version if anything changes: one of its sets does. So no two change it at once."""
+        return place if self.empty else self._renew(self._change(place), place, {})
 
     def settle(self, record: R, **changed: Any) -> None:
         """Change what only the service itself knows of a record: no version, no entry."""
-        if any(getattr(record, name) != value for name, value in changed.items()):
+        if not all(same(getattr(record, name), value) for name, value in changed.items()):
             self._begin(record, _Change(record, record.but(**changed)))
 
     def delete(self, record: Entity) -> None:
@@ -87,6 +104,22 @@ class Changes:
     def start(self, task: str, record: Entity) -> None:
         """Let a task begin once the changes are committed. The record's due mark starts it if its message is lost."""
         self.starts.append((task, record.stored_at))
+
+    def _change(self, record: Entity) -> _Change:
+        change = self._records.setdefault(record.stored_at, _Change(record, record))
+        if not isinstance(change.now, type(record)) or change.now is not record:
+            raise ValueError(f"{record.kind} {record.id} was changed from another state")
+        return change
+
+    def _renew(self, change: _Change, record: R, changed: dict[str, Any]) -> R:
+        if change.before is record:
+            changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
+            changed["version"] = record.version + 1
+        change.now = now = record.but(**changed)
+        return now
+
+    def _put(self, record: R, present: R | None) -> R:
+        return self.create(record) if present is None else self.update(present, **record.said)
 
     def _begin(self, record: Entity, change: _Change) -> None:
         if record.stored_at in self._records:
@@ -113,6 +146,8 @@ class Changes:
     @property
     def target(self) -> tuple[Entity | None, Entity | None]:
         """The record the entry is about, before, as told, and after; None where it didn't or doesn't exist."""
+        if self._whole:
+            return self._whole
         if self._target is None:
             raise ValueError("nothing was changed")
         change = self._records[self._target]
@@ -188,7 +223,7 @@ def _write(change: _Change) -> Write:
 
 def _update(before: Entity, now: Entity) -> Write:
     old, new = before.item(), now.item()
-    changed = {name: value for name, value in new.items() if old.get(name) != value}
+    changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
     gone = [name for name in old if name not in new]
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""

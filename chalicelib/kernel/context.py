@@ -2,8 +2,9 @@
 
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from chalicelib.kernel import pagination, table
@@ -13,7 +14,7 @@ from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.models import Continued, ListQuery
+from chalicelib.kernel.models import Continued, ListQuery, SetQuery
 from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
@@ -25,11 +26,20 @@ E = TypeVar("E", bound=Entity)
 P = TypeVar("P", bound=Place)
 
 
+class Records(list[Entity]):
+    """Records of several kinds."""
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Return those of a kind."""
+        return [record for record in self if isinstance(record, kind)]
+
+
 @dataclass
 class Context:
     """One operation being performed: who asks, where, with which role, and what is to change.
 
-    `again`: whether what it would make was there already, as the handler found out.
+    `again`: whether what it would make was there already, as the handler found out. `headers`: those that the handler
+    adds to its answer.
     """
 
     operation: Operation
@@ -40,6 +50,7 @@ class Context:
     changes: Changes = field(init=False)
     derived: bool = False
     again: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.changes = Changes(self.now)
@@ -114,6 +125,17 @@ class Context:
         found = table.query(pk, index=collection.index, limit=1, newest_first=True).items
         return entity.from_item(found[0]) if found else None
 
+    def gather(self, *sets: Collection, keys: Sequence[Key] = (), **names: str) -> "Records":
+        """Return all records of some small sets, and those at some keys, read side by side: one round trip.
+
+        `names` fill the keys of sets, beside the place and those above it. In the order in which they were made.
+        """
+        ranges = [(each.pk.format_map({**self._ids, **names}), each.sk.partition("{")[0]) for each in sets]
+        asks: list[Callable[[], Iterable[Item]]] = [partial(table.whole, pk, begins) for pk, begins in ranges]
+        asks += [lambda: table.get_all(keys).values()] if keys else []
+        items = [item for found in table.side_by_side(_answer, asks) for item in found]
+        return Records(KINDS[item["kind"]].from_item(item) for item in sorted(items, key=lambda item: str(item["id"])))
+
     @property
     def _ids(self) -> dict[str, str]:
         """The ids of the place and of those above it, by their parameters."""
@@ -155,6 +177,12 @@ class Context:
         """Return a page; `last` is where the next begins, or None at the end of the list."""
         return Page(items, self.cursor(last, query) if last else None)
 
+    def part(self, whole: Sequence[T], query: SetQuery) -> Page[T]:
+        """Return a page of a list that is at hand as a whole, in an order that lasts."""
+        begin = int((self.position(query) or {"after": 0})["after"])
+        end = begin + query.limit if query.limit else len(whole)
+        return Page([*whole[begin:end]], self.cursor({"after": end}, query) if end < len(whole) else None)
+
     def list(
         self, entity: type[Entity], listed: Collection | Facet, query: ListQuery, show: Callable[[Any], T],
         **names: str | None,
@@ -190,3 +218,7 @@ class Context:
         tenant = self.place.id if self.place else "" if everyones else self.principal.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
+
+
+def _answer(ask: Callable[[], T]) -> T:
+    return ask()

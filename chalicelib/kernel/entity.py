@@ -26,6 +26,9 @@ from chalicelib.kernel.person import Person
 Item = dict[str, Any]
 Key = tuple[str, str]
 
+EVERY_RECORDS: Final = ("id", "created_at", "updated_at", "version")
+"""The fields that every record has."""
+
 KINDS: Final[dict[str, type["Entity"]]] = {}
 """Every entity by its kind, once its module is imported."""
 
@@ -132,6 +135,11 @@ class Entity:
     facets: ClassVar[Mapping[str, Facet]] = {}
     uniques: ClassVar[Mapping[str, Unique]] = {}
     _names: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said of the record: its fields, but those that every record has."""
+        return {name: getattr(self, name) for name in self._names if name not in EVERY_RECORDS}
 
     @property
     def stored_at(self) -> Key:

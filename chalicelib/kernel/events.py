@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark, organization_of
 from chalicelib.kernel.merkle import leaf_hash
+from chalicelib.kernel.sameness import same
 
 WAKE: Final = "ledger.wake"
 """What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""
@@ -121,7 +122,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: fro
     return [
         {"field": name, "from": _short(before.get(name)), "to": _short(value)}
         for name, value in now.items()
-        if name not in unlogged and before.get(name) != value
+        if name not in unlogged and not same(before.get(name), value)
     ]
 
 

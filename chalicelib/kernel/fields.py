@@ -5,7 +5,8 @@ import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
-from pydantic_core import PydanticCustomError, PydanticKnownError, Url, to_json
+from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
 
 from chalicelib.kernel.clock import milliseconds, timestamp
 
@@ -153,6 +154,23 @@ WebUrl = Annotated[
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
 ]  # fmt: skip
+
+
+def distinct(name: str) -> AfterValidator:
+    """Return what refuses elements of a list, all models, whose field `name` says what that of one before them says."""
+
+    def check(elements: list[Any]) -> list[Any]:
+        said = [getattr(element, name) for element in elements]
+        repeated = [
+            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(at, to_camel(name)), input=value)
+            for at, value in enumerate(said)
+            if value in said[:at]
+        ]
+        if repeated:
+            raise ValidationError.from_exception_data("list", repeated)
+        return elements
+
+    return AfterValidator(check)
 
 
 HANDLE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9._:-]{0,63}$"

@@ -91,6 +91,12 @@ class ListQuery(Continued):
     limit: int = Field(25, ge=1, le=100, description="Items a page.", examples=[25])
 
 
+class SetQuery(Continued):
+    """What the list of a small set understands: it fits into one page."""
+
+    limit: int | None = Field(None, ge=1, le=100, description="Items a page; left out, all of them.", examples=[25])
+
+
 class Span(BaseModel):
     """A time that a caller names by its ends, both of which are part of it."""
 
@@ -125,6 +131,10 @@ class Output(BaseModel):
     """Event → examples of fields that it shows otherwise than an answer."""
     no_store: ClassVar[bool] = False
     """Whether no cache may keep the answer, secret or not."""
+    named_by: ClassVar[str] = "id"
+    """The field by which paths name it."""
+    by_content: ClassVar[bool] = False
+    """Whether it is no record, and its entity tag tells one content from another."""
 
     @classmethod
     def of(cls, record: object, **shown: Any) -> Self:

@@ -52,6 +52,14 @@ class Person:
         """Return those of some texts that name them, as they have to be that they name them no more."""
         return {name: self.out_of(text) for name, text in texts.items() if text and self.in_text(text)}
 
+    def out_of_value(self, value: Any) -> Any:
+        """Return JSON that names them no more, in any text, also by what a member is called."""
+        if isinstance(value, str):
+            return self.out_of(value)
+        if isinstance(value, dict):
+            return {self.out_of(name): self.out_of_value(member) for name, member in value.items()}
+        return [self.out_of_value(element) for element in value] if isinstance(value, list) else value
+
     @cached_property
     def _marks(self) -> list[str]:
         return [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in self.user_ids | self.emails]

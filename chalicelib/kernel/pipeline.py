@@ -136,17 +136,19 @@ def _respond(ctx: Context, answer: Any) -> Response:
     if isinstance(answer, Page):
         return _page(operation, request, answer)
     body = answer.model_dump_json(by_alias=True).encode()
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", **ctx.headers}
     secret = answer.no_store or any(getattr(answer, name) for name in answer.one_time)
     if secret:
         headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
+    elif answer.by_content:
+        headers["ETag"] = conditions.digest_tag(body)
     if operation.creates and status == operation.success:
         listed_at = operation.listed_at.format_map(request.parameters) if operation.listed_at else request.path
-        headers["Location"] = request.base + f"{listed_at}/{answer.id}"
+        headers["Location"] = request.base + f"{listed_at}/{getattr(answer, answer.named_by)}"
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
-        return Response(_NOT_MODIFIED, headers={"ETag": headers["ETag"]})
+        return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": headers["ETag"]})
     return Response(status, body, headers, secret=secret)
 
 

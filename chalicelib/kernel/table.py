@@ -221,6 +221,11 @@ def pages(pk: str, **words: Any) -> Iterator[list[Item]]:
             return
 
 
+def whole(pk: str, begins: str) -> list[Item]:
+    """Return all items of a partition that begin so: one Query, if they are less than 1 MB."""
+    return [item for items in pages(pk, begins=begins) for item in items]
+
+
 def count(pk: str, *, index: str | None = None, since: str | None = None, until: str | None = None) -> int:
     """Return how many items of a partition, or of one of an index, `query` would find; of very many at least so many.
 

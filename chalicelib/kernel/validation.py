@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -10,6 +10,9 @@ from pydantic_core import from_json
 from chalicelib.kernel.models import Input, Patch, Query
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
+from chalicelib.kernel.sameness import same
+
+M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
 _JSON: Final = ("application/json", "application/merge-patch+json")
@@ -33,6 +36,7 @@ _FAULTS: Final = {
     "too_long": ("too_many", "must have {max_length} items or fewer"),
     "too_large": ("too_large", "must have {most} bytes or fewer as JSON; this has {size}"),
     "out_of_range": ("out_of_range", "{words}"),
+    "repeated": ("repeated", "must be another than that of all before it"),
     "greater_than_equal": ("out_of_range", "must be {ge} or more"),
     "less_than_equal": ("out_of_range", "must be {le} or less"),
     "int_parsing_size": ("out_of_range", "must be a number of fewer digits"),
@@ -61,6 +65,14 @@ def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] |
         return model.model_validate_json(raw)
     except ValidationError as error:
         raise _problem(error) from None
+
+
+def checked(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
+    """Return a value that was put together here as its model. Raises Invalid, with what is wrong below a pointer."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise Invalid([_fault(e, pointer) for e in error.errors(include_url=False)]) from None
 
 
 def query(model: type[Query], request: Request) -> Query:
@@ -127,8 +139,7 @@ def _parse(raw: bytes) -> Any:
 
 
 def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
-    # To Python, true is 1.
-    return name in shown and shown[name] == value and isinstance(shown[name], bool) == isinstance(value, bool)
+    return name in shown and same(shown[name], value)
 
 
 def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:

@@ -32,6 +32,7 @@ def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> Non
     assert ADA.in_text(text)
     assert not ADA.in_text(ADA.out_of(text))
     assert in_json(ADA, json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
+    assert not ADA.in_value(ADA.out_of_value({"a": [None, 1, {text: text}]}))
     assert in_json(ADA, json.dumps({text: True}, ensure_ascii=False))
 
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
+from chalicelib.kernel.fields import distinct
 from chalicelib.kernel.models import Input, Patch, Query
 from chalicelib.kernel.problems import Invalid
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.validation import body, query
+from chalicelib.kernel.validation import body, checked, query
 
 
 class Inner(Input):
@@ -35,6 +36,11 @@ class Everything(Input):
 
 class Needed(Patch):
     text: str
+
+
+class Several(Input):
+    parts: Annotated[list[Inner], distinct("text")]
+    number: int = 1
 
 
 class Asked(Query):
@@ -137,3 +143,17 @@ def test_words_of_a_rule_stay_what_they_are() -> None:
         text: Annotated[str, AfterValidator(refuse)]
 
     assert faults(body, Ruled, request('{"text": "a"}'), None) == [("/text", "malformed", "must not hold {braces}")]
+
+
+def test_each_element_that_repeats_another_is_a_fault_beside_all_others() -> None:
+    sent = '{"parts": [{"text": "a"}, {"text": "b"}, {"text": "a"}, {"text": "a"}], "number": "x"}'
+    words = "must be another than that of all before it"
+    assert faults(body, Several, request(sent), None) == [
+        ("/parts/2/text", "repeated", words), ("/parts/3/text", "repeated", words),
+        ("/number", "wrong_type", "must be a whole number"),
+    ]  # fmt: skip
+
+
+def test_what_was_put_together_is_checked_as_if_it_were_sent() -> None:
+    assert checked(Inner, {"text": "a"}, "/parts/2").text == "a"
+    assert faults(checked, Inner, {"text": 1}, "/parts/2") == [("/parts/2/text", "wrong_type", "must be text")]

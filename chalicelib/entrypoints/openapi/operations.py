@@ -126,7 +126,7 @@ def has_etag(operation: Operation) -> bool:
     answer = operation.answer
     if answer is None:
         return operation.method == "GET" and bool(media_types(operation))
-    return not operation.lists and issubclass(answer, RecordOutput)
+    return not operation.lists and (issubclass(answer, RecordOutput) or answer.by_content)
 
 
 def _request_body(operation: Operation, components: Components) -> dict[str, Any]:

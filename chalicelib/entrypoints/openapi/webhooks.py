@@ -11,6 +11,7 @@ from chalicelib.features.deliveries.event_types import EVENT_TYPES
 from chalicelib.kernel.entity import KINDS, Entity
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.tasks import Task
 
 Schema = dict[str, Any]
@@ -50,8 +51,8 @@ def _emitters(emitting: Iterable[Emitter]) -> dict[str, list[Emitter]]:
 def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models of the records that an event's data can be.
 
-    A task declares it. Of an operation, the record that it answers says it best, then the event's own name, then the
-    record its path names, then the place it is done at.
+    A task declares it. Of an operation the whole that it changes says it best, then the record that it answers, then
+    the event's own name, then the record its path names, then the place it is done at.
     """
     kind = KINDS.get(event.rpartition(".")[0])
     records = {entity.public for entity in KINDS.values()}
@@ -59,6 +60,8 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     for emitter in emitters:
         if isinstance(emitter, Task):
             ranked.setdefault(0, set()).add(emitter.emits[event].public)
+        elif kind and issubclass(kind, Whole):
+            ranked.setdefault(0, set()).add(kind.public)
         elif emitter.answer and (emitter.answer in records or kind is None):
             ranked.setdefault(0, set()).add(emitter.answer)
         elif kind:
