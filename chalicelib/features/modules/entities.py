@@ -1,0 +1,72 @@
+"""What is stored of the modules of platforms and spaces."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.modules.models import ModuleSetOut, OverrideOut, OverrideSetOut
+from chalicelib.kernel.entity import Collection, Entity
+from chalicelib.kernel.fields import HANDLE_PATTERN
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.sets import Whole
+
+
+class PlatformModule(Entity):
+    """What a platform says of a module. It says nothing of whether it is on as long as `enabled` is None."""
+
+    kind = "platform.module"
+    pk, sk = "P#{platform_id}", "C#M#{module_id}"
+    in_platform = Collection("P#{platform_id}", "C#M#{module_id}")
+
+    organization_id: str
+    platform_id: str
+    module_id: str
+    enabled: bool | None = None
+    locked: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its settings not name the person."""
+        return {"settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else {}
+
+
+class ModuleSet(Whole):
+    """The modules of a platform, those of the catalogue that it says nothing of included."""
+
+    kind = "platform.modules"
+    most = 100
+    advice = "Let the platform forget one first: send null for its enabled, locked and settings."
+    public = ModuleSetOut
+
+
+class ModuleOverride(Entity):
+    """What a space says of a module."""
+
+    kind, parameter, named_by = "space.module_override", "module_id", "module_id"
+    parameter_pattern = HANDLE_PATTERN
+    pk, sk = "S#{space_id}", "V#{module_id}"
+    in_space = Collection("S#{space_id}", "V#{module_id}")
+    public = OverrideOut
+
+    organization_id: str
+    platform_id: str
+    space_id: str
+    module_id: str
+    enabled: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name_shown(self) -> str:
+        """The module's id."""
+        return self.module_id
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its settings not name the person."""
+        return {"settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else {}
+
+
+class OverrideSet(Whole):
+    """All that a space says of modules."""
+
+    kind = "space.module_overrides"
+    public = OverrideSetOut
