@@ -294,7 +294,8 @@ def _take(key: Key, unique: Unique, record: Entity) -> Write:
 def _release(key: Key, unique: Unique, record: Entity, alias_days: int, now: str) -> Write:
     me = getattr(record, unique.refers)
     if not alias_days:
-        return Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": me})
+        mine_or_gone = "attribute_not_exists(#ref) OR #ref = :me"
+        return Write("Delete", key, condition=mine_or_gone, names=["ref"], values={"me": me})
     return Write(
         "Update", key, update="SET #alias = :true, #ttl = :ttl, #since = :now", condition="#ref = :me",
         names=["alias", "ttl", "since", "ref"],

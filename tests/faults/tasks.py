@@ -23,6 +23,7 @@ from tests.harness.channels import stored as stored_room
 from tests.harness.clock import Clock
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
+from tests.harness.running import comes_in, make_space
 from tests.harness.strangers import GONE, refusing, silent
 from tests.harness.webhooks import hook, rename
 
@@ -180,6 +181,14 @@ def the_admins_are_to_be_told(world: World) -> Key:
     return _only("organization.webhook.disabled_notice")
 
 
+def a_platform_is_deleted(world: World) -> Key:
+    """Let what a platform held be still to be removed: members of it, and spaces with members."""
+    for space in (world.space, make_space(world.api, world.platform, name="Mills")):
+        comes_in(space, world.people.member)
+    assert world.api.delete(world.platform.path, as_=world.people.owner).status == 204
+    return _only("purge")
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -202,6 +211,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "invitations.mail": TaskExample(somebody_is_invited),
     "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
+    "purges.purge": TaskExample(a_platform_is_deleted),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
     "webhooks.notify": TaskExample(the_admins_are_to_be_told),
     "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),

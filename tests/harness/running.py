@@ -1,7 +1,7 @@
 """Platforms and spaces, made over HTTP, and the people in them."""
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
@@ -57,7 +57,7 @@ class Room:
         return f"/spaces/{self.id}"
 
 
-def run_platform(api: Api, organization: Founded, *, published: bool = False, **fields: object) -> Running:
+def run_platform(api: Api, organization: Founded, *, published: bool = False, **fields: Any) -> Running:
     """Let an organization's owner create a platform, and publish it."""
     body = {"organizationId": organization.id, "name": "Engines", **fields}
     answer = api.post("/platforms", as_=organization.owner, json=body)
@@ -73,7 +73,7 @@ def publish(api: Api, platform: Running) -> Running:
     return replace(platform, record=answer.json)
 
 
-def make_space(api: Api, platform: Running, *, as_: Person | None = None, **fields: object) -> Room:
+def make_space(api: Api, platform: Running, *, as_: Person | None = None, **fields: Any) -> Room:
     """Let somebody make a space in a platform; its organization's owner, unless it is said who."""
     body = {"platformId": platform.id, "name": "Looms", **fields}
     answer = api.post("/spaces", as_=as_ or platform.owner, json=body)

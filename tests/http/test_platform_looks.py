@@ -1,0 +1,154 @@
+"""What a platform shows: publishing, theme, navigation, home."""
+
+from typing import Any
+
+import pytest
+
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.logs import log_of
+from tests.harness.organizations import Founded
+from tests.harness.running import Running, run_platform, takes_part
+
+
+@pytest.fixture
+def platform(api: Api, organization: Founded) -> Running:
+    """A platform of Ada's organization."""
+    return run_platform(api, organization)
+
+
+class TestPublishPlatform:
+    def test_an_empty_body_publishes(self, api: Api, platform: Running, clock: Clock) -> None:
+        moment = clock.freeze()
+        answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
+        assert (answer.json["status"], answer.json["publishedAt"]) == ("published", moment)
+
+    def test_once_published_there_is_nothing_more_to_do(
+        self, api: Api, organization: Founded, platform: Running
+    ) -> None:
+        first = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
+        again = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": True})
+        assert again.json == first.json
+        types = [entry["type"] for entry in log_of(api, organization)]
+        assert types.count("platform.published") == 1
+
+    def test_it_can_be_a_draft_again(self, api: Api, organization: Founded, platform: Running) -> None:
+        api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
+        answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
+        assert (answer.json["status"], answer.json["publishedAt"]) == ("draft", None)
+        assert log_of(api, organization)[0]["type"] == "platform.unpublished"
+
+    def test_editors_may_not(self, api: Api, platform: Running, edith: Person) -> None:
+        takes_part(platform, edith, "editor")
+        answer = api.patch(f"{platform.path}/publish", as_=edith, json={})
+        assert answer.code == "403 insufficient_role"
+
+
+class TestUpdatePlatformTheme:
+    def test_merges_and_answers_the_platform(self, api: Api, platform: Running, edith: Person) -> None:
+        takes_part(platform, edith, "editor")
+        path = f"{platform.path}/theme"
+        first = {"mode": "dark", "colors": {"text": "#FFF", "brand": "#1a1a1a"}, "logoUrl": "https://example.com/l.svg"}
+        api.patch(path, as_=edith, json=first)
+        answer = api.patch(path, as_=edith, json={"colors": {"brand": None, "ink": "#00000080"}, "mode": None})
+        assert answer.json["theme"] == {
+            "mode": None, "colors": {"text": "#fff", "ink": "#00000080"}, "fonts": {},
+            "logoUrl": "https://example.com/l.svg", "faviconUrl": None, "tokens": {},
+        }  # fmt: skip
+        assert api.get(platform.path, as_=edith).json == answer.json
+
+    def test_colours_that_cannot_be_read_are_kept_and_warned_of(self, api: Api, platform: Running) -> None:
+        body = {"colors": {"text": "#999999", "background": "#ffffff", "onPrimary": "#ffffff", "primary": "#0000aa"}}
+        answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
+        (warning,) = answer.json["warnings"]
+        assert answer.json["theme"]["colors"] == body["colors"]
+        assert (warning["pointer"], warning["code"]) == ("/colors/text", "low_contrast")
+        assert "2.84:1" in warning["detail"]
+        better = api.patch(f"{platform.path}/theme", as_=platform.owner, json={"colors": {"text": "#595959"}})
+        assert better.json["warnings"] == []
+
+    @pytest.mark.parametrize(
+        ("body", "faults"),
+        [
+            ({"colors": {"text": "red"}}, {"/colors/text": "malformed"}),
+            ({"mode": "neon"}, {"/mode": "not_one_of"}),
+            ({"logoUrl": "javascript:alert(1)"}, {"/logoUrl": "malformed"}),
+            ({"faviconUrl": "//example.com/x"}, {"/faviconUrl": "malformed"}),
+            ({"tokens": {"radius": "4px;}body{"}}, {"/tokens": "malformed"}),
+            ({"tokens": {"deep": {"list": [1]}}}, {"/tokens": "malformed"}),
+            ({"colours": {}}, {"/colours": "unknown_field"}),
+        ],
+    )
+    def test_what_could_not_be_used_is_refused(
+        self, api: Api, platform: Running, body: Json, faults: dict[str, str]
+    ) -> None:
+        answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
+        assert (answer.code, answer.faults) == ("422 validation_failed", faults)
+
+
+def item(item_id: str, *children: Json, **fields: Any) -> Json:
+    """An item of a navigation as it is answered."""
+    return {"id": item_id, "label": item_id, "type": "group", "target": None, "children": [*children], **fields}
+
+
+class TestUpdatePlatformNavigation:
+    def test_its_items_are_replaced(self, api: Api, platform: Running) -> None:
+        path = f"{platform.path}/navigation"
+        items = [item("a", item("b", item("c", type="url", target="/start"))), item("d", type="page", target="about")]
+        answer = api.patch(path, as_=platform.owner, json={"items": items})
+        assert answer.json["navigation"] == {"items": items}
+        short = {"id": "x", "label": "X", "type": "module", "target": "feed"}
+        answer = api.patch(path, as_=platform.owner, json={"items": [short]})
+        assert answer.json["navigation"] == {"items": [short | {"children": []}]}
+        assert api.patch(path, as_=platform.owner, json={"items": None}).json["navigation"] == {"items": []}
+
+    @pytest.mark.parametrize(
+        ("items", "faults"),
+        [
+            ([item("a"), item("b", item("a"))], {"/items/1/children/0/id": "repeated"}),
+            (
+                [item("a", item("b", item("c", item("d"))))],
+                {"/items/0/children/0/children/0/children": "out_of_range"},
+            ),
+            ([item("a", type="link")], {"/items/0/type": "not_one_of"}),
+            ([{"id": "a"}], {"/items/0/label": "required", "/items/0/type": "required"}),
+            ([item("a", type="url", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
+            ([item("a", type="url", target="//evil.example")], {"/items/0/target": "malformed"}),
+            ([item("a", type="url", target="/\\evil.example")], {"/items/0/target": "malformed"}),
+        ],
+    )
+    def test_what_nobody_could_follow_is_refused(
+        self, api: Api, platform: Running, items: list[Json], faults: dict[str, str]
+    ) -> None:
+        answer = api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items})
+        assert (answer.code, answer.faults) == ("422 validation_failed", faults)
+
+    @pytest.mark.parametrize("target", ["/", "/a/b?c#d", "https://example.com", "mailto:a@example.com", "#top"])
+    def test_what_a_page_may_lead_to_is_taken(self, api: Api, platform: Running, target: str) -> None:
+        items = [item("a", type="url", target=target)]
+        assert api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items}).status == 200
+
+
+class TestUpdatePlatformHome:
+    def test_merges_and_its_blocks_are_replaced(self, api: Api, platform: Running) -> None:
+        path, block = f"{platform.path}/home", {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
+        api.patch(path, as_=platform.owner, json={"layout": "wide", "blocks": [block]})
+        answer = api.patch(path, as_=platform.owner, json={"spaceId": platform.id})
+        assert answer.json["home"] == {"layout": "wide", "blocks": [block], "spaceId": platform.id, "siteId": None}
+        blocks = [{"id": "b", "type": "list"}]
+        answer = api.patch(path, as_=platform.owner, json={"blocks": blocks, "layout": None})
+        assert answer.json["home"]["blocks"] == [{**blocks[0], "settings": {}}]
+        assert answer.json["home"]["layout"] is None
+
+    def test_an_id_is_given_once(self, api: Api, platform: Running) -> None:
+        blocks = [{"id": "a", "type": "hero"}, {"id": "a", "type": "list"}]
+        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
+        assert answer.faults == {"/blocks/1/id": "repeated"}
+
+    def test_it_has_room_for_64_kib(self, api: Api, platform: Running) -> None:
+        blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
+        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
+        assert (answer.code, answer.faults) == ("422 validation_failed", {"": "too_large"})
+        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks[:3]})
+        assert answer.status == 200
