@@ -65,10 +65,12 @@ class Changes:
     ) -> list[R]:
         """Let a set of a place's records, which holds the `present` ones, hold the `wanted` ones, and return them.
 
-        What is wanted where a record is present changes that. The entry is about the `whole` of them.
+        They come in the order in which they were made. What is wanted where a record is present changes that. The entry
+        is about the `whole` of them.
         """
         left = {record.stored_at: record for record in present}
         kept = [self._put(record, left.pop(record.stored_at, None)) for record in wanted]
+        kept.sort(key=lambda record: record.id)
         for record in left.values():
             self.delete(record)
         if not self.empty:

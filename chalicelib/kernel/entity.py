@@ -250,6 +250,11 @@ class Place(Entity):
         """Where the places are stored that it lies in, the nearest first."""
         return {place: place.key_of(id=getattr(self, place.parameter)) for place in self.lies_in()}
 
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The ids that what is in the place carries: its own and those of the places above it, by their parameters."""
+        return {self.parameter: self.id, **{kind.parameter: getattr(self, kind.parameter) for kind in self.lies_in()}}
+
     @classmethod
     def lies_in(cls) -> Iterator[type["Place"]]:
         """Yield the kinds of place above it, the nearest first."""

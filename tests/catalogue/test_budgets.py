@@ -36,10 +36,14 @@ ALLOWANCES: Final = {
     "list_platforms": 4,
     # Open spaces and the caller's memberships side by side, then the private spaces that those lead to.
     "list_platform_spaces": 4,
+    # As the list of all platforms.
+    "list_project_block_platforms": 4,
+    # The platform's modules and the space's overrides side by side.
+    "list_effective_modules": 3,
 }
 """Operations that have a bound of their own, and why."""
 
-BY_ORGANIZATION: Final = ("list_platforms",)
+BY_ORGANIZATION: Final = ("list_platforms", "list_project_block_platforms")
 """Lists that take a Query of each organization that the caller belongs to; those are made side by side."""
 
 OTHER_CALLS: Final = {

@@ -19,7 +19,7 @@ from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Room, Running, make_space, run_platform, takes_part
+from tests.harness.running import Room, Running, furnish, make_space, run_platform, takes_part
 from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
 
@@ -74,10 +74,27 @@ class Furnished(Founded):
         (delivery,) = deliveries(api, webhook)
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
         platform = run_platform(api, bare)
-        return cls(
+        made = cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
         )  # fmt: skip
+        furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
+        return made
+
+    @property
+    def project_block_id(self) -> str:
+        """What names the project block of its platform."""
+        return f"{self.record['slug']}-showcase"
+
+    @property
+    def capability_key(self) -> str:
+        """What names the capability of its space."""
+        return f"{self.record['slug']}-chat"
+
+    @property
+    def module_id(self) -> str:
+        """What names the module that its space overrides."""
+        return f"{self.record['slug']}-wiki"
 
     @property
     def webhook_path(self) -> str:
@@ -92,7 +109,8 @@ class Furnished(Founded):
             "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
             "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
             "replay_id": self.replay_id, "channel_id": self.channel_id, "platform_id": self.platform.id,
-            "space_id": self.space.id,
+            "space_id": self.space.id, "project_block_id": self.project_block_id,
+            "capability_key": self.capability_key, "module_id": self.module_id,
         }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import verified_domain
-from tests.harness.running import Running, make_space, run_platform, takes_part
+from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
 from tests.harness.strangers import refusing
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
@@ -49,7 +49,7 @@ def items(
     put(silent_webhook(organization.id))
     verified_domain(organization.id, now())
     platform = run_platform(api, organization)
-    make_space(api, platform)
+    furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
     put([takes_part(platform, mary), departure(platform, mary)])
     api.delete(run_platform(api, organization).path, as_=ada)
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")

@@ -1,4 +1,4 @@
-"""What the tests of logs share, and those of webhooks and channels."""
+"""What the tests of logs share, those of webhooks and channels, and those of what spaces have."""
 
 import pytest
 
@@ -9,9 +9,16 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found
 from tests.harness.receiver import Receiver
+from tests.harness.running import Room, make_space, run_platform
 from tests.harness.scenes import scene
 from tests.harness.webhooks import Hook, hook
 from tests.harness.workers import Workers
+
+
+@pytest.fixture
+def looms(api: Api, organization: Founded) -> Room:
+    """An open space of a platform of Ada's organization."""
+    return make_space(api, run_platform(api, organization))
 
 
 @pytest.fixture

@@ -118,8 +118,16 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "platform.home.updated": EventType(
         "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."
     ),
+    "platform.modules.updated": EventType(
+        "Modules of a platform were switched on or off, locked or set; `items` are all of them.",
+        "{actor} changed the modules of the platform {target}.",
+    ),
     "platform.navigation.updated": EventType(
         "Where a platform leads to was changed.", "{actor} changed the navigation of the platform {target}."
+    ),
+    "platform.project_blocks.updated": EventType(
+        "The project blocks of a platform were replaced; `items` are those it has now.",
+        "{actor} changed the project blocks of the platform {target}.",
     ),
     "platform.published": EventType("A platform was published.", "{actor} published the platform {target}."),
     "platform.theme.updated": EventType(
@@ -127,8 +135,30 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "platform.unpublished": EventType("A platform is a draft again.", "{actor} unpublished the platform {target}."),
     "platform.updated": EventType("A platform was changed.", "{actor} changed the platform {target}."),
+    "space.capabilities.replaced": EventType(
+        "The capabilities of a space were replaced; `items` are those it has now.",
+        "{actor} replaced the capabilities of the space {target}.",
+    ),
+    "space.capability.added": EventType(
+        "A space was given a capability.", "{actor} added the capability {target} to a space."
+    ),
+    "space.capability.removed": EventType(
+        "A capability was taken from a space.", "{actor} removed the capability {target} from a space."
+    ),
     "space.created": EventType("A space was created.", "{actor} created the space {target}."),
     "space.deleted": EventType("A space was deleted, with all in it.", "{actor} deleted the space {target}."),
+    "space.module_override.removed": EventType(
+        "A space inherits a module from its platform again.",
+        "{actor} removed a space's override of the module {target}.",
+    ),
+    "space.module_override.set": EventType(
+        "A space overrides a module, or does so otherwise than before.",
+        "{actor} let a space override the module {target}.",
+    ),
+    "space.module_overrides.replaced": EventType(
+        "All that a space says of modules was replaced; `items` are what it says now.",
+        "{actor} replaced the module overrides of the space {target}.",
+    ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
 }
 

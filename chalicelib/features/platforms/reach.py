@@ -11,7 +11,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.access import departure_key
 from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Collection, Item
+from chalicelib.kernel.entity import Collection, Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.table import Partition
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 def within_reach(
     ctx: Context, listed: Collection, query: ListQuery, show: Callable[[Platform], T | None],
-    *, organization_id: str | None = None, **names: str | None,
+    *, organization_id: str | None = None, having: Callable[[str], Key] | None = None, **names: str | None,
 ) -> Page[T]:  # fmt: skip
     """Return a page of the platforms that the caller reaches, in the order they were created.
 
     `listed`: a list of an organization's platforms, or of records that name one by `platform_id`, sorted by that. Each
     organization takes a Query, all at the same time; so do the caller's own memberships, which may lead to platforms
-    that `show` has to leave out.
+    that `show` has to leave out. `having`: where a record stands without which a platform is left out.
     """
     organizations = _organizations(ctx, organization_id)
     sources = [
@@ -39,7 +39,7 @@ def within_reach(
         own = PlatformMember.of_user
         sources.append(Partition(own.pk.format(user_id=ctx.principal.id), own.index))
     found = table.merged(sources, limit=query.limit, after=ctx.position(query), newest_first=False)
-    shown = [show(platform) for platform in _open(ctx, found.items, organizations, organization_id)]
+    shown = [show(platform) for platform in _open(ctx, found.items, organizations, organization_id, having)]
     return ctx.page([item for item in shown if item is not None], found.last, query)
 
 
@@ -55,7 +55,9 @@ def _organizations(ctx: Context, wanted: str | None) -> list[str]:
     return [item["organization_id"] for page in table.pages(pk, index=Member.of_user.index) for item in page]
 
 
-def _open(ctx: Context, found: list[Item], organizations: list[str], wanted: str | None) -> Iterator[Platform]:
+def _open(
+    ctx: Context, found: list[Item], organizations: list[str], wanted: str | None, having: Callable[[str], Key] | None
+) -> Iterator[Platform]:
     """Yield the platforms that were found and are there for the caller, as they are now."""
     memberships = {item["platform_id"]: item for item in found if item["kind"] == PlatformMember.kind}
     places = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in found}
@@ -63,10 +65,12 @@ def _open(ctx: Context, found: list[Item], organizations: list[str], wanted: str
     above = {organization: Organization.key_of(id=organization) for organization in places.values()}
     caller = ctx.principal.id or ""
     left = {organization: departure_key(key, caller) for organization, key in above.items()}
-    read = table.get_all([*keys.values(), *above.values(), *left.values()])
+    needed = {platform_id: having(platform_id) for platform_id in places} if having else {}
+    read = table.get_all([*keys.values(), *above.values(), *left.values(), *needed.values()])
     for platform_id, organization in places.items():
         item, tenant = read.get(keys[platform_id]), read.get(above[organization])
-        if item is None or tenant is None or Organization.from_item(tenant).closed:
+        lacking = having is not None and needed[platform_id] not in read
+        if item is None or tenant is None or lacking or Organization.from_item(tenant).closed:
             continue
         departure = read.get(left[organization], {})
         joined = memberships.get(platform_id, {}).get("created_at", "") > departure.get("created_at", "")

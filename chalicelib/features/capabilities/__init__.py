@@ -1,0 +1,1 @@
+"""Capabilities: what a space offers, by keys that its callers choose."""

@@ -1,0 +1,43 @@
+"""What is stored of the capabilities of a space."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.capabilities.models import CapabilityOut, CapabilitySetOut
+from chalicelib.kernel.entity import Collection, Entity
+from chalicelib.kernel.fields import HANDLE_PATTERN
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.sets import Whole
+
+
+class Capability(Entity):
+    """A capability of a space: that it is there is all that the service knows of it."""
+
+    kind, parameter, named_by = "space.capability", "capability_key", "capability_key"
+    parameter_pattern = HANDLE_PATTERN
+    pk, sk = "S#{space_id}", "C#{capability_key}"
+    in_space = Collection("S#{space_id}", "C#{capability_key}")
+    public = CapabilityOut
+
+    organization_id: str
+    platform_id: str
+    space_id: str
+    capability_key: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name_shown(self) -> str:
+        """Its key."""
+        return self.capability_key
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its settings not name the person."""
+        return {"settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else {}
+
+
+class CapabilitySet(Whole):
+    """All capabilities of a space."""
+
+    kind = "space.capabilities"
+    public = CapabilitySetOut

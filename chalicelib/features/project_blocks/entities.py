@@ -1,0 +1,46 @@
+"""What is stored of the project blocks of a platform."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.project_blocks.models import ProjectBlockSetOut
+from chalicelib.kernel.entity import Collection, Entity
+from chalicelib.kernel.fields import HANDLE_PATTERN
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.sets import Whole
+
+
+class ProjectBlock(Entity):
+    """A project block of a platform; the first has the position 0."""
+
+    kind, parameter, named_by = "platform.project_block", "project_block_id", "project_block_id"
+    parameter_pattern = HANDLE_PATTERN
+    pk, sk = "P#{platform_id}", "C#B#{project_block_id}"
+    in_platform = Collection("P#{platform_id}", "C#B#{project_block_id}")
+    in_organization = Collection("O#{organization_id}#B#{project_block_id}", "{platform_id}", index="index1")
+
+    organization_id: str
+    platform_id: str
+    project_block_id: str
+    position: int
+    title: str | None = None
+    enabled: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets neither its title nor its settings name the person."""
+        named = person.out_of_all({"title": self.title})
+        return {**named, "settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else named
+
+
+class ProjectBlockSet(Whole):
+    """All project blocks of a platform, in their order."""
+
+    kind = "platform.project_blocks"
+    public = ProjectBlockSetOut
+
+
+def in_order(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:
+    """Return project blocks as their platform orders them."""
+    return sorted(blocks, key=lambda block: block.position)
