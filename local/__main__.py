@@ -1,4 +1,4 @@
-"""`python -m local`: run, token, mail, receive, tick, provision, routes."""
+"""`python -m local`: run, token, mail, dns, receive, tick, provision, routes."""
 
 import argparse
 import sys
@@ -40,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     mail.add_argument("--html", action="store_true", help="print what the newest one looks like, for a browser")
     mail.set_defaults(command=_mail)
 
+    _add_dns(commands.add_parser("dns", help="say what the DNS of a run holds, for custom domains"))
+
     receive = commands.add_parser("receive", help="print what webhooks are sent, until Ctrl-C")
     receive.add_argument("--port", type=_port, default=9471, help="where they are sent to (default: %(default)s)")
     receive.set_defaults(command=_receive)
@@ -57,6 +59,21 @@ def _parser() -> argparse.ArgumentParser:
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
     routes.set_defaults(command=_routes)
     return parser
+
+
+def _add_dns(dns: argparse.ArgumentParser) -> None:
+    types = ("A", "AAAA", "CNAME", "TXT")
+    dns.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    dns.set_defaults(command=_dns)
+    actions = dns.add_subparsers(required=True, metavar="ACTION", dest="action")
+    put = actions.add_parser("set", help="let a name hold these values of a type, and no others of it")
+    put.add_argument("name")
+    put.add_argument("type", choices=types, type=str.upper)
+    put.add_argument("values", nargs="+", metavar="value")
+    remove = actions.add_parser("remove", help="let a name hold nothing of a type, or nothing at all")
+    remove.add_argument("name")
+    remove.add_argument("type", choices=types, type=str.upper, nargs="?")
+    actions.add_parser("list", help="print what was said, a line a record")
 
 
 def _port(text: str) -> int:
@@ -98,6 +115,23 @@ def _mail(chosen: argparse.Namespace) -> int:
         print("No mail was sent yet.", file=sys.stderr)
         return 1
     print(mails[0].html if chosen.html else printed(mails))
+    return 0
+
+
+def _dns(chosen: argparse.Namespace) -> int:
+    from local import zone
+
+    try:
+        file = zone.zone_of_run(chosen.port)
+        if chosen.action == "set":
+            zone.put(file, chosen.name, chosen.type, chosen.values)
+        elif chosen.action == "remove":
+            zone.remove(file, chosen.name, chosen.type)
+        else:
+            print("".join(f"{line}\n" for line in zone.listed(file)), end="")
+    except zone.NoRecord as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

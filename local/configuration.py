@@ -41,10 +41,11 @@ def forget_the_cloud() -> None:
         os.environ.pop(name, None)
 
 
-def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
+def configure(folder: Path, *, endpoint: str, public_url: str, nameserver: str = "") -> Path:
     """Write the settings of a stage into its folder, make them this process's own, and return their file.
 
-    Keys stay what they were. Raises SettingsError if the environment says otherwise of one, but wrongly.
+    `nameserver`: who is asked for names, instead of the machine's own DNS servers. Keys stay what they were.
+    Raises SettingsError if the environment says otherwise of one, but wrongly.
     """
     file = folder / "settings.json"
     former = json.loads(file.read_text()) if file.exists() else {}
@@ -59,6 +60,8 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
         "mail_from": SENDER,
         "webhook_allow_private": True,
+        "dns_nameservers": nameserver,
+        "platforms_addresses": "127.0.0.1",
     }
     write_private(file, json.dumps(given, indent=2))
     os.environ["SETTINGS_FILE"] = str(file)

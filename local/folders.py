@@ -1,7 +1,7 @@
 """Where the local stage keeps things.
 
 .local/issuer/          the development issuer's key, shared by all runs
-.local/<port>/          one run: its settings, the emulator's state, the logs
+.local/<port>/          one run: its settings, the emulator's state, what its DNS holds, the logs
 .local/settings.json    the settings of the run or provisioning that came last, for `chalice local --stage local`
 
 `LOCAL_STATE` names another folder than `.local`: tests keep away from a developer's.

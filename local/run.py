@@ -1,4 +1,4 @@
-"""`make run`: the emulator, what it needs in it, the pump and the service, and their end."""
+"""`make run`: the emulator, what it needs in it, the nameserver, the pump and the service, and their end."""
 
 import fcntl
 import os
@@ -18,6 +18,7 @@ from local.folders import STATE
 from local.issuer import Issuer
 from local.processes import Child, Fallen, start, stop
 from local.provisioning import provision
+from local.zone import zone_at
 
 _HEALTH: Final = "/_ministack/health"
 _LOOK_SECONDS: Final = 0.05
@@ -48,11 +49,15 @@ def run(port: int, *, fresh: bool) -> None:
         folder, lock = STATE / str(port), _lock(port)
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
-        emulator_port = free_port()
-        settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
+        emulator_port, dns_port = free_port(), free_port()
+        nameserver = f"127.0.0.1:{dns_port}"
+        settings_file = configure(
+            folder, endpoint=_address(emulator_port), public_url=_address(port), nameserver=nameserver
+        )
         children.append(_start_emulator(emulator_port, folder, lock))
         _until(lambda: answers(emulator_port, _HEALTH), children)
         complete(settings_file, provision(PREFIX))
+        children.append(_start("nameserver", ["local.nameserver", str(dns_port), str(zone_at(port))], folder))
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))
         _until(lambda: answers(port, "/status"), children)
@@ -147,6 +152,7 @@ Atrium is ready after {seconds:.1f} s.
   docs   {url}/docs
   logs   {os.path.relpath(folder)}/*.log
   mail   .venv/bin/python -m local mail
+  DNS    .venv/bin/python -m local dns list
 
   TOKEN={_token()}
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')

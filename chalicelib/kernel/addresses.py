@@ -1,18 +1,10 @@
-"""Addresses of strangers' servers: which are public, and which a name has at the moment (RFC 1034).
+"""Addresses of strangers' servers: which are public, and which a name has at the moment."""
 
-Names are asked of the servers that `DNS_NAMESERVERS` says, and of nothing else: no file of hosts, no search list.
-"""
-
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from chalicelib.kernel.cidr import dns_servers
-from chalicelib.kernel.settings import settings
-
-if TYPE_CHECKING:
-    from dns.resolver import Resolver
+from chalicelib.kernel import lookup
 
 _SPECIAL_IPV4: Final = tuple(map(IPv4Network, (
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -30,8 +22,7 @@ _SPECIAL_IPV6: Final = tuple(map(IPv6Network, (
 """What the IPv6 Special-Purpose Address Registry has of it: Teredo, 6to4 and documentation among them."""
 
 _LOOPBACK: Final = ("127.0.0.1", "::1")
-_QUESTIONS: Final = ("A", "AAAA")
-_ONE_TRY_SECONDS: Final = 1.0
+_QUESTIONS: Final[tuple[lookup.Question, ...]] = ("A", "AAAA")
 _SECOND_QUESTION_SECONDS: Final = 0.5
 """How long more addresses are waited for once there are some: some servers never answer for IPv6."""
 
@@ -76,36 +67,16 @@ def addresses(host: str, until: float) -> list[str]:
 
 
 def _asked(host: str, until: float) -> list[str]:
-    from dns.exception import DNSException, Timeout
-
     found: list[str] = []
-    failure: DNSException | None = None
+    timed_out = False
     for question in _QUESTIONS:
         left = until - monotonic()
         try:
-            found += _answer(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
-        except DNSException as error:
-            failure = failure or error
-    if not found and isinstance(failure, Timeout):
-        raise Unresolved("The name's servers did not answer in time.", timed_out=True) from failure
+            found += lookup.ask(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
+        except lookup.Unanswered as error:
+            timed_out = timed_out or error.timed_out
+    if not found and timed_out:
+        raise Unresolved("The name's servers did not answer in time.", timed_out=True)
     if not found:
-        raise Unresolved("The name can't be resolved.") from failure
+        raise Unresolved("The name can't be resolved.")
     return found
-
-
-def _answer(name: str, question: str, seconds: float) -> list[str]:
-    resolver = _resolver(settings().dns_nameservers)
-    answer = resolver.resolve(name, question, lifetime=seconds, search=False, raise_on_no_answer=False)
-    return [record.address for record in answer.rrset or ()]
-
-
-@lru_cache(maxsize=1)
-def _resolver(nameservers: str) -> "Resolver":
-    from dns.nameserver import Do53Nameserver
-    from dns.resolver import Resolver
-
-    resolver = Resolver(configure=not nameservers)
-    if nameservers:
-        resolver.nameservers = [Do53Nameserver(address, port) for address, port in dns_servers(nameservers)]
-    resolver.timeout = _ONE_TRY_SECONDS
-    return resolver

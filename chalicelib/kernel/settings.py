@@ -9,6 +9,7 @@ import os
 import re
 from email.utils import getaddresses
 from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -31,6 +32,9 @@ _NEEDED_IN_THE_CLOUD: Final = (
 )  # fmt: skip
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
+_DOMAIN: Final = re.compile(
+    r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
+)
 
 WRAPPED: Final = "kms:"
 """What a data key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
@@ -86,7 +90,25 @@ class Settings(BaseModel):
     )
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
     dns_nameservers: str = Field(
-        "", description="DNS servers that are asked where webhooks are, separated by commas; empty: the machine's own."
+        "",
+        description=(
+            "DNS servers that are asked where webhooks are and what custom domains hold, separated by commas; empty:"
+            " the machine's own."
+        ),
+    )
+    platforms_domain: str = Field(
+        "atrium.localhost",
+        description=(
+            "The service's own domain: each platform has its subdomain below it, and custom domains lead to `cname.`"
+            " below it."
+        ),
+    )
+    platforms_addresses: str = Field(
+        "",
+        description=(
+            "Addresses that a custom domain without a subdomain may lead to by A and AAAA, separated by commas; empty:"
+            " only those of `cname.`, by ALIAS."
+        ),
     )
 
     @field_validator(*_NEEDED_IN_THE_CLOUD)
@@ -118,6 +140,24 @@ class Settings(BaseModel):
     def _are_servers(cls, value: str) -> str:
         dns_servers(value)
         return value
+
+    @field_validator("platforms_domain")
+    @classmethod
+    def _is_a_domain(cls, value: str, info: ValidationInfo) -> str:
+        name = value.lower().removesuffix(".")
+        if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
+            raise ValueError("must be set on a deployed stage, to a domain of yours")
+        if not _DOMAIN.fullmatch(name):
+            raise ValueError("must be a domain name such as atrium.example.com")
+        return name
+
+    @field_validator("platforms_addresses")
+    @classmethod
+    def _are_addresses(cls, value: str) -> str:
+        try:
+            return ",".join(str(ip_address(address.strip())) for address in value.split(",") if value)
+        except ValueError:
+            raise ValueError("must be addresses separated by commas, such as 192.0.2.7,2001:db8::7") from None
 
     @field_validator("auth_jwks")
     @classmethod

@@ -17,6 +17,7 @@ DEPLOYED = {
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
     "EXPORTS_BUCKET": "exports", "DATA_KEY": f"kms:{to_base64(b'wrapped')}",
     "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
+    "PLATFORMS_DOMAIN": "atrium.example",
 }  # fmt: skip
 
 
@@ -115,3 +116,21 @@ def test_names_are_asked_of_servers_that_have_addresses(monkeypatch: pytest.Monk
         read(monkeypatch, DNS_NAMESERVERS="dns.example")
     for right in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53"):
         assert read(monkeypatch, DNS_NAMESERVERS=right).dns_nameservers == right
+
+
+def test_platforms_have_a_domain_of_the_services_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch).platforms_domain == "atrium.localhost"
+    assert read(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
+    for wrong in ("", "atrium", "https://atrium.example", "atrium.example:80", "192.0.2.7", f"{'a' * 180}.example"):
+        with pytest.raises(SettingsError, match="PLATFORMS_DOMAIN: must be a domain name such as"):
+            read(monkeypatch, PLATFORMS_DOMAIN=wrong)
+    with pytest.raises(SettingsError, match="PLATFORMS_DOMAIN: must be set on a deployed stage"):
+        read(monkeypatch, **(DEPLOYED | {"PLATFORMS_DOMAIN": "atrium.localhost"}))
+
+
+def test_custom_domains_lead_to_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, known in (("", ""), ("192.0.2.7", "192.0.2.7"), ("192.0.2.7, 2001:DB8:0::7", "192.0.2.7,2001:db8::7")):
+        assert read(monkeypatch, PLATFORMS_ADDRESSES=given).platforms_addresses == known
+    for wrong in ("atrium.example", "192.0.2.7/32", "192.0.2.7,", "192.0.2"):
+        with pytest.raises(SettingsError, match="PLATFORMS_ADDRESSES: must be addresses separated by commas"):
+            read(monkeypatch, PLATFORMS_ADDRESSES=wrong)

@@ -1,0 +1,86 @@
+"""A domain is taken as DNS knows it, however somebody writes it; what nobody can own is refused with what to do."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from chalicelib.kernel.domain_names import MOST_CHARACTERS, DomainName, domain_name, is_within, registered
+from tests.conftest import Configure
+
+LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
+DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example"]))
+WRITTEN = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda name: name.replace(".", "\u3002")])
+
+
+@given(DOMAINS, WRITTEN)
+@settings(max_examples=50)
+def test_a_domain_is_the_same_however_it_is_written(domain: str, write: object) -> None:
+    assert callable(write)
+    assert domain_name(write(domain)) == domain
+
+
+@given(st.text(max_size=40) | st.text("aäß字.-_0 \u200b*/:@", max_size=20))
+@settings(max_examples=200)
+def test_what_is_taken_is_plain_and_taken_again_as_it_is(text: str) -> None:
+    with suppress(ValueError):
+        name = domain_name(text)
+        assert domain_name(name) == name == name.lower()
+        assert name.isascii()
+        assert len(name) <= MOST_CHARACTERS
+        assert is_within(name, registered(name) or "?")
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [("Bücher.Example", "xn--bcher-kva.example"), ("XN--BCHER-KVA.example", "xn--bcher-kva.example"),
+     ("faß.de", "xn--fa-hia.de"), ("例え.jp", "xn--r8jz45g.jp"), ("shop.\u200bexample.com", "shop.example.com"),
+     ("a.b.c.example.co.uk", "a.b.c.example.co.uk"), ("me.github.io", "me.github.io")],
+)  # fmt: skip
+def test_internationalized_names_are_those_of_dns(written: str, known: str) -> None:
+    assert domain_name(written) == known
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [("192.0.2.7", "not an IP address"), ("2001:db8::7", "not an IP address"), ("[2001:db8::7]", "not an IP address"),
+     ("0x7f.1", "none ends in a number"), ("shop.example.42", "none ends in a number"),
+     ("https://shop.example.com/", "no https://"), ("shop.example.com:443", "port"), ("*.example.com", "wildcard"),
+     ("ada@example.com", "must be a name alone"), ("shop example.com", "blank"), ("shop.example.com/path", "path"),
+     ("shop_1.example.com", "must be a valid domain name"), ("-shop.example.com", "must be a valid domain name"),
+     ("shop..example.com", "must be a valid domain name"), (".", "must be a valid domain name"),
+     ("☃.example", "must be a valid domain name"), (f"{'a' * 64}.example", "must be a valid domain name"),
+     ("xn--zzzzzz99999.example", "must be a valid domain name"),
+     (".".join(["a" * 60] * 4), "must have 235 characters or fewer"),
+     ("com", "must have a name below com, such as shop.com"), ("localhost", "must be a name of the public DNS"),
+     ("shop.localhost", "must be a name of the public DNS"), ("co.uk", "is a public suffix"),
+     ("github.io", "is a public suffix"), ("香港", "must have a name below xn--j6w193g")],
+)  # fmt: skip
+def test_what_nobody_owns_is_refused_with_what_to_do(written: str, advice: str) -> None:
+    with pytest.raises(ValueError, match=advice):
+        domain_name(written)
+
+
+@pytest.mark.parametrize("own", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"])
+def test_the_services_own_names_are_nobody_elses(own: str, configure: Configure) -> None:
+    configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
+    with pytest.raises(ValueError, match="is one of the service's own"):
+        domain_name(own)
+    for other in ("myatrium.example", "example.net", "atrium.example.com"):
+        assert domain_name(other) == other
+
+
+def test_more_than_a_name_can_be_is_not_looked_at() -> None:
+    with pytest.raises(ValidationError, match="at most 1000"):
+        TypeAdapter(DomainName).validate_python("a." * 600)
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [("shop.example.com", "example.com"), ("example.com", "example.com"), ("a.b.example.co.uk", "example.co.uk"),
+     ("shop.me.github.io", "me.github.io"), ("shop.example", "shop.example"), ("co.uk", None), ("example", None)],
+)  # fmt: skip
+def test_what_was_registered_is_known_by_the_public_suffixes(name: str, domain: str | None) -> None:
+    assert registered(name) == domain
