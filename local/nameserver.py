@@ -114,7 +114,7 @@ def answered(question: message.Message, known: Callable[[str], Held | None]) -> 
         if held is None:
             answer.set_rcode(rcode.NXDOMAIN)
             break
-        if kind in held or "CNAME" not in held:
+        if kind in held or not held.get("CNAME"):
             if held.get(kind):
                 answer.answer.append(records(name, kind, held[kind]))
             break

@@ -323,6 +323,30 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "platforms",
         "GET",
+        "/platforms/{platform_id}/custom-domain",
+        "chalicelib.features.domains.operations:get_custom_domain",
+    ),
+    (
+        "platforms",
+        "POST",
+        "/platforms/{platform_id}/custom-domain",
+        "chalicelib.features.domains.operations:set_custom_domain",
+    ),
+    (
+        "platforms",
+        "DELETE",
+        "/platforms/{platform_id}/custom-domain",
+        "chalicelib.features.domains.operations:remove_custom_domain",
+    ),
+    (
+        "platforms",
+        "POST",
+        "/platforms/{platform_id}/custom-domain/verify",
+        "chalicelib.features.domains.operations:verify_custom_domain",
+    ),
+    (
+        "platforms",
+        "GET",
         "/platforms/{platform_id}/modules",
         "chalicelib.features.modules.operations:list_platform_modules",
     ),

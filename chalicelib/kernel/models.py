@@ -132,7 +132,7 @@ class Output(BaseModel):
     no_store: ClassVar[bool] = False
     """Whether no cache may keep the answer, secret or not."""
     named_by: ClassVar[str] = "id"
-    """The field by which paths name it."""
+    """The field by which paths name it; none of what is the only one of its kind where it is."""
     by_content: ClassVar[bool] = False
     """Whether it is no record, and its entity tag tells one content from another."""
 

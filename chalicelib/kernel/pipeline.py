@@ -146,7 +146,8 @@ def _respond(ctx: Context, answer: Any) -> Response:
         headers["ETag"] = conditions.digest_tag(body)
     if operation.creates and status == operation.success:
         listed_at = operation.listed_at.format_map(request.parameters) if operation.listed_at else request.path
-        headers["Location"] = request.base + f"{listed_at}/{getattr(answer, answer.named_by)}"
+        name = f"/{getattr(answer, answer.named_by)}" if answer.named_by else ""
+        headers["Location"] = request.base + listed_at + name
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
         return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": headers["ETag"]})
     return Response(status, body, headers, secret=secret)

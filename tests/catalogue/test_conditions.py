@@ -87,5 +87,6 @@ def grown(world: World, path: str) -> None:
     record = world.api.get(path, as_=world.people.owner).json
     of_this_id = [i for i in snapshots.stored().values() if i.get("id") == record["id"] and i["kind"] != "entry"]
     # A platform's custom domain has the platform's id, and so has the inventory's entry about it.
-    (item,) = [i for i in of_this_id if i["kind"] in ("platform", "space")] or of_this_id
+    kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space")
+    (item,) = [i for i in of_this_id if i["kind"] in kinds] or of_this_id
     put_items([{**item, "version": item["version"] + 1}])

@@ -15,6 +15,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import room
 from tests.harness.clock import ago
+from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
@@ -74,6 +75,7 @@ class Furnished(Founded):
         (delivery,) = deliveries(api, webhook)
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
         platform = run_platform(api, bare)
+        came_to(platform, "failed", f"{name.lower()}.example.com")
         made = cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),

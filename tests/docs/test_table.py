@@ -19,12 +19,12 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.channels import room
 from tests.harness.cloud import stored
+from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
 from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
-from tests.harness.platforms import verified_domain
 from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
 from tests.harness.strangers import refusing
 from tests.harness.webhooks import hook
@@ -47,9 +47,9 @@ def items(
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put(silent_webhook(organization.id))
-    verified_domain(organization.id, now())
     platform = run_platform(api, organization)
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
+    came_to(platform, "verified", next_check_at=now())
     put([takes_part(platform, mary), departure(platform, mary)])
     api.delete(run_platform(api, organization).path, as_=ada)
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")

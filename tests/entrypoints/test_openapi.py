@@ -161,6 +161,7 @@ BY_ITSELF: Final = {
     "organization.purged": "Organization",
     "organization.webhook.delivery_exhausted": "Delivery",
     "organization.webhook.disabled": "Webhook",
+    "platform.custom_domain.failed": "CustomDomain",
 }
 """Events that only the service itself can make happen, and the record that each tells of."""
 

@@ -20,6 +20,8 @@ from tests.harness.anchors import anchor
 from tests.harness.channels import room
 from tests.harness.channels import stored as stored_room
 from tests.harness.clock import Clock
+from tests.harness.domains import claim
+from tests.harness.domains import stored as stored_domain
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
 from tests.harness.running import comes_in, make_space
@@ -187,6 +189,13 @@ def a_platform_is_deleted(world: World) -> Key:
     return _only("purge")
 
 
+def a_domain_is_never_proven(world: World) -> Key:
+    """Let a domain be claimed whose DNS holds nothing of what it has to."""
+    claim(world.api, world.platform, "engines.example.com")
+    world.workers.deliver()
+    return stored_domain(world.platform).stored_at
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -204,6 +213,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "channels.send": TaskExample(a_channel_is_to_be_told, {"seconds": 7}),
     "deliveries.clear": TaskExample(a_webhook_is_deleted),
     "deliveries.queue": TaskExample(an_event_is_on_its_way, {"seconds": 7}),
+    "domains.check": TaskExample(a_domain_is_never_proven, {"days": 7}),
     "erasures.run": TaskExample(somebody_is_to_be_forgotten),
     "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
     "invitations.mail": TaskExample(somebody_is_invited),

@@ -1,4 +1,4 @@
-"""Strangers' servers as most tests want them: there are none, and whatever is sent to them is taken."""
+"""Strangers' servers as most tests want them: there are none, DNS knows none, and whatever is sent to them is taken."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel import outgoing
+from chalicelib.kernel import lookup, outgoing
 from chalicelib.kernel.outgoing import Answer
 
 GONE: Final = "https://gone.example/hooks"
@@ -16,13 +16,14 @@ GONE: Final = "https://gone.example/hooks"
 
 
 def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send nothing out of this process: it is taken all the same, the next time a little later, but for `GONE`."""
+    """Send and ask nothing out of this process: all is taken, the next time a little later, but for `GONE`."""
     durations = count(7)
 
     def post(url: str, *_: Any) -> Answer:
         return Answer(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
 
     monkeypatch.setattr(outgoing, "post", post)
+    monkeypatch.setattr(lookup, "ask", lambda *_: [])
 
 
 @contextmanager

@@ -1,27 +1,19 @@
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from chalicelib.kernel.clock import after, now
-from tests.catalogue.world import put
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
+from tests.harness.domains import came_to, claim, path
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.platforms import platform
+from tests.harness.running import run_platform
 
 CHECKED = "2026-11-20T09:30:00.000Z"
 
 
-def has_platforms(organization: Founded, *platforms: dict[str, Any]) -> list[str]:
-    """Let an organization have platforms with these fields; return their ids, in the order they were created."""
-    records = [platform(organization.id, after(now(), seconds=n), **fields) for n, fields in enumerate(platforms)]
-    put(reversed(records))  # The order of the list is not that of writing.
-    return [record.platform_id for record in records]
-
-
-def in_state(status: str) -> dict[str, Any]:
-    return {"verification_status": status, "custom_domain": f"{status}.example.com"}
+def has_platforms(api: Api, organization: Founded, number: int = 1) -> list[str]:
+    """Let an organization have so many platforms; return their ids, in the order they were created."""
+    return [run_platform(api, organization).id for _ in range(number)]
 
 
 def inventory(organization: Founded) -> str:
@@ -39,21 +31,32 @@ class TestListDomainInventory:
     def test_each_platform_is_shown_by_these_fields_and_no_others(
         self, api: Api, organization: Founded, mary: Person
     ) -> None:
-        (made,) = has_platforms(organization, {
-            "platform_slug": "engines", "platform_name": "Analytical Engines", "subdomain": "engines",
-            "custom_domain": "engines.example.com", "verification_status": "verified",
-            "verified_at": CHECKED, "last_checked_at": CHECKED,
-        })  # fmt: skip
+        platform = run_platform(api, organization, slug="engines", name="Analytical Engines")
+        came_to(platform, "verified", "engines.example.com", verified_at=CHECKED, last_checked_at=CHECKED)
         assert api.get(inventory(organization), as_=mary).json["items"] == [{
-            "platformId": made, "platformSlug": "engines", "platformName": "Analytical Engines",
+            "platformId": platform.id, "platformSlug": "engines", "platformName": "Analytical Engines",
             "customDomain": "engines.example.com", "subdomain": "engines", "verificationStatus": "verified",
             "verifiedAt": CHECKED, "lastCheckedAt": CHECKED,
         }]  # fmt: skip
 
+    def test_it_follows_what_becomes_of_a_platform_and_its_domain(self, api: Api, organization: Founded) -> None:
+        platform, owner = run_platform(api, organization, slug="engines"), organization.owner
+        claim(api, platform, "engines.example.com")
+        api.patch(platform.path, as_=owner, json={"name": "Looms", "slug": "looms"})
+        (entry,) = api.items(inventory(organization), as_=owner)
+        named = [entry[name] for name in ("platformSlug", "platformName", "subdomain")]
+        assert named == ["looms", "Looms", "looms"]
+        assert (entry["customDomain"], entry["verificationStatus"]) == ("engines.example.com", "pending")
+        api.delete(path(platform), as_=owner)
+        (entry,) = api.items(inventory(organization), as_=owner)
+        assert (entry["customDomain"], entry["verificationStatus"]) == (None, "none")
+        api.delete(platform.path, as_=owner)
+        assert api.items(inventory(organization), as_=owner) == []
+
     def test_one_that_claims_no_domain_is_listed_all_the_same(
         self, api: Api, organization: Founded, mary: Person
     ) -> None:
-        has_platforms(organization, {})
+        has_platforms(api, organization)
         (shown,) = api.items(inventory(organization), as_=mary)
         unknown = ("customDomain", "verificationStatus", "verifiedAt", "lastCheckedAt")
         assert [shown[name] for name in unknown] == [None, "none", None, None]
@@ -61,26 +64,26 @@ class TestListDomainInventory:
     def test_they_come_in_the_order_the_platforms_were_created(
         self, api: Api, organization: Founded, mary: Person
     ) -> None:
-        made = has_platforms(organization, *({"platform_name": name} for name in "caebd"))
+        made = [run_platform(api, organization, name=name).id for name in "caebd"]
         assert ids(api.items(inventory(organization), as_=mary)) == made
 
     @pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (100, [5])])
     def test_page_after_page_each_comes_once(
         self, api: Api, organization: Founded, mary: Person, limit: int, sizes: list[int]
     ) -> None:
-        made = has_platforms(organization, *([{}] * 5))
+        made = has_platforms(api, organization, 5)
         pages = api.pages(inventory(organization), as_=mary, query={"limit": limit})
         assert ids([item for page in pages for item in page["items"]]) == made
         assert [len(page["items"]) for page in pages if page["items"]] == sizes
 
     def test_nothing_else_of_the_organization_is_among_them(self, api: Api, organization: Founded, ada: Person) -> None:
         make_key(api, organization)
-        made = has_platforms(organization, {})
+        made = has_platforms(api, organization)
         assert ids(api.items(inventory(organization), as_=ada)) == made
 
     def test_an_organization_sees_its_own(self, api: Api, organization: Founded, ada: Person) -> None:
         other = found(api, ada)
-        has_platforms(other, in_state("verified"))
+        came_to(run_platform(api, other), "verified")
         assert api.items(inventory(organization), as_=ada) == []
         assert api.items(inventory(organization), as_=ada, query={"verificationStatus": "verified"}) == []
 
@@ -100,11 +103,15 @@ class TestListDomainInventory:
 
 class TestByVerificationStatus:
     @pytest.fixture
-    def platforms(self, organization: Founded) -> dict[str, list[str]]:
+    def platforms(self, api: Api, organization: Founded) -> dict[str, list[str]]:
         """The ids of two platforms of each status, in the order they were created."""
-        statuses = ["none", "pending", "verified", "failed", "lapsed"] * 2
-        made = has_platforms(organization, *({} if status == "none" else in_state(status) for status in statuses))
-        return {status: [made[n], made[n + 5]] for n, status in enumerate(statuses[:5])}
+        found: dict[str, list[str]] = {}
+        for status in ["none", "pending", "verified", "failed", "lapsed"] * 2:
+            platform = run_platform(api, organization)
+            if status != "none":
+                came_to(platform, status, f"{status}{len(found.get(status, ()))}.example.com")
+            found.setdefault(status, []).append(platform.id)
+        return found
 
     @pytest.mark.parametrize("status", ["none", "pending", "verified", "failed", "lapsed"])
     def test_those_of_one_status_are_listed(
@@ -113,7 +120,8 @@ class TestByVerificationStatus:
         items = api.items(inventory(organization), as_=mary, query={"verificationStatus": status})
         assert ids(items) == platforms[status]
         assert {item["verificationStatus"] for item in items} == {status}
-        assert {item["customDomain"] for item in items} == {None if status == "none" else f"{status}.example.com"}
+        domains = [None] * 2 if status == "none" else [f"{status}{n}.example.com" for n in range(2)]
+        assert [item["customDomain"] for item in items] == domains
 
     def test_a_filtered_list_has_pages_too(
         self, api: Api, organization: Founded, mary: Person, platforms: dict[str, list[str]]

@@ -15,7 +15,7 @@ from tests.harness.joining import beginning
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"
 MOMENTS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)
 DOMAINS = st.sampled_from(["shop.example.com", "example.com", "a.b.example.co.uk", "example.co.uk"])
-FAILURES = st.sampled_from(["DNS_TIMEOUT", "DNS_FAILURE"]).map(lambda fault: Seen(fault=fault))
+FAILURES = st.sampled_from([Seen(fault="DNS_TIMEOUT"), Seen(fault="DNS_FAILURE")])
 JITTER = st.floats(-1, 1)
 DAYS = st.floats(0, 30)
 
@@ -26,7 +26,7 @@ VERDICTS = st.sampled_from([GOOD, FAULTY, MISSING, UNKNOWN])
 
 def pending(domain: str, moment: str, **fields: Any) -> CustomDomain:
     """Return a domain that was claimed at a moment."""
-    named = {"platform_slug": "engines", "platform_name": "Engines", "organization_id": PLATFORM}
+    named: dict[str, Any] = {"platform_slug": "engines", "platform_name": "Engines", "organization_id": PLATFORM}
     claim = rules.claimed(PLATFORM, domain, moment) | fields
     return CustomDomain(**beginning(moment) | {"id": PLATFORM}, platform_id=PLATFORM, **named, **claim)
 

@@ -114,6 +114,24 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
     "platform.created": EventType("A platform was created.", "{actor} created the platform {target}."),
+    "platform.custom_domain.added": EventType(
+        "A custom domain was claimed for a platform; it is not verified yet.", "{actor} claimed the domain {target}."
+    ),
+    "platform.custom_domain.checked": EventType(
+        "Somebody let the DNS of a custom domain be looked at; `lastError` says what was found wrong.",
+        "{actor} had the domain {target} checked.",
+    ),
+    "platform.custom_domain.failed": EventType(
+        "A custom domain was not verified within 7 days.", "The domain {target} was not verified in time."
+    ),
+    "platform.custom_domain.lapsed": EventType(
+        "The proof of a verified custom domain was missing for 72 hours: the domain is free for others.",
+        "The domain {target} has lapsed, because nothing proves any more whose it is.",
+    ),
+    "platform.custom_domain.removed": EventType(
+        "A platform's custom domain was given up.", "{actor} removed the custom domain of {target}."
+    ),
+    "platform.custom_domain.verified": EventType("A custom domain was verified.", "The domain {target} is verified."),
     "platform.deleted": EventType("A platform was deleted, with all in it.", "{actor} deleted the platform {target}."),
     "platform.home.updated": EventType(
         "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."

@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from time import monotonic
 from typing import Any, Final
 
@@ -41,9 +42,9 @@ def look_at(domain: str) -> Sight:
     return Sight(proof.result(), chain.result(), addresses.result(), ours.result())
 
 
-def _ask(name: str, question: lookup.Question, seconds: float = _SECONDS) -> Seen:
+def _ask(name: str, question: lookup.Question, until: float = inf) -> Seen:
     try:
-        return Seen(tuple(sorted(lookup.ask(name, question, seconds))))
+        return Seen(tuple(sorted(lookup.ask(name, question, min(_SECONDS, until - monotonic())))))
     except lookup.Unanswered as error:
         return Seen(fault=_fault(error))
 
@@ -63,7 +64,7 @@ def _chain(name: str) -> Seen:
     links: list[str] = []
     until = monotonic() + _CHAIN_SECONDS
     while len(links) < _MOST_LINKS and rules.target() not in links:
-        seen = _ask(links[-1] if links else name, "CNAME", min(_SECONDS, until - monotonic()))
+        seen = _ask(links[-1] if links else name, "CNAME", until)
         if not seen.values:
             return Seen(tuple(links), seen.fault)
         links += seen.values[:1]

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from chalicelib.features.domains.models import CustomDomainOut, PlatformDomainOut
 from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Unique
 from chalicelib.kernel.person import Person
+
+CHECK: Final = "domains.check"
 
 
 class PlatformDomain(Entity):
@@ -105,7 +107,7 @@ class CustomDomain(Entity):
     @property
     def due(self) -> Due | None:
         """Its next check, while it is pending or verified."""
-        return Due("domains.check", self.next_check_at) if self.next_check_at else None
+        return Due(CHECK, self.next_check_at) if self.next_check_at else None
 
     @property
     def companions(self) -> tuple[Item, ...]:

@@ -1,11 +1,13 @@
 """What the operations on domains accept and answer."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from chalicelib.kernel.domain_names import DomainName
 from chalicelib.kernel.fields import Timestamp, Uuid
-from chalicelib.kernel.models import ListQuery, Output, RecordOutput
+from chalicelib.kernel.models import Input, ListQuery, Output, RecordOutput
 
 VerificationStatus = Literal["none", "pending", "verified", "failed", "lapsed"]
 Purpose = Literal["ownership", "routing"]
@@ -14,6 +16,15 @@ Fault = Literal[
     "TXT_NOT_FOUND", "TXT_MISMATCH", "CNAME_MISMATCH", "APEX_NEEDS_A_OR_ALIAS", "DOMAIN_TAKEN", "DNS_TIMEOUT",
     "DNS_FAILURE",
 ]  # fmt: skip
+
+
+class CustomDomainIn(Input):
+    """A domain to be claimed."""
+
+    domain: DomainName = Field(
+        description="One that you own, or a name below it; internationalized names are taken as people write them.",
+        examples=["engines.example.com"],
+    )
 
 
 class DomainInventoryQuery(ListQuery):
@@ -59,8 +70,26 @@ class DnsRecordOut(Output):
     ok: bool = Field(description="Whether nothing is left to be done about it.", examples=[False])
 
 
+_CHECKED: Final = "2026-11-20T09:30:00.000Z"
+_PROVEN: Final = {"verified_at": _CHECKED, "last_checked_at": _CHECKED, "last_error": None}
+_NONE: Final[dict[str, Any]] = {
+    "status": "none",
+    "domain": None,
+    "records": [],
+    "last_checked_at": None,
+    "last_error": None,
+}
+_UNCHECKED: Final = {"last_checked_at": None, "last_error": None}
+
+
 class CustomDomainOut(RecordOutput):
     """The custom domain of a platform; its id is the platform's."""
+
+    named_by: ClassVar[str] = ""
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "platform.custom_domain.added": _UNCHECKED, "platform.custom_domain.removed": _NONE,
+        "platform.custom_domain.verified": _PROVEN,
+    }  # fmt: skip
 
     domain: str | None = Field(
         description="As DNS knows it: in lower case, and ASCII. Null if none is claimed.",
@@ -74,7 +103,7 @@ class CustomDomainOut(RecordOutput):
         examples=["pending"],
     )
     records: list[DnsRecordOut] = Field(description="What the domain's DNS has to hold; none if none is claimed.")
-    verified_at: Timestamp | None = Field(description="Since when it is verified; null if it is not.")
+    verified_at: Timestamp | None = Field(description="Since when it is verified; null if it is not.", examples=[None])
     last_checked_at: Timestamp | None = Field(description="It is checked once a day, and more often while pending.")
     last_error: Fault | None = Field(
         description="What the last check found wrong. `DNS_TIMEOUT` and `DNS_FAILURE` say nothing about the domain.",

@@ -1,16 +1,26 @@
-"""The domains of an organization's platforms: the inventory."""
+"""The custom domain of a platform: claim, remove, verify; and the inventory of an organization's domains."""
 
-from chalicelib.features.domains.entities import PlatformDomain
-from chalicelib.features.domains.models import DomainInventoryQuery, PlatformDomainOut
+from chalicelib.features.domains.checks import check
+from chalicelib.features.domains.entities import CustomDomain, PlatformDomain
+from chalicelib.features.domains.models import (
+    CustomDomainIn,
+    CustomDomainOut,
+    DomainInventoryQuery,
+    PlatformDomainOut,
+)
+from chalicelib.features.domains.rules import NOTHING_CLAIMED, claimed, restarted
 from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.features.platforms.entities import at_platform
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("platforms")
+of_organization = RouteGroup("organizations", routes.operations)
 
 
-@routes.get(
+@of_organization.get(
     "/organizations/{organization_id}/domains/inventory",
     needs=at_organization(Role.MEMBER), scope="domains:read", emits=None,
 )  # fmt: skip
@@ -24,3 +34,58 @@ def list_domain_inventory(
         PlatformDomain, listed, query, PlatformDomainOut.of,
         organization_id=organization.id, verification_status=status,
     )  # fmt: skip
+
+
+@routes.get(
+    "/platforms/{platform_id}/custom-domain",
+    needs=at_platform(Role.MEMBER), scope="domains:read", emits=None,
+)  # fmt: skip
+def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
+    """Get the custom domain of a platform and what its DNS has to hold; without one its status is `none`."""
+    return CustomDomainOut.of(custom_domain)
+
+
+@routes.post(
+    "/platforms/{platform_id}/custom-domain",
+    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.added", again=200,
+)  # fmt: skip
+def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
+    """Claim a domain for a platform, in place of one that is not verified; `records` says what its DNS has to hold.
+
+    It is looked for by the service itself, often at first, and at once by `verify`. Others may claim the same domain:
+    it is the platform's that verifies it first. A claim that is repeated changes nothing (200).
+    """
+    if body.domain == custom_domain.domain and custom_domain.status in ("pending", "verified"):
+        ctx.again = True
+        return CustomDomainOut.of(custom_domain)
+    if custom_domain.status == "verified":
+        detail = f"{custom_domain.domain} is verified. Remove it first, if {body.domain} is to take its place."
+        raise Problem.at("/domain", "already_exists", detail)
+    return CustomDomainOut.of(ctx.changes.update(custom_domain, **claimed(custom_domain.id, body.domain, ctx.now)))
+
+
+@routes.delete(
+    "/platforms/{platform_id}/custom-domain",
+    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.removed",
+)  # fmt: skip
+def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
+    """Give up the custom domain of a platform: from then on others may verify it. Without one nothing happens."""
+    ctx.changes.update(custom_domain, **NOTHING_CLAIMED)
+
+
+@routes.post(
+    "/platforms/{platform_id}/custom-domain/verify",
+    success=200, needs=at_platform(Role.ADMIN), scope="domains:write",
+    emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
+)  # fmt: skip
+def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
+    """Look at once whether a domain's DNS holds what it has to; if it does, the domain is verified.
+
+    The answer says what was found, also what is wrong: `lastError`. A domain that failed or lapsed is pending again.
+    """
+    if custom_domain.status == "none":
+        raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
+    fields = check(restarted(custom_domain, ctx.now), ctx.now)
+    if fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed"):
+        ctx.changes.event = f"platform.custom_domain.{fields['status']}"
+    return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))

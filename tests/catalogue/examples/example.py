@@ -17,7 +17,8 @@ class Example:
     """A call that whoever has just the right to it makes with success, all but the credential.
 
     `only`: the one person whom it is for, whatever role or key others have. `about`: the path of the record that its
-    entry is about, if its own path doesn't name that. `parts`: it takes from the caller what let them call it.
+    entry is about, if its own path doesn't name that; `named`: of the one that its path names, if no parameter does.
+    `parts`: it takes from the caller what let them call it.
     """
 
     parameters: Mapping[str, str]
@@ -25,6 +26,7 @@ class Example:
     query: Mapping[str, Any] = field(default_factory=dict)
     only: Person | None = None
     about: str | None = None
+    named: str | None = None
     parts: bool = False
 
     def path(self, operation: Operation) -> str:
@@ -33,7 +35,7 @@ class Example:
 
     def record(self, operation: Operation) -> str:
         """Return the path of the record that the operation's own path names: what `If-Match` is about."""
-        return operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
+        return self.named or operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
 
     def subject(self, operation: Operation) -> str:
         """Return the path of the record that the operation's entry is about."""
@@ -67,7 +69,7 @@ Examples = Mapping[str, Callable[[World], Example]]
 
 def example(
     body: Any = None, *, query: Mapping[str, Any] | None = None, only: Person | None = None, about: str | None = None,
-    parts: bool = False, **parameters: str,
+    named: str | None = None, parts: bool = False, **parameters: str,
 ) -> Example:  # fmt: skip
     """Return an example of these path parameters."""
-    return Example(parameters, body, query or {}, only, about, parts)
+    return Example(parameters, body, query or {}, only, about, named, parts)

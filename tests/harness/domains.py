@@ -1,0 +1,58 @@
+"""Custom domains of platforms, claimed over HTTP, and what their DNS holds."""
+
+from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.domains.rules import claimed
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import now
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Person
+from tests.harness.nameserver import Nameserver
+from tests.harness.running import Running
+
+SHOP = "shop.example.com"
+
+
+def path(platform: Running) -> str:
+    """Return where a platform's custom domain is found."""
+    return f"{platform.path}/custom-domain"
+
+
+def claim(api: Api, platform: Running, domain: str = SHOP, *, as_: Person | None = None) -> Json:
+    """Let a platform claim a domain, and return what its DNS has to hold."""
+    answer = api.post(path(platform), as_=as_ or platform.owner, json={"domain": domain})
+    assert answer.status == 201, answer.text
+    return answer.json
+
+
+def verify(api: Api, platform: Running) -> Answer:
+    """Let a platform's domain be looked at."""
+    return api.post(f"{path(platform)}/verify", as_=platform.owner, json={})
+
+
+def shown(api: Api, platform: Running) -> Json:
+    """Return a platform's custom domain as it is."""
+    return api.get(path(platform), as_=platform.owner).json
+
+
+def holds(nameserver: Nameserver, claimed: Json) -> None:
+    """Let a domain's DNS hold all that it has to; an alias is known by the addresses of what it leads to."""
+    for record in claimed["records"]:
+        if record["type"] == "ALIAS":
+            nameserver.says(record["expected"], ["192.0.2.7", "2001:db8::7"])
+            nameserver.says(record["name"], ["192.0.2.7", "2001:db8::7"])
+        else:
+            nameserver.says(record["name"], [record["expected"]], of=record["type"])
+
+
+def stored(platform: Running) -> CustomDomain:
+    """Return a platform's custom domain as it is stored."""
+    return CustomDomain.from_item(table.get(CustomDomain.key_of(platform_id=platform.id)) or {})
+
+
+def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | None) -> None:
+    """Let it have come to this with a domain that a platform has claimed, below HTTP; nothing is due of it."""
+    changes = Changes(now())
+    usual = {"status": status, "pending_since": None, "next_check_at": None}
+    changes.update(stored(platform), **claimed(platform.id, domain, changes.now) | usual | fields)
+    changes.commit()
