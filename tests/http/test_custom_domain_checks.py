@@ -29,7 +29,7 @@ OURS = ["192.0.2.7", "2001:db8::7"]
 @pytest.fixture
 def nameserver(configure: Configure) -> Iterator[Nameserver]:
     with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address, platforms_domain="atrium.example")
+        configure(dns_nameservers=nameserver.address)
         yield nameserver
 
 
