@@ -23,21 +23,45 @@ _OF_A_CLOSED_PLACE: Final = Role.OWNER
 
 
 @dataclass(frozen=True)
+class Standing:
+    """What somebody is at a place and at those above it, by the memberships that hold.
+
+    `left`: when they last left one of those above; what they were below it until then holds no longer, and `ended` is
+    the record of such a membership of the place itself, if it is still there.
+    """
+
+    roles: dict[type[Place], Role] = field(default_factory=dict)
+    memberships: dict[type[Place], Item] = field(default_factory=dict)
+    left: str = ""
+    ended: Item | None = None
+
+
+@dataclass(frozen=True)
 class Access:
     """What was loaded and allowed: the place, those above it, the caller's role, the path's records.
 
-    `membership`: the caller's own one at the place itself; `memberships`: all that gave them their role. `read`: all
-    items that were read.
+    `standing` is the caller's, `other` that of the user whom the operation names with `whose`. `read`: all items that
+    were read.
     """
 
     principal: Principal
     place: Place | None = None
     role: Role | None = None
-    records: Mapping[str, Entity] = field(default_factory=dict)
-    membership: Item | None = None
-    memberships: tuple[Item, ...] = ()
+    records: Mapping[str, Entity | None] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
+    other: Standing = field(default_factory=Standing)
     above: Mapping[type[Place], Place] = field(default_factory=dict)
     read: Mapping[Key, Item] = field(default_factory=dict)
+
+    @property
+    def membership(self) -> Item | None:
+        """The caller's own membership of the place itself."""
+        return self.standing.memberships.get(type(self.place)) if self.place else None
+
+    @property
+    def memberships(self) -> tuple[Item, ...]:
+        """All memberships that gave the caller their role."""
+        return tuple(self.standing.memberships.values())
 
 
 def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: str) -> None:
@@ -68,15 +92,15 @@ def admit(
     place_key = needs.place.key_of(id=names[needs.place.parameter]) if isinstance(needs, At) and names else None
     record_keys = _record_keys(operation, {**request.parameters, **names})
     holder = caller.record if isinstance(caller, KeyHolder) else None
-    also = operation.also(request) if operation.also else ()
     above = _above(needs.place, {**ancestry.known(place_key), **names}) if isinstance(needs, At) else {}
-    decisive = [*_memberships(caller, [place_key], []), *_memberships(caller, above.values(), above.values())]
-    keys = [place_key, holder, stored_answer, *also, *record_keys.values(), *above.values(), *decisive]
-    items = table.get_all(key for key in keys if key)
+    user_ids = _user_ids(operation, request, caller)
+    decisive = [key for user_id in user_ids for key in standing_keys(user_id, place_key, above.values())]
+    keys = [place_key, holder, stored_answer, *record_keys.values(), *above.values(), *decisive]
+    items = table.get_all([*(key for key in keys if key), *_also(operation, request, caller)])
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
     if not isinstance(needs, At):
         role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
-        records = _records(operation, record_keys, items)
+        records = _records(operation, record_keys, items, Standing())
         _judge(operation, principal, role)
         return Access(principal, None, role, records, read=items)
 
@@ -86,18 +110,19 @@ def admit(
     if place.above.keys() - above.keys():
         ancestry.remember(place.stored_at, {kind.parameter: getattr(place, kind.parameter) for kind in place.above})
         above = place.above
-        items |= table.get_all([*above.values(), *_memberships(caller, above.values(), above.values())])
+        decisive = [key for user_id in user_ids for key in standing_keys(user_id, None, above.values())]
+        items |= table.get_all([*above.values(), *decisive])
     chain = [_load(kind, key, items) for kind, key in reversed(above.items())] + [place]
     standing = _standing(chain, principal, items)
     _refuse_unseen(needs, request, chain, standing)
-    records = _records(operation, record_keys, items)
+    other = standing_of(request.parameters[operation.whose], chain, items) if operation.whose else Standing()
+    records = _records(operation, record_keys, items, other)
+    _refuse_nobody(operation, records, chain, other)
     role = standing.roles.get(type(place))
     if not (needs.published and role is None):
         _judge(operation, principal, standing.roles.get(needs.judged))
-    return Access(
-        principal, place, role, records, standing.memberships.get(type(place)), tuple(standing.memberships.values()),
-        {type(each): each for each in chain[:-1]}, items,
-    )  # fmt: skip
+    above_it = {type(each): each for each in chain[:-1]}
+    return Access(principal, place, role, records, standing, other, above_it, items)
 
 
 def _names(needs: At, request: Request) -> dict[str, str]:
@@ -132,13 +157,27 @@ def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]
     return {kind: kind.key_of(id=ids[kind.parameter]) for kind in place.lies_in() if kind.parameter in ids}
 
 
-def _memberships(
-    caller: User | KeyHolder | Anonymous, places: Iterable[Key | None], left: Iterable[Key]
-) -> Iterator[Key]:
-    """Yield where a user's memberships of places stand, and their departures from those."""
-    if isinstance(caller, User):
-        yield from (membership_key(place, caller.id) for place in places if place)
-        yield from (departure_key(place, caller.id) for place in left)
+def _also(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Iterator[Key]:
+    if operation.also:
+        yield from operation.also(request)
+    if operation.of_caller and isinstance(caller, User):
+        yield from operation.of_caller(request, caller)
+
+
+def _user_ids(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> list[str]:
+    """Return the ids of the users whose standing has to be known: the caller's, and the other's that is named."""
+    other = request.parameters[operation.whose] if operation.whose else ""
+    named = [other] if re.fullmatch(UUID_PATTERN, other) else []
+    return [caller.id, *named] if isinstance(caller, User) else named
+
+
+def standing_keys(user_id: str, place: Key | None, above: Iterable[Key]) -> Iterator[Key]:
+    """Yield where it stands what a user is at a place and at those above it."""
+    if place:
+        yield membership_key(place, user_id)
+    for outer in above:
+        yield membership_key(outer, user_id)
+        yield departure_key(outer, user_id)
 
 
 def membership_key(place: Key, user_id: str) -> Key:
@@ -157,29 +196,32 @@ def _load(kind: type[Place], key: Key | None, items: Mapping[Key, Item]) -> Plac
     return kind.from_item(items[key])
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """What a caller is at a place and at those above it."""
-
-    roles: dict[type[Place], Role] = field(default_factory=dict)
-    memberships: dict[type[Place], Item] = field(default_factory=dict)
-
-
-def _standing(chain: list[Place], principal: Principal, items: Mapping[Key, Item]) -> _Standing:
+def _standing(chain: list[Place], principal: Principal, items: Mapping[Key, Item]) -> Standing:
     """Return what the caller is at each place of a chain, the outermost first."""
-    standing, above, left = _Standing(), None, ""
-    for place in chain:
-        own = _role_of_key(place, principal) if isinstance(principal, ApiKeyPrincipal) else None
-        membership = items.get(membership_key(place.stored_at, principal.id))
-        if membership and membership["created_at"] > left:
-            own = Role(membership["role"])
-            standing.memberships[type(place)] = membership
-        role = role_at(place, own, above)
-        if role:
-            standing.roles[type(place)] = role
-        above = role
-        left = max(left, items.get(departure_key(place.stored_at, principal.id), {}).get("created_at", ""))
+    if isinstance(principal, User):
+        return standing_of(principal.id, chain, items)
+    standing = Standing()
+    if isinstance(principal, ApiKeyPrincipal):
+        for place in chain:
+            above = standing.roles.get(place.within) if place.within else None
+            if role := role_at(place, _role_of_key(place, principal), above):
+                standing.roles[type(place)] = role
     return standing
+
+
+def standing_of(user_id: str, chain: list[Place], items: Mapping[Key, Item]) -> Standing:
+    """Return what a user is at each place of a chain, the outermost first. `items`: what `standing_keys` led to."""
+    roles: dict[type[Place], Role] = {}
+    memberships: dict[type[Place], Item] = {}
+    above, left, ended = None, "", None
+    for place in chain:
+        own, ended = None, items.get(membership_key(place.stored_at, user_id))
+        if ended and ended["created_at"] > left:
+            memberships[type(place)], own, ended = ended, Role(ended["role"]), None
+        if above := role_at(place, own, above):
+            roles[type(place)] = above
+        left = max(left, items.get(departure_key(place.stored_at, user_id), {}).get("created_at", ""))
+    return Standing(roles, memberships, left, ended)
 
 
 def role_at(place: Place, own: Role | None, above: Role | None) -> Role | None:
@@ -201,7 +243,7 @@ def sees_private(kind: type[Place], principal: ApiKeyPrincipal) -> bool:
     return f"{kind.area}:read" in implied(principal.credential.scopes)
 
 
-def _refuse_unseen(needs: At, request: Request, chain: list[Place], standing: _Standing) -> None:
+def _refuse_unseen(needs: At, request: Request, chain: list[Place], standing: Standing) -> None:
     """Raise Problem `not_found` unless the place is there for the caller."""
     place, role = chain[-1], standing.roles.get(type(chain[-1]))
     reopens = role == _OF_A_CLOSED_PLACE and _reopens(needs, request)
@@ -216,11 +258,22 @@ def _reopens(needs: At, request: Request) -> bool:
     return bool(needs.reopened_by) and needs.reopened_by.items() <= request.said.items()
 
 
-def _records(operation: Operation, keys: Mapping[str, Key | None], items: Mapping[Key, Item]) -> Mapping[str, Any]:
+def _records(
+    operation: Operation, keys: Mapping[str, Key | None], items: Mapping[Key, Item], other: Standing
+) -> Mapping[str, Any]:
     found = {name: items.get(key) if key else None for name, key in keys.items()}
-    if None in found.values():
+    present = {name: item if item is not other.ended else None for name, item in found.items()}
+    if any(item is None and name not in operation.optional for name, item in present.items()):
         raise not_found()
-    return {name: operation.records[name].from_item(item) for name, item in found.items() if item}
+    return {name: operation.records[name].from_item(item) if item else None for name, item in present.items()}
+
+
+def _refuse_nobody(
+    operation: Operation, records: Mapping[str, Entity | None], chain: list[Place], other: Standing
+) -> None:
+    """Raise Problem `not_found` if a record is missing of somebody who has no part in the place above either."""
+    if operation.whose and None in records.values() and type(chain[-1]).within not in other.roles:
+        raise not_found()
 
 
 def _judge(operation: Operation, principal: Principal, role: Role | None) -> None:

@@ -26,6 +26,8 @@ class _Change:
     before: Entity | None
     now: Entity | None
     refusal: Problem | None = None
+    afresh: bool = False
+    over: bool = False
 
 
 @dataclass
@@ -80,6 +82,16 @@ class Changes:
     def touch(self, place: P) -> P:
         """Let a place have another version if anything changes: one of its sets does. So no two change it at once."""
         return place if self.empty else self._renew(self._change(place), place, {})
+
+    def supersede(self, ended: Entity, record: R) -> R:
+        """Put a new record in the place of one that holds no longer."""
+        self._begin(record, _Change(ended, record, afresh=True))
+        self._target = self._target or record.stored_at
+        return record
+
+    def put(self, record: Entity) -> None:
+        """Put a record of what only the service itself knows, whatever stands in its place."""
+        self._begin(record, _Change(None, record, over=True))
 
     def settle(self, record: R, **changed: Any) -> None:
         """Change what only the service itself knows of a record: no version, no entry."""
@@ -153,7 +165,8 @@ class Changes:
         if self._target is None:
             raise ValueError("nothing was changed")
         change = self._records[self._target]
-        return self._told or change.before, change.now
+        before = None if change.afresh else change.before
+        return self._told or before, change.now
 
     @property
     def moment(self) -> str:
@@ -216,7 +229,7 @@ def _is_there(cancelled: Cancelled, position: int) -> bool:
 def _write(change: _Change) -> Write:
     before, now = change.before, change.now
     if before is None and now is not None:
-        return table.put_new(now.item())
+        return Write("Put", now.stored_at, item=now.item()) if change.over else table.put_new(now.item())
     if before is not None and now is None:
         return _if_unchanged("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither
@@ -278,8 +291,18 @@ def _lapse(unique: Unique, record: Entity | None) -> str | None:
 
 def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
     """Return where the guard of a record's unique value stands."""
-    values = record if isinstance(record, Mapping) else record.__dict__
+    values = record if isinstance(record, Mapping) else _Values(record)
     return f"U#{unique.space.format_map(values)}#{unique.value.format_map(values)}", "#"
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What a record says of itself, by name: its fields, and what follows from them."""
+
+    record: Entity
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.record, name)
 
 
 def _take(key: Key, unique: Unique, record: Entity) -> Write:
@@ -306,7 +329,7 @@ def _release(key: Key, unique: Unique, record: Entity, alias_days: int, now: str
 
 
 def _taken(unique: Unique, record: Entity) -> Problem:
-    value = unique.value.format_map(record.__dict__)
+    value = unique.value.format_map(_Values(record))
     detail = f"Another {record.noun} has the {unique.field} {value!r}. {unique.advice}"
     return Problem.at(f"/{unique.field}", unique.taken, detail)
 

@@ -34,19 +34,22 @@ def unchanged(request: Request, tag: str) -> bool:
     return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _tags("If-None-Match", header)]
 
 
-def check_match(request: Request, record: Entity) -> bool:
-    """Return whether the request has an `If-Match`. Raises Problem `precondition_failed` if the record isn't it."""
+def check_match(request: Request, record: Entity | None) -> bool:
+    """Return whether the request has an `If-Match`.
+
+    Raises Problem `precondition_failed` if the record isn't what that names, or isn't there.
+    """
     header = request.headers.get("if-match")
     if header is None:
         return False
-    if header.strip() != "*":
-        wanted = f'"{_prefix(record.id, record.version)}'
-        if not any(tag.startswith(wanted) for tag in _tags("If-Match", header)):
-            detail = (
-                f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
-            )
-            raise Problem.at("header/If-Match", "precondition_failed", detail)
-    return True
+    tags = [] if header.strip() == "*" else _tags("If-Match", header)
+    if record is None:
+        detail = "It is not there any more, or not yet. Leave If-Match out to have it made."
+    elif tags and not any(tag.startswith(f'"{_prefix(record.id, record.version)}') for tag in tags):
+        detail = f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
+    else:
+        return True
+    raise Problem.at("header/If-Match", "precondition_failed", detail)
 
 
 def _prefix(record_id: str, version: int) -> str:

@@ -11,6 +11,7 @@ from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
 from chalicelib.kernel.fields import slug_from
 from chalicelib.kernel.ids import beginning
@@ -113,10 +114,14 @@ class Context:
         return [KINDS[item["kind"]].from_item(item) for item in table.get_all(keys).values()]
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
-        """Return the first records of the place itself that an index of it holds: one Query, late by moments."""
+        """Return the first records of the place itself that an index of it holds: one Query, late by moments.
+
+        Of an index that holds several kinds, it returns those of one or, with what they all are, of each.
+        """
         pk = facet.pk.format_map({**self._ids, **names})
         self._refuse_foreign(pk)
-        return [entity.from_item(item) for item in table.query(pk, index=facet.index, limit=limit).items]
+        found = [(KINDS[item["kind"]], item) for item in table.query(pk, index=facet.index, limit=limit).items]
+        return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
 
     def last(self, entity: type[E], collection: Collection) -> E | None:
         """Return the last record of a list of the place itself, or None: one Query, of an index late by moments."""
@@ -146,9 +151,9 @@ class Context:
         if not own or not (pk == own or pk.startswith(f"{own}#")):
             raise ValueError(f"{pk} is no partition of the place of {self.operation.id}")
 
-    def new(self) -> dict[str, Any]:
-        """Return what a new record begins with: its id and when it was made."""
-        return beginning(self.now)
+    def new(self, *, behind: str = "") -> dict[str, Any]:
+        """Return what a new record begins with: its id, and when it was made: later than `behind`."""
+        return beginning(max(self.now, after(behind, seconds=0.001)) if behind else self.now)
 
     def several(self, number: int) -> "list[dict[str, Any]]":
         """Return what so many new records begin with, in an order that is kept: that of their ids."""

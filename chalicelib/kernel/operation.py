@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
@@ -14,6 +15,7 @@ from chalicelib.kernel.entity import Entity, Key, Place
 from chalicelib.kernel.models import Input, Output, Query
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
 
 _EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 _SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
@@ -108,10 +110,11 @@ class Operation:
     """An operation of the interface. `emits` lists the events it can emit, the usual one first.
 
     `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand that
-    the request names beside its path, to be read in the same round trip as what decides access. `keys`: whether API
-    keys are let in where everyone is. `irrevocable`: whether it does something before the commit, such as sending a
-    message: a condition that does not hold keeps it from that. `again`: the status of an answer if what it would make
-    is there already.
+    the request names beside its path, to be read in the same round trip as what decides access; `of_caller` says so of
+    what follows from who calls, if that is a user. `whose`: the path parameter that names another user, whose standing
+    at the place is loaded too. `keys`: whether API keys are let in where everyone is. `irrevocable`: whether it does
+    something before the commit, such as sending a message: a condition that does not hold keeps it from that. `again`:
+    the status of an answer if what it would make is there already.
     """
 
     group: str
@@ -124,6 +127,8 @@ class Operation:
     success: int
     listed_at: str | None = None
     also: Callable[[Request], Iterable[Key]] | None = None
+    of_caller: Callable[[Request, User], Iterable[Key]] | None = None
+    whose: str = ""
     keys: bool = True
     irrevocable: bool = False
     again: int | None = None
@@ -182,11 +187,8 @@ class Operation:
         return inspect.signature(self.function)
 
     def _annotated(self, base: type) -> dict[str, type]:
-        return {
-            name: p.annotation
-            for name, p in self._signature.parameters.items()
-            if isinstance(p.annotation, type) and issubclass(p.annotation, base)
-        }
+        named = {name: _present(p.annotation) for name, p in self._signature.parameters.items()}
+        return {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, base)}
 
     @cached_property
     def body(self) -> type[Input] | None:
@@ -202,6 +204,11 @@ class Operation:
     def records(self) -> Mapping[str, type[Entity]]:
         """The records that the path names, the place aside, by the parameter that takes each."""
         return {name: entity for name, entity in self._annotated(Entity).items() if name != self.place_argument}
+
+    @cached_property
+    def optional(self) -> frozenset[str]:
+        """Those of the records that may be missing: their parameters take None then."""
+        return frozenset(n for n in self.records if not isinstance(self._signature.parameters[n].annotation, type))
 
     @cached_property
     def place_argument(self) -> str | None:
@@ -226,6 +233,11 @@ class Operation:
     def lists(self) -> bool:
         """Whether it answers a page of a list."""
         return get_origin(self._signature.return_annotation) is Page
+
+
+def _present(annotation: Any) -> Any:
+    """Return what an annotation stands for if it is not None."""
+    return next((kind for kind in get_args(annotation) if kind is not NoneType), annotation)
 
 
 @dataclass(frozen=True)

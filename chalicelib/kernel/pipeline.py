@@ -95,12 +95,12 @@ def _handle(ctx: Context, access: Access) -> Any:
 
 
 def _check_condition(ctx: Context, subject: Entity | None) -> None:
-    if ctx.operation.conditional and subject and conditions.check_match(ctx.request, subject):
+    if ctx.operation.conditional and conditions.check_match(ctx.request, subject) and subject:
         ctx.changes.require(subject)
 
 
 def _subject(access: Access) -> Entity | None:
-    """Return the record that the path names: what conditions and a merge patch are about."""
+    """Return the record that the path names, if it is there: what conditions and a merge patch are about."""
     return [*access.records.values()][-1] if access.records else access.place
 
 

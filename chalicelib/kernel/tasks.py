@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel import table
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.entity import KINDS, Entity
 
 E = TypeVar("E", bound=Entity)
 Work = Callable[[dict[str, Any]], None]
@@ -53,7 +53,8 @@ def find(name: str) -> Task:
 def about(kind: type[E], message: dict[str, Any]) -> E | None:
     """Return the record that a message is about, as it is now; None if it is gone, or another kind of record."""
     item = table.get((message["pk"], message["sk"]))
-    return kind.from_item(item) if item and item["kind"] == kind.kind else None
+    found = KINDS[item["kind"]] if item else Entity
+    return found.from_item(item) if item and issubclass(found, kind) else None
 
 
 def run(message: dict[str, Any]) -> None:

@@ -30,7 +30,8 @@ OPERATORS: Final = "operators"
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
-_MAX_CHARACTERS: Final = 255
+MOST_CHARACTERS: Final = 255
+"""What is kept of a name."""
 _Moment = int | float
 
 
@@ -43,7 +44,7 @@ def _or_nothing(value: object, validated: ValidatorFunctionWrapHandler) -> objec
 
 
 def _cut(value: object) -> object:
-    return value[:_MAX_CHARACTERS] if isinstance(value, str) else value
+    return value[:MOST_CHARACTERS] if isinstance(value, str) else value
 
 
 def _is_true(value: object) -> bool:
@@ -53,7 +54,7 @@ def _is_true(value: object) -> bool:
 
 _Optional = WrapValidator(_or_nothing)
 # The length is looked at also because that finds what is no Unicode, such as half a surrogate pair.
-_Shown = Annotated[str, Field(max_length=_MAX_CHARACTERS), AfterValidator(visible)]
+_Shown = Annotated[str, Field(max_length=MOST_CHARACTERS), AfterValidator(visible)]
 _Label = Annotated[_Shown | None, BeforeValidator(_cut), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
 
@@ -81,7 +82,7 @@ class _Claims(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     iss: str
-    sub: str = Field(min_length=1, max_length=_MAX_CHARACTERS)
+    sub: str = Field(min_length=1, max_length=MOST_CHARACTERS)
     exp: _Moment
     nbf: _Moment | None = None
     aud: str | list[str] | None = None
