@@ -53,8 +53,10 @@ def find(name: str) -> Task:
 def about(kind: type[E], message: dict[str, Any]) -> E | None:
     """Return the record that a message is about, as it is now; None if it is gone, or another kind of record."""
     item = table.get((message["pk"], message["sk"]))
-    found = KINDS[item["kind"]] if item else Entity
-    return found.from_item(item) if item and issubclass(found, kind) else None
+    if item is None:
+        return None
+    found = kind if item["kind"] == kind.kind else KINDS.get(item["kind"], Entity)
+    return found.from_item(item) if issubclass(found, kind) else None
 
 
 def run(message: dict[str, Any]) -> None:

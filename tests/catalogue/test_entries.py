@@ -133,11 +133,11 @@ def refused(operation: Operation, world: World, problem: str, **words: Any) -> N
 class TestARefusedMutation:
     """Whatever it is refused for, the table holds what it held."""
 
-    @by_operation(lambda o: o.mutates and isinstance(o.needs, At) and o.needs.role is not Role.MEMBER)
+    @by_operation(lambda o: o.mutates and isinstance(o.needs, At) and o.needs.role not in (None, Role.MEMBER))
     def test_for_the_role(self, operation: Operation, world: World) -> None:
         refused(operation, world, "403 insufficient_role", as_=world.people.member)
 
-    @by_operation(lambda o: o.mutates and isinstance(o.needs, At))
+    @by_operation(lambda o: o.mutates and isinstance(o.needs, At) and o.needs.role)
     def test_for_being_a_stranger(self, operation: Operation, world: World) -> None:
         refused(operation, world, "404 not_found", as_=world.people.outsider)
 

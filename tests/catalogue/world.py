@@ -20,7 +20,7 @@ from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Room, Running, furnish, make_space, run_platform, takes_part
+from tests.harness.running import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
 from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
 
@@ -61,6 +61,7 @@ class Furnished(Founded):
     channel_id: str
     platform: Running
     space: Room
+    club: Running
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -79,6 +80,7 @@ class Furnished(Founded):
         made = cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
+            run_platform(api, bare, published=True, name="Club", joinPolicy="open"),
         )  # fmt: skip
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
         return made
@@ -136,6 +138,7 @@ class World:
                 person = people.of_role(role)
                 accepts(api, invite(api, organization, person, role=role), person)
             takes_part(organization.platform, people.editor, Role.EDITOR)
+            comes_in(organization.space, people.editor, Role.EDITOR)
             workers.settle()
         with ago(minutes=1):
             workers.settle()  # An erasure pauses for a minute.
@@ -167,13 +170,18 @@ class World:
         return self.organization.platform
 
     @property
+    def club(self) -> Running:
+        """Another platform of the organization, which everybody can join."""
+        return self.organization.club
+
+    @property
     def space(self) -> Room:
         """The space in that platform."""
         return self.organization.space
 
     def met(self) -> None:
         """Let the process have met every place, and each record in one that is found by its id alone."""
-        for path in (self.platform.path, self.space.path):
+        for path in (self.platform.path, self.space.path, self.club.path):
             assert self.api.get(path, as_=self.people.owner).status == 200
 
     def rivals_own(self, parameter: str) -> str:

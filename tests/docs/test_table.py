@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.platform_members.entities import PlatformDeparture
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity
@@ -25,7 +24,7 @@ from tests.harness.invitations import invite
 from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
+from tests.harness.running import furnish, make_space, run_platform, takes_part
 from tests.harness.strangers import refusing
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
@@ -43,14 +42,16 @@ def test_what_is_generated_is_committed(file: str) -> None:
 
 @pytest.fixture
 def items(
-    api: Api, organization: Founded, workers: Workers, ada: Person, mary: Person, mailbox: Mailbox
+    api: Api, organization: Founded, workers: Workers, ada: Person, edith: Person, mary: Person, mailbox: Mailbox
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put(silent_webhook(organization.id))
     platform = run_platform(api, organization)
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
     came_to(platform, "verified", next_check_at=now())
-    put([takes_part(platform, mary), departure(platform, mary)])
+    takes_part(platform, ada)
+    takes_part(platform, edith)
+    assert api.post(f"{platform.path}/leave", as_=edith).status == 204
     api.delete(run_platform(api, organization).path, as_=ada)
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
@@ -81,15 +82,6 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         parked_until=moment,
     )  # fmt: skip
     return [webhook, DisabledNotice.of(webhook, moment)]
-
-
-def departure(platform: Running, person: Person) -> Entity:
-    """Somebody's departure from a platform."""
-    begun = beginning(now())
-    return PlatformDeparture(
-        **begun, organization_id=platform.organization_id, platform_id=platform.id, user_id=person.id,
-        turn_at=begun["created_at"],
-    )  # fmt: skip
 
 
 def section(title: str) -> Iterator[list[str]]:

@@ -11,8 +11,10 @@ from chalicelib.kernel import table, tasks
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.ledger import head_key
+from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
+from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World, put
 from tests.faults.shapes import Shape, shape
 from tests.harness import cloud, snapshots
@@ -24,7 +26,7 @@ from tests.harness.domains import claim
 from tests.harness.domains import stored as stored_domain
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
-from tests.harness.running import comes_in, make_space
+from tests.harness.running import comes_in, is_made, make_space
 from tests.harness.strangers import GONE, refusing, silent
 from tests.harness.webhooks import hook, rename
 
@@ -68,6 +70,7 @@ def an_invitation_expires(world: World) -> Key:
 
 def an_organization_is_deleted(world: World) -> Key:
     """Let an organization with more in it than one transaction removes wait for its purge, and nothing else be due."""
+    crowd(world, 3)
     for place in (world.organization, world.rivals):
         assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
     assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
@@ -76,8 +79,10 @@ def an_organization_is_deleted(world: World) -> Key:
 
 
 def a_member_has_gone(world: World) -> Key:
-    """Let somebody be removed who has invited more people than are uninvited in the same breath."""
+    """Let somebody be removed with whom more ends than in the same breath: invitations, and memberships below."""
     admin = world.people.admin
+    is_made(world.api, world.platform, admin, Role.EDITOR)
+    is_made(world.api, world.space, admin, Role.EDITOR)
     for n in range(_INVITED):
         invite(world.api, world.organization, f"{n}@example.org", as_=admin)
     removed = world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=world.people.owner)

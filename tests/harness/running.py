@@ -107,6 +107,14 @@ def comes_in(space: Room, person: Person, role: Role | str = Role.MEMBER) -> Spa
     return _put(SpaceMember.made(beginning(now()), person.user(), str(role), **place))
 
 
+def is_made(api: Api, place: Running | Room, person: Person, role: Role | str) -> Json:
+    """Let the owner give somebody a role at a platform or a space, over HTTP, and return the membership."""
+    owner = place.platform.owner if isinstance(place, Room) else place.owner
+    answer = api.patch(f"{place.path}/members/{person.id}", as_=owner, json={"role": str(role)})
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
 def _put(member: M) -> M:
     changes = Changes(now())
     changes.create(member)

@@ -136,6 +136,15 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "platform.home.updated": EventType(
         "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."
     ),
+    "platform.member.added": EventType(
+        "Somebody became a member of a platform.", "{target} became a member of a platform, by {actor}."
+    ),
+    "platform.member.removed": EventType(
+        "A member of a platform was removed or has left.", "{actor} ended the membership of {target} at a platform."
+    ),
+    "platform.member.updated": EventType(
+        "The role of a platform's member was changed.", "{actor} changed the role of {target} at a platform."
+    ),
     "platform.modules.updated": EventType(
         "Modules of a platform were switched on or off, locked or set; `items` are all of them.",
         "{actor} changed the modules of the platform {target}.",
@@ -165,6 +174,15 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "space.created": EventType("A space was created.", "{actor} created the space {target}."),
     "space.deleted": EventType("A space was deleted, with all in it.", "{actor} deleted the space {target}."),
+    "space.member.added": EventType(
+        "Somebody became a member of a space.", "{target} became a member of a space, by {actor}."
+    ),
+    "space.member.removed": EventType(
+        "A member of a space was removed or has left.", "{actor} ended the membership of {target} of a space."
+    ),
+    "space.member.updated": EventType(
+        "The role of a space's member was changed.", "{actor} changed the role of {target} in a space."
+    ),
     "space.module_override.removed": EventType(
         "A space inherits a module from its platform again.",
         "{actor} removed a space's override of the module {target}.",

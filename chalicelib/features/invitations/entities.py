@@ -22,7 +22,7 @@ class Invitation(Entity):
     kind, parameter = "organization.invitation", "invitation_id"
     pk, sk = "O#{organization_id}", "I#{id}"
     in_organization = Collection("O#{organization_id}", "I#{id}")
-    by_inviter = Facet("O#{organization_id}#I#{pending_by}", "facet1")
+    with_member = Facet("O#{organization_id}#U#{pending_by}", "facet1")
     by_address = Unique(
         "invitation#{organization_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
         advice="Send that invitation again or, if it can't be sent, revoke it first.",

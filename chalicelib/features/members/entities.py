@@ -1,7 +1,7 @@
 """What is stored of a member."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
@@ -11,16 +11,27 @@ from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
 
-_INDEX_SECONDS: Final = 5
-"""How long an index may take to show all that a member has invited."""
+INDEX_SECONDS: Final = 5
+"""How long an index usually takes to show all that stands on a membership."""
+
+WITH_MEMBER: Final = Facet("O#{organization_id}#U#{user_id}", "facet1")
+"""All that goes with a member of an organization: what they are below it, and what they have invited."""
+
+J = TypeVar("J", bound="Joined")
 
 
 class Joined(Membership):
-    """A user's membership of a place, with what their token said of them when they joined."""
+    """A user's membership of a place, with what their token said of them when they joined.
+
+    `below_at`: when they last became a member of a place below. So of a departure and such a beginning at the same
+    moment one sees the other.
+    """
 
     public = MemberOut
+    guarded_by = ("id", "version", "below_at")
 
     organization_id: str
+    below_at: str | None = None
     username: str | None = None
     name: str | None = None
     email: str | None = None
@@ -72,23 +83,23 @@ class Member(Joined):
 
 
 class Departure(Job):
-    """What is left to be done once a member has gone: `membership_id` is that of the member they were."""
+    """That somebody has left a place: what they were below it until then holds no longer.
+
+    It stays until all of that is removed, and revoked what they had invited.
+    """
 
     kind, task = "organization.departure", "members.depart"
-    pk, sk = "O#{organization_id}", "G#{id}"
+    pk, sk = "O#{organization_id}", "G#{user_id}"
 
     organization_id: str
     user_id: str
-    membership_id: str
+
+    @property
+    def below(self) -> Facet:
+        """The index of what goes with them."""
+        return WITH_MEMBER
 
     @classmethod
-    def of(cls, new: dict[str, Any], member: Member) -> "Departure":
-        """Return the departure of a member. `new`: as of `Context.new`."""
-        return cls(
-            **new, organization_id=member.organization_id, user_id=member.user_id, membership_id=member.id,
-            turn_at=after(new["created_at"], seconds=_INDEX_SECONDS),
-        )  # fmt: skip
-
-    def without(self, person: Person) -> Mapping[str, Any] | None:
-        """Return None if it is the person's: what they had invited loses its inviter, and thereby its effect."""
-        return None if self.user_id in person.user_ids else {}
+    def made(cls, new: dict[str, Any], user_id: str, **place: str) -> Self:
+        """Return the departure of a user from a place. `new`: as of `Context.new`; `place`: the ids that name it."""
+        return cls(**{**new, **place}, user_id=user_id, turn_at=after(new["created_at"], seconds=INDEX_SECONDS))

@@ -1,5 +1,7 @@
 """What the operations on members accept and answer."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from chalicelib.kernel.fields import Timestamp, Uuid
@@ -11,6 +13,16 @@ class MemberPatch(Patch):
     """What of a member can be changed."""
 
     role: Role = Field(description="At most the caller's own; an owner is made by transferring.", examples=["editor"])
+
+
+Granted = Literal["member", "editor", "admin"]
+"""What somebody can be made: there is one owner, of an organization."""
+
+
+class RolePatch(Patch):
+    """What somebody is to be at a platform or a space."""
+
+    role: Granted = Field(description="At most the caller's own.", examples=["editor"])
 
 
 class MemberOut(RecordOutput):

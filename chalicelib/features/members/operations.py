@@ -1,12 +1,9 @@
 """The members of an organization: list, change, remove, leave, and who owns it."""
 
-from collections.abc import Callable
-from typing import Final
-
-from chalicelib.features.invitations.entities import Invitation, ended
 from chalicelib.features.members.entities import Departure, Member
+from chalicelib.features.members.leaving import depart
 from chalicelib.features.members.models import MemberOut, MemberPatch, OwnershipTransfer
-from chalicelib.features.members.rules import refuse_grant, refuse_owner
+from chalicelib.features.members.rules import refuse_grant, refuse_owner, shown_to
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.organizations.models import OrganizationOut
 from chalicelib.kernel.context import Context
@@ -16,9 +13,6 @@ from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("organizations")
-
-_AT_ONCE: Final = 40
-"""Invitations revoked with their inviter's membership: each is two writes of the transaction."""
 
 
 @routes.get(
@@ -56,20 +50,27 @@ def update_organization_member(ctx: Context, member: Member, body: MemberPatch) 
     "/organizations/{organization_id}/members/{user_id}",
     needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.removed",
 )  # fmt: skip
-def remove_organization_member(ctx: Context, member: Member) -> None:
-    """Remove a member from an organization; what they had invited is revoked with it."""
+def remove_organization_member(ctx: Context, organization: Organization, member: Member) -> None:
+    """Remove a member from an organization, and thereby from all its platforms and spaces.
+
+    What they had invited is revoked with it. The entry of the removal stands for the end of it all.
+    """
     refuse_owner(member.role)
-    _end(ctx, member)
+    depart(ctx, member, Departure, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/leave",
     success=204, needs=at_organization(Role.MEMBER), scope=None, emits="organization.member.removed",
 )  # fmt: skip
-def leave_organization(ctx: Context) -> None:
-    """Leave an organization; what the member had invited is revoked with it."""
+def leave_organization(ctx: Context, organization: Organization) -> None:
+    """Leave an organization, and thereby all its platforms and spaces; what the member had invited is revoked.
+
+    The entry of the removal stands for the end of it all.
+    """
     refuse_owner(ctx.role or Role.MEMBER)
-    _end(ctx, Member.from_item(ctx.access.membership or {}))
+    member = Member.from_item(ctx.access.membership or {})
+    depart(ctx, member, Departure, organization_id=organization.id)
 
 
 @routes.post(
@@ -88,27 +89,3 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)
     return OrganizationOut.of(transferred)
-
-
-def _end(ctx: Context, member: Member) -> None:
-    """End a membership, and with it what the member had invited.
-
-    The index may be late, and may hold more than a transaction does: none of it is accepted any more all the same, and
-    the departure revokes the rest.
-    """
-    ctx.changes.delete(member)
-    for invitation in ctx.among(Invitation, Invitation.by_inviter, _AT_ONCE, pending_by=member.user_id):
-        if invitation.status == "pending":
-            ctx.changes.update(invitation, **ended("revoked"))
-    ctx.changes.create(Departure.of(ctx.new(), member))
-
-
-def shown_to(ctx: Context) -> Callable[[Member], MemberOut]:
-    """Return what the caller sees of members: e-mail addresses only as an admin, or their own."""
-    sees_all = ctx.role is not None and ctx.role.covers(Role.ADMIN)
-
-    def show(member: Member) -> MemberOut:
-        own = member.user_id == ctx.principal.id
-        return MemberOut.of(member) if sees_all or own else MemberOut.of(member, email=None)
-
-    return show

@@ -1,5 +1,10 @@
-"""Who may become what: pure decisions about roles."""
+"""Who may become what, and who sees what of whom: pure decisions."""
 
+from collections.abc import Callable
+
+from chalicelib.features.members.entities import Joined
+from chalicelib.features.members.models import MemberOut
+from chalicelib.kernel.context import Context
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 
@@ -18,3 +23,14 @@ def refuse_grant(granted: Role, grantable: Role) -> None:
         raise Problem(
             "owner_must_transfer", "There is one owner. Use transfer-ownership to make another member the owner."
         )
+
+
+def shown_to(ctx: Context) -> Callable[[Joined], MemberOut]:
+    """Return what the caller sees of members: e-mail addresses only as an admin, or their own."""
+    sees_all = ctx.role is not None and ctx.role.covers(Role.ADMIN)
+
+    def show(member: Joined) -> MemberOut:
+        own = member.user_id == ctx.principal.id
+        return MemberOut.of(member) if sees_all or own else MemberOut.of(member, email=None)
+
+    return show

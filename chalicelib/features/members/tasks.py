@@ -1,30 +1,84 @@
 """What a member's departure leaves to be done."""
 
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from chalicelib.features.invitations.entities import Invitation, ended
-from chalicelib.features.members.entities import Departure
+from chalicelib.features.members.entities import Departure, Member
+from chalicelib.features.platform_members.entities import PlatformMember
+from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.kernel import jobs, outbox, table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.entity import KINDS, Entity, Item
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
 
-_REVOKED: Final = "organization.invitation.revoked"
-_AT_ONCE: Final = 100
+_LONGEST_LAG_SECONDS: Final = 60
+"""After so long an index has shown all there is."""
+
+_EMITS: Final = {
+    "organization.invitation.revoked": Invitation,
+    "platform.member.removed": PlatformMember,
+    "space.member.removed": SpaceMember,
+}
 
 
-@task(Departure.task, emits={_REVOKED: Invitation})
-def revoke_what_they_invited(message: dict[str, Any]) -> None:
-    """Revoke the pending invitations of somebody who is no member any more, each with its entry."""
-    departure = jobs.take(Departure, message)
+@task(Departure.task, emits=_EMITS)
+def end_what_stood_on_it(message: dict[str, Any]) -> None:
+    """Remove what somebody was below a place that they left, and revoke what they had invited, each with its entry.
+
+    The departure keeps them out until then, so it goes only once the index has shown for long enough that all is gone.
+    """
+    departure, ends_at = jobs.take(Departure, message), jobs.ends_at()
     if departure is None:
         return
-    pk = Invitation.by_inviter.pk.format(organization_id=departure.organization_id, pending_by=departure.user_id)
-    for item in table.query(pk, index=Invitation.by_inviter.index, limit=_AT_ONCE).items:
-        invitation = Invitation.from_item(item)
-        if invitation.status == "pending" and invitation.invited_as == departure.membership_id:
-            changes = Changes(now())
-            changes.update(invitation, **ended("revoked"))
-            outbox.commit(changes, _REVOKED, Origin.system(Departure.task))
-    jobs.remove(departure)
+    left = 0
+    for record in _ending(departure):
+        if time.monotonic() > ends_at:
+            jobs.pass_on(departure)
+            return
+        left += 1
+        _end(record)
+    if left or departure.created_at > after(now(), seconds=-_LONGEST_LAG_SECONDS):
+        jobs.pass_on(departure, seconds=_LONGEST_LAG_SECONDS)
+    else:
+        jobs.remove(departure)
+
+
+def _ending(departure: Departure) -> Iterator[Entity]:
+    """Yield what ends with a departure, as an index shows it."""
+    pk = departure.below.pk.format_map(departure.__dict__)
+    for items in table.pages(pk, index=departure.below.index):
+        # Who invited is read after what they invited: whoever has come back since has memberships with other ids.
+        present = _present(departure, items)
+        for record in (KINDS[item["kind"]].from_item(item) for item in items):
+            if isinstance(record, Invitation):
+                if record.status == "pending" and record.invited_as not in present:
+                    yield record
+            elif record.created_at <= departure.created_at:
+                yield record
+
+
+def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
+    """Return the ids of the memberships that vouch for invitations today, of those that may have made them."""
+    invited = [item for item in items if "invited_as" in item]
+    names = {"organization_id": departure.organization_id, "user_id": departure.user_id}
+    own = [Member.key_of(**names)] if invited else []
+    found = table.get_all(own)
+    return {item["id"] for item in found.values()}
+
+
+def _end(record: Entity) -> None:
+    changes = Changes(now())
+    if isinstance(record, Invitation):
+        event = f"{record.kind}.revoked"
+        changes.update(record, **ended("revoked"))
+    else:
+        event = f"{record.kind}.removed"
+        changes.delete(record)
+    try:
+        outbox.commit(changes, event, Origin.system(Departure.task))
+    except Contended:
+        return  # The index is late: it looks again.

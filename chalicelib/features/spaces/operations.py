@@ -1,5 +1,6 @@
 """Spaces: create, find, change, delete."""
 
+from chalicelib.features.members.entering import enter
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.space_members.entities import SpaceMember
@@ -35,7 +36,7 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
         place = {"organization_id": space.organization_id, "platform_id": space.platform_id, "space_id": space.id}
-        ctx.changes.create(SpaceMember.made(ctx.new(), ctx.principal, Role.ADMIN, **place))
+        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.standing, **place)
     return SpaceOut.of(space)
 
 

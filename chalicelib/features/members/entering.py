@@ -1,0 +1,43 @@
+"""Becoming a member of a place that lies in another, and getting another role there."""
+
+from typing import TypeVar
+
+from chalicelib.features.members.entities import Joined
+from chalicelib.features.members.rules import refuse_grant
+from chalicelib.kernel.access import Standing
+from chalicelib.kernel.clock import after
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import User
+
+J = TypeVar("J", bound=Joined)
+
+
+def enter(ctx: Context, kind: type[J], who: User | Joined, role: str, standing: Standing, **place: str) -> J:
+    """Let somebody become a member of a place, and return the membership.
+
+    `standing`: what they are at the places above it; each membership there notes that another one stands on it.
+    """
+    member = kind.made(ctx.new(behind=standing.left), who, role, **place)
+    for item in standing.memberships.values():
+        above = KINDS[item["kind"]].from_item(item)
+        before = item.get("below_at")
+        moment = max(member.created_at, after(before, seconds=0.001)) if before else member.created_at
+        ctx.changes.settle(above, below_at=moment)
+    if standing.ended:
+        return ctx.changes.supersede(kind.from_item(standing.ended), member)
+    return ctx.changes.create(member)
+
+
+def give_role(ctx: Context, kind: type[J], member: J | None, role: Role, **place: str) -> J:
+    """Give the user whom the path names a role at a place, as a member that they are, or thereby become."""
+    if member and member.role == role:
+        return member
+    refuse_grant(role, ctx.grantable)
+    ctx.require_membership()
+    if member:
+        return ctx.changes.update(member, role=role.value)
+    ctx.changes.event = f"{kind.kind}.added"
+    nearest = [*ctx.access.other.memberships.values()][-1]
+    return enter(ctx, kind, Joined.from_item(nearest), role.value, ctx.access.other, **place)

@@ -1,0 +1,125 @@
+"""The members of a platform: list, find, change, add, remove; join and leave."""
+
+from chalicelib.features.members.entering import enter, give_role
+from chalicelib.features.members.leaving import depart
+from chalicelib.features.members.models import MemberOut, RolePatch
+from chalicelib.features.members.rules import shown_to
+from chalicelib.features.platform_members.entities import PlatformDeparture, PlatformMember, username_key
+from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("platforms")
+
+
+@routes.get(
+    "/platforms/{platform_id}/members",
+    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
+)  # fmt: skip
+def list_platform_members(ctx: Context, platform: Platform, query: ListQuery) -> Page[MemberOut]:
+    """List the members of a platform, in the order they joined: those with a membership of their own.
+
+    Members of its organization take part in it without one.
+    """
+    return ctx.list(PlatformMember, PlatformMember.in_platform, query, shown_to(ctx), platform_id=platform.id)
+
+
+@routes.get(
+    "/platforms/{platform_id}/members/{user_id}",
+    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
+)  # fmt: skip
+def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
+    """Get a member of a platform."""
+    return shown_to(ctx)(member)
+
+
+@routes.get(
+    "/platforms/{platform_id}/members/by-user/{user_id}",
+    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
+)  # fmt: skip
+def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberOut:
+    """Get a member of a platform by their user id."""
+    return shown_to(ctx)(member)
+
+
+@routes.get(
+    "/platforms/{platform_id}/members/by-username/{username}",
+    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
+    also=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
+)  # fmt: skip
+def get_platform_member_by_username(ctx: Context, platform: Platform, username: str) -> MemberOut:
+    """Get a member of a platform by their username, in capital or small letters."""
+    guards = [ctx.access.read.get(key) for key in username_key(platform.id, username)]
+    member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
+    if member is None:
+        raise not_found()
+    return shown_to(ctx)(member)
+
+
+@routes.patch(
+    "/platforms/{platform_id}/members/{user_id}",
+    needs=at_platform(Role.ADMIN), scope="members:write", emits=("platform.member.updated", "platform.member.added"),
+    whose="user_id",
+)  # fmt: skip
+def update_platform_member(
+    ctx: Context, platform: Platform, member: PlatformMember | None, body: RolePatch
+) -> MemberOut:
+    """Change the role of a platform's member; a member of its organization who is none yet becomes one.
+
+    No two members of a platform have the same username, in whatever letters: `already_exists`.
+    """
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    return shown_to(ctx)(give_role(ctx, PlatformMember, member, Role(body.role), **place))
+
+
+@routes.delete(
+    "/platforms/{platform_id}/members/{user_id}",
+    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.member.removed",
+)  # fmt: skip
+def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMember) -> None:
+    """Remove a member from a platform, and thereby from its spaces; what they had invited as such is revoked.
+
+    The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
+    as such.
+    """
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    depart(ctx, member, PlatformDeparture, **place)
+
+
+@routes.post(
+    "/platforms/{platform_id}/join",
+    success=200, needs=at_platform(None), scope=None, emits="platform.member.added",
+)  # fmt: skip
+def join_platform(ctx: Context, platform: Platform) -> MemberOut:
+    """Join a published platform that is open to everybody; who is a member already stays what they are.
+
+    `forbidden` stands for a published platform that takes invited people only. No two members have the same username,
+    in whatever letters: `already_exists`.
+    """
+    if ctx.access.membership:
+        return shown_to(ctx)(PlatformMember.from_item(ctx.access.membership))
+    if not platform.published:
+        raise not_found()
+    if platform.join_policy != "open":
+        raise Problem("forbidden", "This platform takes invited people only. Ask one of its admins to invite you.")
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    return shown_to(ctx)(enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **place))
+
+
+@routes.post(
+    "/platforms/{platform_id}/leave",
+    success=204, needs=at_platform(None), scope=None, emits="platform.member.removed",
+)  # fmt: skip
+def leave_platform(ctx: Context, platform: Platform) -> None:
+    """Leave a platform, and thereby its spaces; what the member had invited as such is revoked.
+
+    The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
+    as such, and without a membership of their own there is nothing to leave: `not_found`.
+    """
+    if ctx.access.membership is None:
+        raise not_found()
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **place)

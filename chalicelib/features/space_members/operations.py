@@ -1,0 +1,85 @@
+"""The members of a space: list, change, add, remove; join and leave."""
+
+from chalicelib.features.members.entering import enter, give_role
+from chalicelib.features.members.models import MemberOut, RolePatch
+from chalicelib.features.members.rules import shown_to
+from chalicelib.features.space_members.entities import SpaceMember
+from chalicelib.features.spaces.entities import Space, at_space
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("spaces")
+
+
+@routes.post(
+    "/spaces/{space_id}/join",
+    success=200, needs=at_space(Role.MEMBER, at_its_platform=True), scope=None, emits="space.member.added",
+)  # fmt: skip
+def join_space(ctx: Context, space: Space) -> MemberOut:
+    """Join an open space of a platform that the caller takes part in; who is a member already stays what they are.
+
+    A private space is there for its members, and for admins, who may join it too.
+    """
+    if ctx.access.membership:
+        return shown_to(ctx)(SpaceMember.from_item(ctx.access.membership))
+    return shown_to(ctx)(
+        enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **_place(space))
+    )  # fmt: skip
+
+
+@routes.post(
+    "/spaces/{space_id}/leave",
+    success=204, needs=at_space(None), scope=None, emits="space.member.removed",
+)  # fmt: skip
+def leave_space(ctx: Context) -> None:
+    """Leave a space. Without a membership of their own there is nothing to leave: `not_found`."""
+    if ctx.access.membership is None:
+        raise not_found()
+    ctx.changes.delete(SpaceMember.from_item(ctx.access.membership))
+
+
+@routes.get(
+    "/spaces/{space_id}/members",
+    needs=at_space(Role.MEMBER), scope="members:read", emits=None,
+)  # fmt: skip
+def list_space_members(ctx: Context, space: Space, query: ListQuery) -> Page[MemberOut]:
+    """List the members of a space, in the order they joined: those with a membership of their own.
+
+    Members of its platform take part in an open one without.
+    """
+    return ctx.list(SpaceMember, SpaceMember.in_space, query, shown_to(ctx), space_id=space.id)
+
+
+@routes.get(
+    "/spaces/{space_id}/members/{user_id}",
+    needs=at_space(Role.MEMBER), scope="members:read", emits=None,
+)  # fmt: skip
+def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
+    """Get a member of a space."""
+    return shown_to(ctx)(member)
+
+
+@routes.patch(
+    "/spaces/{space_id}/members/{user_id}",
+    needs=at_space(Role.ADMIN), scope="members:write", emits=("space.member.updated", "space.member.added"),
+    whose="user_id",
+)  # fmt: skip
+def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
+    """Change the role of a space's member; who takes part in its platform and is none yet becomes one."""
+    return shown_to(ctx)(give_role(ctx, SpaceMember, member, Role(body.role), **_place(space)))
+
+
+@routes.delete(
+    "/spaces/{space_id}/members/{user_id}",
+    needs=at_space(Role.ADMIN), scope="members:write", emits="space.member.removed",
+)  # fmt: skip
+def remove_space_member(ctx: Context, member: SpaceMember) -> None:
+    """Remove a member from a space. Who takes part in the platform still takes part in an open space as such."""
+    ctx.changes.delete(member)
+
+
+def _place(space: Space) -> dict[str, str]:
+    return {"organization_id": space.organization_id, "platform_id": space.platform_id, "space_id": space.id}

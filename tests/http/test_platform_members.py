@@ -1,0 +1,275 @@
+"""The members of a platform: who is listed, who may change what of whom, who joins and leaves."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Caller, Issuer, Person
+from tests.harness.logs import log_of
+from tests.harness.organizations import Founded, joins, make_key
+from tests.harness.running import Running, make_space, run_platform, takes_part
+
+NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+
+
+@pytest.fixture
+def platform(api: Api, organization: Founded) -> Running:
+    """A platform of Ada's organization that everybody can join."""
+    return run_platform(api, organization, published=True, joinPolicy="open")
+
+
+def of(platform: Running, person: Person) -> str:
+    return f"{platform.path}/members/{person.id}"
+
+
+def gives(api: Api, platform: Running, person: Person, role: str, as_: Caller | None = None) -> Answer:
+    return api.patch(of(platform, person), as_=as_ or platform.owner, json={"role": role})
+
+
+def join(api: Api, platform: Running, person: Person) -> Json:
+    answer = api.post(f"{platform.path}/join", as_=person)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def usernames(api: Api, platform: Running, as_: Caller, limit: int = 100) -> list[str]:
+    listed = api.items(f"{platform.path}/members", as_=as_, query={"limit": limit})
+    return [member["username"] for member in listed]
+
+
+class TestListPlatformMembers:
+    def test_is_of_those_with_a_membership_of_their_own_in_the_order_they_joined(
+        self, api: Api, platform: Running, ada: Person, mary: Person, edith: Person, stranger: Person
+    ) -> None:
+        assert usernames(api, platform, mary) == []
+        for person in (stranger, mary, edith):
+            join(api, platform, person)
+        for limit in (1, 100):
+            assert usernames(api, platform, mary, limit) == ["stranger", "mary", "edith"]
+        assert ada.username not in usernames(api, platform, ada)
+
+    def test_shows_addresses_to_admins_and_ones_own(
+        self, api: Api, platform: Running, grace: Person, mary: Person, stranger: Person
+    ) -> None:
+        for person in (mary, stranger):
+            join(api, platform, person)
+        for caller, shown in ((grace, [mary.email, stranger.email]), (mary, [mary.email, None])):
+            assert [m["email"] for m in api.items(f"{platform.path}/members", as_=caller)] == shown
+        gives(api, platform, stranger, "admin")
+        assert [m["email"] for m in api.items(f"{platform.path}/members", as_=stranger)] == [mary.email, stranger.email]
+
+    def test_is_not_for_strangers(self, api: Api, platform: Running, stranger: Person, operator: Person) -> None:
+        for person in (stranger, operator):
+            assert api.get(f"{platform.path}/members", as_=person).code == "404 not_found"
+
+
+class TestGetPlatformMember:
+    @pytest.fixture
+    def joined(self, api: Api, platform: Running, mary: Person) -> Json:
+        return join(api, platform, mary)
+
+    def test_is_found_by_id_and_by_username_in_any_letters(
+        self, api: Api, platform: Running, ada: Person, mary: Person, joined: Json
+    ) -> None:
+        paths = [mary.id, f"by-user/{mary.id}", "by-username/mary", "by-username/MaRy"]
+        for path in paths:
+            assert api.get(f"{platform.path}/members/{path}", as_=ada).json == joined
+
+    @pytest.mark.usefixtures("joined")
+    @pytest.mark.parametrize("path", [NOBODY, f"by-user/{NOBODY}", "by-username/nobody", "by-username/%20", "x",
+                                      "by-user/x", f"by-username/{'x' * 3000}", "by-username/%EF%B7%BA"])  # fmt: skip
+    def test_who_is_none_is_not_found(self, api: Api, platform: Running, ada: Person, path: str) -> None:
+        assert api.get(f"{platform.path}/members/{path}", as_=ada).code == "404 not_found"
+
+    def test_members_of_the_organization_have_none_until_they_join(
+        self, api: Api, platform: Running, ada: Person
+    ) -> None:
+        for path in (ada.id, f"by-user/{ada.id}", "by-username/ada"):
+            assert api.get(f"{platform.path}/members/{path}", as_=ada).code == "404 not_found"
+
+    def test_a_username_of_another_platform_is_not_found(
+        self, api: Api, organization: Founded, ada: Person, joined: Json
+    ) -> None:
+        other = run_platform(api, organization)
+        assert api.get(f"{other.path}/members/by-username/{joined['username']}", as_=ada).code == "404 not_found"
+
+
+class TestUsernames:
+    @pytest.fixture
+    def namesake(self, issuer: Issuer) -> Person:
+        """Somebody else who is called mary, but for the case."""
+        return issuer.person("MARY", "Mary Cartwright")
+
+    def test_are_had_by_one_member_of_a_platform(
+        self, api: Api, organization: Founded, platform: Running, mary: Person, namesake: Person
+    ) -> None:
+        join(api, platform, mary)
+        refused = api.post(f"{platform.path}/join", as_=namesake)
+        assert (refused.code, refused.faults) == ("409 already_exists", {"/username": "already_exists"})
+        assert "where they sign in" in refused.json["detail"]
+        joins(organization, namesake, "member")
+        assert gives(api, platform, namesake, "editor").code == "409 already_exists"
+        other = run_platform(api, organization, published=True, joinPolicy="open")
+        assert join(api, other, namesake)["username"] == "MARY"
+
+    def test_are_free_once_their_member_has_left(
+        self, api: Api, platform: Running, mary: Person, namesake: Person
+    ) -> None:
+        join(api, platform, mary)
+        assert api.post(f"{platform.path}/leave", as_=mary).status == 204
+        join(api, platform, namesake)
+        assert api.get(f"{platform.path}/members/by-username/mary", as_=mary).json["userId"] == namesake.id
+
+    def test_who_has_none_joins_all_the_same(self, api: Api, platform: Running, issuer: Issuer) -> None:
+        nameless = [issuer.person(name, "X", preferred_username="") for name in ("n1", "n2")]
+        for person in nameless:
+            assert join(api, platform, person)["username"] is None
+
+
+class TestUpdatePlatformMember:
+    def test_changes_a_role_which_holds_at_the_very_next_request(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        joined = join(api, platform, stranger)
+        for role, status in (("admin", 200), ("member", 403), ("editor", 403)):
+            answer = gives(api, platform, stranger, role)
+            assert answer.json == {**joined, "role": role, "version": answer.json["version"],
+                                   "updatedAt": answer.json["updatedAt"]}  # fmt: skip
+            assert api.patch(platform.path, as_=stranger, json={}).status == status
+        (entry, *_) = log_of(api, organization)
+        assert (entry["type"], entry["changes"]) == (
+            "platform.member.updated", [{"field": "role", "from": "member", "to": "editor"}],
+        )  # fmt: skip
+
+    def test_adds_a_member_of_the_organization(
+        self, api: Api, organization: Founded, platform: Running, grace: Person, mary: Person
+    ) -> None:
+        answer = gives(api, platform, mary, "editor", as_=grace)
+        assert (answer.status, answer.json["version"], answer.json["username"]) == (200, 1, "mary")
+        assert api.patch(f"{platform.path}/theme", as_=mary, json={"mode": "dark"}).status == 200
+        (_, entry, *_) = log_of(api, organization)
+        assert (entry["type"], entry["changes"], entry["data"]) == ("platform.member.added", [], answer.json)
+        assert entry["target"] == {"type": "platform.member", "id": answer.json["id"], "name": mary.name}
+
+    def test_adds_nobody_else(self, api: Api, platform: Running, ada: Person, stranger: Person) -> None:
+        for body in ({"role": "member"}, {}, {"role": "king"}):
+            assert api.patch(of(platform, stranger), as_=ada, json=body).code == "404 not_found"
+        assert api.patch(f"{platform.path}/members/{NOBODY}", as_=ada, json={"role": "member"}).code == "404 not_found"
+
+    def test_who_is_to_be_added_needs_a_role(self, api: Api, platform: Running, ada: Person, mary: Person) -> None:
+        assert api.patch(of(platform, mary), as_=ada, json={}).faults == {"/role": "required"}
+        join(api, platform, mary)
+        assert api.patch(of(platform, mary), as_=ada, json={}).json["role"] == "member"
+
+    def test_a_condition_on_a_membership_that_is_not_there_does_not_hold(
+        self, api: Api, platform: Running, ada: Person, mary: Person
+    ) -> None:
+        for tag in ("*", '"anything"'):
+            headers = {"If-Match": tag}
+            answer = api.patch(of(platform, mary), as_=ada, json={"role": "member"}, headers=headers)
+            assert answer.code == "412 precondition_failed"
+        assert usernames(api, platform, ada) == []
+
+    def test_nobody_grants_more_than_they_have(
+        self, api: Api, organization: Founded, platform: Running, mary: Person, stranger: Person
+    ) -> None:
+        join(api, platform, stranger)
+        assert gives(api, platform, stranger, "owner").faults == {"/role": "not_one_of"}
+        assert gives(api, platform, mary, "editor", as_=stranger).code == "403 insufficient_role"
+        gives(api, platform, stranger, "admin")
+        assert gives(api, platform, mary, "admin", as_=stranger).status == 200
+        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        assert gives(api, platform, mary, "member", as_=area).status == 200
+        assert gives(api, platform, mary, "admin", as_=area).faults == {"/role": "insufficient_role"}
+        assert gives(api, platform, mary, "admin", as_=full).status == 200
+
+
+class TestRemovePlatformMember:
+    def test_takes_what_the_membership_gave_and_no_more(
+        self, api: Api, organization: Founded, platform: Running, mary: Person, stranger: Person
+    ) -> None:
+        for person in (mary, stranger):
+            join(api, platform, person)
+            gives(api, platform, person, "editor")
+            assert api.delete(of(platform, person), as_=platform.owner).status == 204
+        assert api.get(platform.path, as_=stranger).code == "404 not_found"
+        assert api.get(platform.path, as_=mary).status == 200
+        assert api.patch(f"{platform.path}/theme", as_=mary, json={"mode": "dark"}).code == "403 insufficient_role"
+        (entry, *_) = log_of(api, organization)
+        assert (entry["type"], entry["data"]["userId"]) == ("platform.member.removed", stranger.id)
+        assert api.delete(of(platform, mary), as_=platform.owner).code == "404 not_found"
+
+
+class TestJoinPlatform:
+    def test_anybody_joins_an_open_one_once(self, api: Api, organization: Founded, platform: Running,
+                                            stranger: Person) -> None:  # fmt: skip
+        first = join(api, platform, stranger)
+        assert (first["role"], first["email"], first["userId"]) == ("member", stranger.email, stranger.id)
+        before = log_of(api, organization)
+        assert (before[0]["type"], before[0]["data"]) == ("platform.member.added", first)
+        assert join(api, platform, stranger) == first
+        assert log_of(api, organization) == before
+        assert api.get(platform.path, as_=stranger).status == 200
+
+    def test_members_of_the_organization_get_a_membership_of_their_own(
+        self, api: Api, platform: Running, ada: Person, mary: Person
+    ) -> None:
+        for person in (ada, mary):
+            assert join(api, platform, person)["role"] == "member"
+        assert api.patch(platform.path, as_=ada, json={"name": "Still Ada's"}).status == 200
+
+    def test_one_that_takes_invited_people_only_says_so_once_it_is_published(
+        self, api: Api, organization: Founded, mary: Person, stranger: Person
+    ) -> None:
+        closed = run_platform(api, organization, published=True)
+        draft = run_platform(api, organization, joinPolicy="open")
+        for person in (mary, stranger):
+            assert api.post(f"{closed.path}/join", as_=person).code == "403 forbidden"
+            assert api.post(f"{draft.path}/join", as_=person).code == "404 not_found"
+        assert api.post(f"/platforms/{NOBODY}/join", as_=stranger).code == "404 not_found"
+
+    def test_nobody_joins_in_an_organization_that_is_deleted(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        assert api.delete(organization.path, as_=organization.owner).status == 204
+        assert api.post(f"{platform.path}/join", as_=stranger).code == "404 not_found"
+
+    def test_keys_do_not(self, api: Api, organization: Founded, platform: Running) -> None:
+        key = make_key(api, organization, "admin")
+        for way in ("join", "leave"):
+            assert api.post(f"{platform.path}/{way}", as_=key).code == "403 forbidden"
+
+    def test_at_the_same_moment_makes_one_membership(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        with ThreadPoolExecutor(4) as threads:
+            made = list(threads.map(lambda _: join(api, platform, stranger), range(4)))
+        assert all(one == made[0] for one in made)
+        assert [entry["type"] for entry in log_of(api, organization)].count("platform.member.added") == 1
+
+
+class TestLeavePlatform:
+    def test_takes_the_membership_and_what_it_gave(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        join(api, platform, stranger)
+        assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
+        assert api.get(platform.path, as_=stranger).code == "404 not_found"
+        (entry, *_) = log_of(api, organization)
+        assert (entry["type"], entry["actor"]["id"]) == ("platform.member.removed", stranger.id)
+
+    def test_needs_a_membership_of_ones_own(
+        self, api: Api, platform: Running, ada: Person, mary: Person, stranger: Person
+    ) -> None:
+        for person in (ada, mary, stranger):
+            assert api.post(f"{platform.path}/leave", as_=person).code == "404 not_found"
+
+    def test_who_left_joins_again_as_a_new_member(self, api: Api, platform: Running, stranger: Person) -> None:
+        ids = set()
+        for _ in range(3):
+            ids.add(join(api, platform, stranger)["id"])
+            assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
+        assert len(ids) == 3
+        takes_part(platform, stranger, "editor")
+        assert make_space(api, platform, as_=stranger).record["name"] == "Looms"
