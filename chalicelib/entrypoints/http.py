@@ -114,19 +114,19 @@ def _sent(request: Request, response: Response) -> ChaliceResponse:
         **response.headers,
         "API-Version": API_VERSION,
         "X-Request-Id": request.id,
-        **_cors(request),
+        **_cors(request, response.headers.get("Vary")),
     }
     return ChaliceResponse(response.body.decode(), status_code=response.status, headers=headers)
 
 
-def _cors(request: Request) -> dict[str, str]:
+def _cors(request: Request, varies: str | None) -> dict[str, str]:
     allowed = settings().cors_origins
     if allowed == "*":
         return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED_HEADERS}
     origin = request.headers.get("origin", "")
     listed = origin in [o.strip() for o in allowed.split(",")]
     granted = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
-    return (granted if listed else {}) | {"Vary": "Origin"}
+    return (granted if listed else {}) | {"Vary": ", ".join(filter(None, [varies, "Origin"]))}
 
 
 def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:

@@ -461,6 +461,18 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "platforms",
         "GET",
+        "/platforms/{platform_id}/config",
+        "chalicelib.features.configs.operations:get_platform_config",
+    ),
+    (
+        "platforms",
+        "POST",
+        "/platforms/{platform_id}/resolve-config",
+        "chalicelib.features.configs.operations:resolve_platform_config",
+    ),
+    (
+        "platforms",
+        "GET",
         "/platforms/{platform_id}/spaces",
         "chalicelib.features.spaces.operations:list_platform_spaces",
     ),

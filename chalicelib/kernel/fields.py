@@ -146,8 +146,15 @@ Name = Annotated[
 Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
 Locale = Annotated[
-    str, *shape(r"^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$", "must be a language tag (BCP 47) such as en or pt-BR")
-]
+    str, StringConstraints(max_length=100),
+    *shape(
+        # Language with extensions of it, script, region, variants, extensions, private use (RFC 5646, section 2.1).
+        r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
+        r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
+        r"(?:-[xX](?:-[A-Za-z0-9]{1,8})+)?$",
+        "must be a language tag (BCP 47) such as en or pt-BR",
+    ),
+]  # fmt: skip
 WebUrl = Annotated[
     str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
 ]

@@ -24,6 +24,9 @@ _MOST_THREADS: Final = 16
 _HIGHEST: Final = "\U0010ffff"
 """Sorts behind whatever sort keys are made of."""
 
+SIDE_BY_SIDE: Final = "side by side"
+"""What the names of threads begin with that ask at the same time as others."""
+
 MOST_WRITES: Final = 100
 """What a transaction holds."""
 
@@ -197,7 +200,7 @@ def side_by_side(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
         return [ask(each) for each in about]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(about), _MOST_THREADS)) as threads:
+    with ThreadPoolExecutor(min(len(about), _MOST_THREADS), SIDE_BY_SIDE) as threads:
         # In the context of the request, so that what is asked counts as asked by it.
         answers = [threads.submit(copy_context().run, ask, each) for each in about]
     return [answer.result() for answer in answers]

@@ -40,6 +40,8 @@ ALLOWANCES: Final = {
     "list_project_block_platforms": 4,
     # The platform's modules and the space's overrides side by side.
     "list_effective_modules": 3,
+    # What the platform has, what the space has of two sets, and whether the caller sees the space, side by side.
+    "resolve_platform_config": 5,
 }
 """Operations that have a bound of their own, and why."""
 
@@ -50,6 +52,8 @@ OTHER_CALLS: Final = {
     # Looks for the newest anchor, and reads it if there is one, before it looks at the log; in the first window only.
     "verify_audit_integrity": {"s3:ListObjectsV2": 1, "s3:GetObject": 1},
     "get_status": {"sqs:GetQueueAttributes": 1},
+    # Its answer is stored where it is sent with an `Idempotency-Key`, as that of every POST.
+    "resolve_platform_config": {"dynamodb:TransactWriteItems": 1},
 }
 """What reads ask of more than the table, and why."""
 

@@ -11,7 +11,8 @@ from tests.harness.strangers import unreached
 
 
 def is_one_record(operation: Operation) -> bool:
-    return operation.answer is not None and issubclass(operation.answer, RecordOutput) and not operation.lists
+    answer = operation.answer
+    return answer is not None and (issubclass(answer, RecordOutput) or answer.by_content) and not operation.lists
 
 
 @by_operation()

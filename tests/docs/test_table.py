@@ -48,6 +48,7 @@ def items(
     put(silent_webhook(organization.id))
     platform = run_platform(api, organization)
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
+    api.patch(f"{platform.path}/modules", as_=ada, json={"modules": [{"moduleId": "wiki"}]})
     came_to(platform, "verified", next_check_at=now())
     takes_part(platform, ada)
     takes_part(platform, edith)

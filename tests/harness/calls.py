@@ -5,28 +5,35 @@ often the client retries it. A Scan fails the test: the service has none.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import groupby
+from threading import current_thread
 from typing import Any, Final, Protocol
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from chalicelib.kernel import aws
+from chalicelib.kernel.table import SIDE_BY_SIDE
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: `dynamodb:Query`, and what it was given."""
+    """One call: `dynamodb:Query`, and what it was given. `beside`: whether it was made beside others."""
 
     name: str
     parameters: Mapping[str, Any]
+    beside: bool = False
 
 
 @dataclass
 class Calls:
-    """The calls of one request or message; each waited for the one before it, unless they were made side by side."""
+    """The calls of one request or message; each waited for the one before it, unless they were made side by side.
+
+    Those come in an order that is the same every time.
+    """
 
     made: list[Call] = field(default_factory=list)
 
@@ -82,7 +89,13 @@ def recorded() -> Iterator[Calls]:
         yield calls
     finally:
         _calls.reset(token)
+        calls.made[:] = [call for _, run in groupby(calls.made, lambda call: call.beside) for call in _in_order(run)]
         assert not [name for name in calls.names if name.endswith(":Scan")], "nothing may scan the table"
+
+
+def _in_order(run: Iterable[Call]) -> list[Call]:
+    calls = [*run]
+    return sorted(calls, key=lambda call: json.dumps([call.name, call.parameters])) if calls[0].beside else calls
 
 
 @contextmanager
@@ -103,7 +116,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     if service == "s3":
         asked = params["context"]["s3_redirect"]["params"]  # what is put would be kept alive for as long as the call is
         given = {name: value for name, value in asked.items() if name != "Body"}
-    call = Call(f"{service}:{model.name}", given)
+    call = Call(f"{service}:{model.name}", given, current_thread().name.startswith(SIDE_BY_SIDE))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.made.append(call)

@@ -8,10 +8,10 @@ from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.models import SpaceOut
 from chalicelib.kernel import table
-from chalicelib.kernel.access import departure_key, sees_private
+from chalicelib.kernel.access import departure_key, membership_key, sees_private
 from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.context import Context, Records
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
@@ -24,6 +24,30 @@ def sees_all(ctx: Context) -> bool:
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return sees_private(Space, ctx.principal)
     return ctx.role is not None and ctx.role.covers(Role.ADMIN)
+
+
+def keys_of(ctx: Context, platform: Platform, space_id: str) -> list[Key]:
+    """Return where a space is stored, and what decides whether the caller sees it that was not read yet."""
+    space = Space.key_of(id=space_id)
+    if not isinstance(ctx.principal, User):
+        return [space]
+    user_id = ctx.principal.id
+    return [space, membership_key(space, user_id), departure_key(platform.stored_at, user_id)]
+
+
+def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Space | None:
+    """Return a space of a platform if the caller sees it; `found` is what stands at `keys_of` it, and maybe more."""
+    space = next((space for space in found.of(Space) if space.id == space_id), None)
+    if space is None or space.platform_id != platform.id:
+        return None
+    if not space.private or (ctx.role is not None and sees_all(ctx)):
+        return space
+    by_key = {record.stored_at: record.created_at for record in found}
+    user_id = ctx.principal.id or ""
+    left = [departure_key(place, user_id) for place in (platform.stored_at, *platform.above.values())]
+    departures = [by_key.get(key) or ctx.access.read.get(key, {}).get("created_at", "") for key in left]
+    joined = by_key.get(membership_key(space.stored_at, user_id), "")
+    return space if joined > max(departures) else None
 
 
 def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:

@@ -1,0 +1,106 @@
+"""The config of a platform: as it is, and as it is at a host, in a space, in a language."""
+
+from typing import Final, Literal
+
+from chalicelib.features.capabilities.entities import Capability
+from chalicelib.features.configs.models import (
+    ConfigCapabilityOut,
+    ConfigOut,
+    MatchedOut,
+    MatchedSpaceOut,
+    ResolvedConfigOut,
+    ResolveRequest,
+)
+from chalicelib.features.configs.rules import host_match, said, slug_in
+from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.modules.entities import ModuleOverride
+from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.spaces.entities import Space
+from chalicelib.features.spaces.reach import keys_of, seen
+from chalicelib.kernel.auth import Anonymous
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.context import Context, Records
+from chalicelib.kernel.entity import Collection, Key
+from chalicelib.kernel.operation import RouteGroup
+from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.settings import settings
+
+routes = RouteGroup("platforms")
+
+_OF_THE_PLATFORM: Final = Collection("P#{platform_id}", "C#{id}")
+"""Its modules, its project blocks and its custom domain."""
+
+_PUBLIC: Final = "public, max-age=60"
+_PRIVATE: Final = "private, no-cache"
+
+
+@routes.get(
+    "/platforms/{platform_id}/config",
+    needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None,
+)  # fmt: skip
+def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
+    """Get all that a front end has to know of a platform to begin with.
+
+    Whoever has no part in it is shown what is public, once it is published: a custom domain that is verified, without
+    the records for its DNS; no settings of what is off; no private space as its home.
+    """
+    public = isinstance(ctx.principal, Anonymous)
+    ctx.headers |= {"Cache-Control": _PUBLIC if public else _PRIVATE, "Vary": "Authorization"}
+    found = ctx.gather(_OF_THE_PLATFORM, keys=_home(ctx, platform))
+    return ConfigOut.of(said(platform, found, None, public=ctx.role is None))
+
+
+def _path_in(request: Request) -> list[Key]:
+    """Return where it stands which space the path in the body names, if it can name one."""
+    slug = slug_in(request.said.get("path"))
+    names = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
+    return [guard_key(Space.by_slug, names)] if slug else []
+
+
+@routes.post(
+    "/platforms/{platform_id}/resolve-config",
+    success=200, needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None, also=_path_in,
+)  # fmt: skip
+def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
+    """Get the config of a platform as it is at a host, in a space, in a language; `matched` says what was found.
+
+    The space is the one of `spaceId`, or else the one whose slug `path` begins with, itself or behind `/spaces`. Its
+    overrides are applied to the modules, and its capabilities are listed. A `spaceId` of none that the caller sees is
+    not found; a path that names none is no fault, nor is a host that is not the platform's.
+    """
+    named = _named(ctx, body)
+    sets = [Capability.in_space, ModuleOverride.in_space] if named else []
+    keys = keys_of(ctx, platform, named[0]) if named else []
+    names = {Space.parameter: named[0]} if named else {}
+    found = ctx.gather(_OF_THE_PLATFORM, *sets, keys=[*dict.fromkeys([*keys, *_home(ctx, platform)])], **names)
+    space = seen(ctx, platform, named[0], found) if named else None
+    if space is None:
+        if body.space_id:
+            raise not_found()
+        found = Records(record for record in found if not isinstance(record, Capability | ModuleOverride))
+    custom = next(iter(found.of(CustomDomain)), None)
+    matched = MatchedOut(
+        host=host_match(body.host, platform, custom, settings().platforms_domain),
+        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=named[1]) if space and named else None,
+        locale=body.locale or platform.default_locale,
+    )
+    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
+    return ResolvedConfigOut.of(
+        {**said(platform, found, space, public=ctx.role is None), "capabilities": capabilities, "matched": matched}
+    )
+
+
+def _named(ctx: Context, body: ResolveRequest) -> tuple[str, Literal["spaceId", "path"]] | None:
+    """Return the id of the space that a request names, and what named it."""
+    if body.space_id:
+        return body.space_id, "spaceId"
+    guards = [ctx.access.read[key] for key in _path_in(ctx.request) if key in ctx.access.read]
+    return (guards[0]["ref"], "path") if guards else None
+
+
+def _home(ctx: Context, platform: Platform) -> list[Key]:
+    """Return where the space that a platform opens is stored, if it has to be known whether the public sees it."""
+    space_id = platform.home.get("space_id")
+    return [Space.key_of(id=space_id)] if space_id and ctx.role is None else []

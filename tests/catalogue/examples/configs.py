@@ -1,0 +1,18 @@
+"""Examples of the operations on the config of a platform."""
+
+from typing import Final
+
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World
+
+EXAMPLES: Final[Examples] = {
+    "get_platform_config": lambda world: example(platform_id=world.platform.id),
+    "resolve_platform_config": lambda world: example(
+        {"host": "engines.example.com:443", "path": f"/spaces/{world.space.record['slug']}/events", "locale": "en-GB"},
+        platform_id=world.platform.id,
+    ),
+}
+
+
+def crowd(_world: World, _number: int) -> None:
+    """Let it be: a config stands beside what others have made of the platform already."""
