@@ -12,7 +12,7 @@ from tests.harness.fresh import fresh
 
 LATER: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
-    *("httpcore", "h11", "chalicelib.kernel.connections"),
+    *("httpcore", "h11", "publicsuffixlist", "chalicelib.kernel.connections"),
     *("aws_xray_sdk", "moto", "pytest", "openapi_spec_validator", "jsonschema"),
     *("chalicelib.entrypoints.documentation", "chalicelib.entrypoints.openapi", "chalicelib.entrypoints.workers"),
     *("aws_lambda_powertools.utilities.batch", "chalicelib.kernel.checkpoints", "chalicelib.kernel.ledger"),

@@ -1,7 +1,6 @@
 """What DNS says of a custom domain at the moment, and what becomes of the domain by that."""
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from time import monotonic
 from typing import Any, Final
@@ -16,7 +15,11 @@ from chalicelib.kernel.changes import guard_key
 _SECONDS: Final = 2.0
 """How long an answer is waited for."""
 _CHAIN_SECONDS: Final = 4.0
+"""How long all links of a chain together are waited for."""
 _MOST_LINKS: Final = 8
+_ADDRESSES: Final[tuple[lookup.Question, ...]] = ("A", "AAAA")
+_AT_ONCE: Final = 6
+"""All that is asked, but for the links of a chain: these are asked for one after the other."""
 
 
 def check(custom: CustomDomain, moment: str) -> dict[str, Any]:
@@ -34,12 +37,19 @@ def _is_anothers(custom: CustomDomain) -> bool:
 
 def look_at(domain: str) -> Sight:
     """Return what DNS holds of a domain. All is asked at once, and no answer is waited for longer than some seconds."""
-    with ThreadPoolExecutor(4) as threads:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
         proof = threads.submit(_ask, rules.challenge(domain), "TXT")
         chain = threads.submit(_chain, domain)
-        addresses = threads.submit(_addresses, domain)
-        ours = threads.submit(_addresses, rules.target())
-    return Sight(proof.result(), chain.result(), addresses.result(), ours.result())
+        ipv4, ipv6 = (threads.submit(_ask, domain, question) for question in _ADDRESSES)
+        our_ipv4, our_ipv6 = (threads.submit(_ask, rules.target(), question) for question in _ADDRESSES)
+    addresses, ours = _both(ipv4.result(), ipv6.result()), _both(our_ipv4.result(), our_ipv6.result())
+    return Sight(proof.result(), chain.result(), addresses, ours)
+
+
+def _both(one: Seen, other: Seen) -> Seen:
+    return Seen((*one.values, *other.values), one.fault or other.fault)
 
 
 def _ask(name: str, question: lookup.Question, until: float = inf) -> Seen:
@@ -51,12 +61,6 @@ def _ask(name: str, question: lookup.Question, until: float = inf) -> Seen:
 
 def _fault(error: lookup.Unanswered) -> Fault:
     return "DNS_TIMEOUT" if error.timed_out else "DNS_FAILURE"
-
-
-def _addresses(name: str) -> Seen:
-    with ThreadPoolExecutor(2) as threads:
-        ipv4, ipv6 = threads.map(lambda question: _ask(name, question), ("A", "AAAA"))
-    return Seen((*ipv4.values, *ipv6.values), ipv4.fault or ipv6.fault)
 
 
 def _chain(name: str) -> Seen:
