@@ -6,9 +6,11 @@ below `example`, `test`, `example.com` and the like until the file says so.
 """
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from errno import EADDRINUSE
 from pathlib import Path
 from socketserver import BaseRequestHandler, BaseServer, StreamRequestHandler, ThreadingTCPServer, ThreadingUDPServer
 from threading import Thread
@@ -27,6 +29,7 @@ THIS_MACHINE: Final = {"A": ["127.0.0.1"], "AAAA": ["::1"]}
 _NOBODYS: Final = (
     "example", "test", "invalid", "localhost", "local", "internal", "example.com", "example.net", "example.org",
 )  # fmt: skip
+_TRIES: Final = 10
 _MOST_LINKS: Final = 16
 _UDP_BYTES: Final = 512
 _TEXT_CHARACTERS: Final = 255
@@ -42,8 +45,7 @@ class Nameserver:
     """
 
     def __init__(self, answer: Answer, port: int = 0) -> None:
-        self._tcp = _Tcp(answer, port)
-        self._udp = _Udp(answer, self._tcp.server_address[1])
+        self._tcp, self._udp = _bound(answer, port)
         self.address = f"127.0.0.1:{self._udp.server_address[1]}"
 
     def start(self) -> None:
@@ -56,6 +58,17 @@ class Nameserver:
         for server in (self._tcp, self._udp):
             server.shutdown()
             server.server_close()
+
+
+def _bound(answer: Answer, port: int) -> tuple["_Tcp", "_Udp"]:
+    """Return the servers of a port; where it is free for TCP only, of another if any will do. Raises OSError."""
+    for _ in range(_TRIES):
+        tcp = _Tcp(answer, port)
+        try:
+            return tcp, _Udp(answer, tcp.server_address[1])
+        except OSError:
+            tcp.server_close()
+    raise OSError(EADDRINUSE, os.strerror(EADDRINUSE))
 
 
 class _Tcp(ThreadingTCPServer):

@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -92,11 +93,14 @@ def _lock(port: int) -> int:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port of this machine that nobody listens on, by TCP or UDP."""
+    while True:
+        with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as other:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+            with suppress(OSError):
+                other.bind(("127.0.0.1", port))
+                return port
 
 
 def _address(port: int) -> str:

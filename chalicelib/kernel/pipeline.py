@@ -187,8 +187,11 @@ def _commit(ctx: Context, response: Response, once: IdempotentRequest | None) ->
 
 
 def _wait(began: float, attempt: int) -> None:
-    """Wait before the work is done again, up to a few seconds in all (full jitter). Raises Problem `conflict`."""
+    """Wait before the work is done again: once at least, and up to a few seconds in all (full jitter).
+
+    Raises Problem `conflict`.
+    """
     left = began + _PATIENCE_SECONDS - time.monotonic()
-    if left <= 0:
+    if left <= 0 and attempt > 1:
         raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
-    pause(attempt, first=_PAUSE_SECONDS, most=min(left, _LONGEST_PAUSE_SECONDS))
+    pause(attempt, first=_PAUSE_SECONDS, most=max(0, min(left, _LONGEST_PAUSE_SECONDS)))

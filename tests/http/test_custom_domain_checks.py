@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.domains import checks
 from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.kernel import table
+from chalicelib.kernel import pipeline, table
 from chalicelib.kernel.changes import guard_key
 from tests.conftest import Configure
 from tests.harness.api import Answer, Api, Json
@@ -298,9 +298,17 @@ class TestADomainThatAnotherHasVerified:
         assert verified.id not in str(answer)
         assert told(api, organization) == ["added", "verified", "added", "checked"]
 
-    def test_while_one_is_being_verified_is_the_others(
-        self, api: Api, platform: Running, other: Running, nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("patience", [3, 0])
+    def test_while_one_is_being_verified_is_the_others_however_long_dns_took(
+        self,
+        api: Api,
+        platform: Running,
+        other: Running,
+        nameserver: Nameserver,
+        monkeypatch: pytest.MonkeyPatch,
+        patience: int,
     ) -> None:
+        monkeypatch.setattr(pipeline, "_PATIENCE_SECONDS", patience)
         proofs = [claim(api, each)["records"][0]["expected"] for each in (platform, other)]
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")
@@ -359,9 +367,13 @@ class TestAsTimePasses:
         asked = len(nameserver.questions)
         pass_(days=1)
         assert len(nameserver.questions) == asked
+        assert claim(api, platform, "other.example.com")["status"] == "pending"
+        assert claim(api, platform)["status"] == "pending"
+        pass_(days=8)
+        assert shown(api, platform)["status"] == "failed"
         again = verify(api, platform).json
         assert (again["status"], again["lastError"]) == ("pending", "TXT_NOT_FOUND")
-        assert told(api, organization) == ["added", "failed", "checked"]
+        assert told(api, organization) == ["added", "failed", "added", "added", "failed", "checked"]
         holds(nameserver, again)
         pass_(minutes=2)
         assert shown(api, platform)["status"] == "verified"

@@ -136,6 +136,12 @@ class TestTheNameserver:
         monkeypatch.setattr(resolver, "Resolver", unconfigured)
         assert asked(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
+    def test_a_port_that_is_taken_for_datagrams_is_none(self, zone: Path) -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as taken:
+            taken.bind(("127.0.0.1", 0))
+            with pytest.raises(OSError, match="in use"):
+                Nameserver(of_file(zone), taken.getsockname()[1])
+
     def test_it_runs_as_a_process(self, tmp_path: Path) -> None:
         zone, port = tmp_path / "dns.json", free_port()
         zone.write_text(json.dumps({"shop.example.com": {"A": ["192.0.2.7"]}}))
