@@ -1,0 +1,38 @@
+"""Hosts and paths as browsers send them: whatever they are, they are read, and in every form as the same."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.features.configs.rules import normalized, slug_in
+from chalicelib.kernel.fields import SLUG_PATTERN
+
+labels = st.from_regex(r"\A[a-z0-9](?:[a-z0-9-]{0,10}[a-z0-9])?\Z")
+names = st.lists(labels, min_size=1, max_size=4).map(".".join)
+slugs = st.from_regex(rf"\A{SLUG_PATTERN[1:-1]}\Z").filter(lambda slug: slug != "spaces")
+rests = st.text(st.characters(exclude_characters="?#"), max_size=10)
+
+
+@given(names, st.sampled_from(["", ":443", ":8080", ":"]), st.sampled_from(["", "."]))
+def test_a_host_is_its_name_whatever_its_case_its_port_and_its_last_dot(name: str, port: str, dot: str) -> None:
+    assert normalized(f"{name}{dot}{port}") == normalized(f"{name.upper()}{dot}{port}") == name
+
+
+@given(st.text())
+def test_what_is_no_host_is_read_all_the_same_and_once_is_enough(text: str) -> None:
+    name = normalized(text)
+    assert name is None or normalized(name) in (name, None)
+
+
+@given(slugs, rests, st.sampled_from(["", "?x=1", "#top", "?a#b"]))
+def test_a_path_names_the_slug_that_it_begins_with(slug: str, rest: str, tail: str) -> None:
+    for path in (f"/{slug}", f"/spaces/{slug}", f"{slug}", f"/{slug.upper()}", f"//spaces//{slug}"):
+        assert slug_in(f"{path}/{rest}{tail}") == slug
+        assert slug_in(f"{path}{tail}") == slug
+
+
+@given(st.one_of(st.text(), st.none(), st.integers(), st.lists(st.text())))
+def test_whatever_is_no_path_names_none_or_what_can_be_a_slug(path: object) -> None:
+    slug = slug_in(path)
+    assert slug is None or re.fullmatch(SLUG_PATTERN, slug)
