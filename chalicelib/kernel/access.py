@@ -4,9 +4,11 @@ A place that lies in others takes a second one where this process hasn't met it 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
 
 from chalicelib.kernel import ancestry, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
@@ -17,31 +19,19 @@ from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, implied, satisfies
+from chalicelib.kernel.standing import Standing, membership_key, role_at, standing_keys, standing_of
 from chalicelib.kernel.tokens import User
 
 _OF_A_CLOSED_PLACE: Final = Role.OWNER
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What somebody is at a place and at those above it, by the memberships that hold.
-
-    `left`: when they last left one of those above; what they were below it until then holds no longer, and `ended` is
-    the record of such a membership of the place itself, if it is still there.
-    """
-
-    roles: dict[type[Place], Role] = field(default_factory=dict)
-    memberships: dict[type[Place], Item] = field(default_factory=dict)
-    left: str = ""
-    ended: Item | None = None
-
-
-@dataclass(frozen=True)
 class Access:
     """What was loaded and allowed: the place, those above it, the caller's role, the path's records.
 
-    `standing` is the caller's, `other` that of the user whom the operation names with `whose`. `read`: all items that
-    were read.
+    `standing` is the caller's, `other` that of the user whom the operation names with `whose`. `below`: the places in
+    it that the caller's role lets them in by, who has none that would do at the place itself; or, where that other's
+    standing is asked for, the one that the path's record is about. `read`: all items that were read.
     """
 
     principal: Principal
@@ -51,6 +41,7 @@ class Access:
     standing: Standing = field(default_factory=Standing)
     other: Standing = field(default_factory=Standing)
     above: Mapping[type[Place], Place] = field(default_factory=dict)
+    below: tuple[Place, ...] = ()
     read: Mapping[Key, Item] = field(default_factory=dict)
 
     @property
@@ -114,15 +105,72 @@ def admit(
         items |= table.get_all([*above.values(), *decisive])
     chain = [_load(kind, key, items) for kind, key in reversed(above.items())] + [place]
     standing = _standing(chain, principal, items)
-    _refuse_unseen(needs, request, chain, standing)
-    other = standing_of(request.parameters[operation.whose], chain, items) if operation.whose else Standing()
+    role, judged = standing.roles.get(type(place)), standing.roles.get(needs.judged)
+    named = [items[key] for key in record_keys.values() if key in items]
+    lacking = isinstance(principal, User) and not _covers(judged, needs)
+    inner = _inner(operation, needs, request, principal, chain, named, items, lacking=lacking)
+    let_in = _let_in(needs, principal, chain, inner, items) if lacking else []
+    if let_in:
+        standing = standing_of(principal.id, [*chain, let_in[0]], items)
+        role = judged = standing.roles[type(let_in[0])]
+    _refuse_unseen(needs, request, chain, role)
+    other = standing_of(_other_id(operation, request, named), [*chain, *(inner if named else ())], items)
     records = _records(operation, record_keys, items, other)
     _refuse_nobody(operation, records, chain, other)
-    role = standing.roles.get(type(place))
     if not (needs.published and role is None):
-        _judge(operation, principal, standing.roles.get(needs.judged))
+        _judge(operation, principal, judged)
     above_it = {type(each): each for each in chain[:-1]}
-    return Access(principal, place, role, records, standing, other, above_it, items)
+    return Access(principal, place, role, records, standing, other, above_it, tuple(let_in or inner), items)
+
+
+def _covers(role: Role | None, needs: At) -> bool:
+    return needs.role is None or (role is not None and role.covers(needs.role))
+
+
+def _inner(
+    operation: Operation, needs: At, request: Request, principal: Principal, chain: list[Place], named: list[Item],
+    items: dict[Key, Item], *, lacking: bool,
+) -> list[Place]:  # fmt: skip
+    """Return the places below the one at hand that the request is about, and add what counts there to the items.
+
+    That is read only for who lacks the role at the place itself, and where another user's standing is asked for.
+    """
+    place, below, other = chain[-1], needs.or_below, _other_id(operation, request, named)
+    if below is None or not (lacking or other):
+        return []
+    parameter, asked = below.place.parameter, request.query.get(to_camel(below.place.parameter))
+    if operation.records:
+        ids = [item[parameter] for item in named if parameter in item]
+    elif asked:
+        ids = [asked[-1].strip().lower()]
+    else:
+        joined = table.query(below.joined.pk.format(user_id=principal.id), index=below.joined.index).items
+        ids = [item[parameter] for item in joined if item[place.parameter] == place.id]
+    keys = [below.place.key_of(id=each) for each in ids if re.fullmatch(UUID_PATTERN, each)]
+    if not (keys or other):
+        return []
+    user_ids = [*([principal.id] if lacking else []), *([other] if other else [])]
+    outer = [key for user_id in user_ids for key in standing_keys(user_id, None, [place.stored_at])]
+    items |= table.get_all([*keys, *outer, *(membership_key(key, user_id) for key in keys for user_id in user_ids)])
+    found = [below.place.from_item(items[key]) for key in keys if key in items]
+    return [each for each in found if getattr(each, place.parameter) == place.id]
+
+
+def _let_in(
+    needs: At, principal: Principal, chain: list[Place], inner: list[Place], items: Mapping[Key, Item]
+) -> list[Place]:
+    """Return those places below the one at hand where the caller has the role that they lack at it."""
+    standings = [(each, standing_of(principal.id, [*chain, each], items)) for each in inner if not chain[-1].closed]
+    return [each for each, standing in standings if _covers(standing.roles.get(type(each)), needs)]
+
+
+def _other_id(operation: Operation, request: Request, named: list[Item]) -> str:
+    """Return the id of the other user whose standing the operation asks for; an empty text if that is nobody."""
+    if not operation.whose:
+        return ""
+    if operation.whose in request.parameters:
+        return request.parameters[operation.whose]
+    return next((item[operation.whose] for item in named if operation.whose in item), "")
 
 
 def _names(needs: At, request: Request) -> dict[str, str]:
@@ -165,29 +213,10 @@ def _also(operation: Operation, request: Request, caller: User | KeyHolder | Ano
 
 
 def _user_ids(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> list[str]:
-    """Return the ids of the users whose standing has to be known: the caller's, and the other's that is named."""
-    other = request.parameters[operation.whose] if operation.whose else ""
+    """Return the ids of the users whose standing has to be known: the caller's, and the other's that the path names."""
+    other = _other_id(operation, request, [])
     named = [other] if re.fullmatch(UUID_PATTERN, other) else []
     return [caller.id, *named] if isinstance(caller, User) else named
-
-
-def standing_keys(user_id: str, place: Key | None, above: Iterable[Key]) -> Iterator[Key]:
-    """Yield where it stands what a user is at a place and at those above it."""
-    if place:
-        yield membership_key(place, user_id)
-    for outer in above:
-        yield membership_key(outer, user_id)
-        yield departure_key(outer, user_id)
-
-
-def membership_key(place: Key, user_id: str) -> Key:
-    """Return where a user's membership of a place stands."""
-    return place[0], f"M#{user_id}"
-
-
-def departure_key(place: Key, user_id: str) -> Key:
-    """Return where it stands that a user has left a place: their memberships below it hold no longer."""
-    return place[0], f"G#{user_id}"
 
 
 def _load(kind: type[Place], key: Key | None, items: Mapping[Key, Item]) -> Place:
@@ -209,28 +238,6 @@ def _standing(chain: list[Place], principal: Principal, items: Mapping[Key, Item
     return standing
 
 
-def standing_of(user_id: str, chain: list[Place], items: Mapping[Key, Item]) -> Standing:
-    """Return what a user is at each place of a chain, the outermost first. `items`: what `standing_keys` led to."""
-    roles: dict[type[Place], Role] = {}
-    memberships: dict[type[Place], Item] = {}
-    above, left, ended = None, "", None
-    for place in chain:
-        own, ended = None, items.get(membership_key(place.stored_at, user_id))
-        if ended and ended["created_at"] > left:
-            memberships[type(place)], own, ended = ended, Role(ended["role"]), None
-        if above := role_at(place, own, above):
-            roles[type(place)] = above
-        left = max(left, items.get(departure_key(place.stored_at, user_id), {}).get("created_at", ""))
-    return Standing(roles, memberships, left, ended)
-
-
-def role_at(place: Place, own: Role | None, above: Role | None) -> Role | None:
-    """Return the role of somebody at a place, by their own membership there and their role at the place above."""
-    if place.within and above and above.covers(Role.ADMIN):
-        return Role.ADMIN
-    return own or (Role.MEMBER if above and not place.private else None)
-
-
 def _role_of_key(place: Place, principal: ApiKeyPrincipal) -> Role | None:
     """Return what an API key acts as at a place: the same in all its organization, private places aside."""
     if place.log != principal.credential.organization_id:
@@ -243,9 +250,9 @@ def sees_private(kind: type[Place], principal: ApiKeyPrincipal) -> bool:
     return f"{kind.area}:read" in implied(principal.credential.scopes)
 
 
-def _refuse_unseen(needs: At, request: Request, chain: list[Place], standing: Standing) -> None:
-    """Raise Problem `not_found` unless the place is there for the caller."""
-    place, role = chain[-1], standing.roles.get(type(chain[-1]))
+def _refuse_unseen(needs: At, request: Request, chain: list[Place], role: Role | None) -> None:
+    """Raise Problem `not_found` unless the place is there for the caller, whose role there it is."""
+    place = chain[-1]
     reopens = role == _OF_A_CLOSED_PLACE and _reopens(needs, request)
     if any(above.closed for above in chain[:-1]) or (place.closed and not reopens):
         raise not_found()

@@ -309,8 +309,9 @@ def _take(key: Key, unique: Unique, record: Entity) -> Write:
     lapse = _lapse(unique, record)
     until = {"ttl": milliseconds(lapse) // 1000} if lapse else {}
     me = getattr(record, unique.refers)
+    told = {name: value for name in unique.tells if (value := getattr(record, name)) is not None}
     return Write(
-        "Put", key, item={"pk": key[0], "sk": key[1], "ref": me, **until},
+        "Put", key, item={"pk": key[0], "sk": key[1], "ref": me, **told, **until},
         condition="attribute_not_exists(#pk) OR #ttl < :now OR #ref = :me", names=["pk", "ttl", "ref"],
         values={"now": int(time.time()), "me": me},
     )  # fmt: skip

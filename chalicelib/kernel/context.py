@@ -102,7 +102,7 @@ class Context:
 
         What decided access, such as the caller's own membership, is not read again.
         """
-        key = entity.key_of(**self._ids, **names)
+        key = entity.key_of(**self.ids, **names)
         self._refuse_foreign(key[0])
         item = self.access.read.get(key) or table.get(key)
         return entity.from_item(item) if item else None
@@ -118,14 +118,14 @@ class Context:
 
         Of an index that holds several kinds, it returns those of one or, with what they all are, of each.
         """
-        pk = facet.pk.format_map({**self._ids, **names})
+        pk = facet.pk.format_map({**self.ids, **names})
         self._refuse_foreign(pk)
         found = [(KINDS[item["kind"]], item) for item in table.query(pk, index=facet.index, limit=limit).items]
         return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
 
     def last(self, entity: type[E], collection: Collection) -> E | None:
         """Return the last record of a list of the place itself, or None: one Query, of an index late by moments."""
-        pk = collection.pk.format_map(self._ids)
+        pk = collection.pk.format_map(self.ids)
         self._refuse_foreign(pk)
         found = table.query(pk, index=collection.index, limit=1, newest_first=True).items
         return entity.from_item(found[0]) if found else None
@@ -135,14 +135,14 @@ class Context:
 
         `names` fill the keys of sets, beside the place and those above it. In the order in which they were made.
         """
-        ranges = [(each.pk.format_map({**self._ids, **names}), each.sk.partition("{")[0]) for each in sets]
+        ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
         asks: list[Callable[[], Iterable[Item]]] = [partial(table.whole, pk, begins) for pk, begins in ranges]
         asks += [lambda: table.get_all(keys).values()] if keys else []
         items = [item for found in table.side_by_side(_answer, asks) for item in found]
         return Records(KINDS[item["kind"]].from_item(item) for item in sorted(items, key=lambda item: str(item["id"])))
 
     @property
-    def _ids(self) -> dict[str, str]:
+    def ids(self) -> dict[str, str]:
         """The ids of the place and of those above it, by their parameters."""
         return {place.parameter: place.id for place in (self.place, *self.access.above.values()) if place}
 

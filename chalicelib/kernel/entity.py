@@ -59,7 +59,7 @@ class Unique:
 
     `taken` is the problem of whoever wants it too, and `advice` what they can do; without one the work is done again.
     `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
-    `refers`: the field by which the value leads to the record.
+    `refers`: the field by which the value leads to the record; `tells`: what else of the record stands with the value.
     """
 
     space: str
@@ -71,6 +71,7 @@ class Unique:
     advice: str = "Choose another."
     holds: Callable[[Any], bool] = lambda _record: True
     refers: str = "id"
+    tells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

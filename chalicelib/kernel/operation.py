@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.kernel.entity import Entity, Key, Place
+from chalicelib.kernel.entity import Collection, Entity, Key, Place
 from chalicelib.kernel.models import Input, Output, Query
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
@@ -34,6 +34,18 @@ class Caller(StrEnum):
 
 
 @dataclass(frozen=True)
+class Below:
+    """The kind of place below the one at hand where the role may be held instead, for what is about such a place.
+
+    The record that the path names says which, or the query does; else it is all of the caller's, which the list
+    `joined` of a user's memberships shows.
+    """
+
+    place: type[Place]
+    joined: Collection
+
+
+@dataclass(frozen=True)
 class At:
     """Who may call an operation that is done at a place: those with the role, or one above it, there.
 
@@ -41,7 +53,8 @@ class At:
     the place, by its id or, with `by_slug`, its slug; or the body does, with `in_body`; or, with `through`, the path
     names a record in it by an id that leads to the place. `above`: the kind of place above it where the role has to be
     held. `published`: whether everybody may, once the place is published. `reopened_by`: what the owner's request has
-    to say to reach the place although it waits for its purge; to everything else it isn't there.
+    to say to reach the place although it waits for its purge; to everything else it isn't there. `or_below`: where else
+    the role may be held.
     """
 
     place: type[Place]
@@ -52,6 +65,7 @@ class At:
     above: type[Place] | None = None
     published: bool = False
     reopened_by: Mapping[str, str] = field(default_factory=dict)
+    or_below: Below | None = None
 
     @property
     def parameter(self) -> str:
@@ -111,10 +125,10 @@ class Operation:
 
     `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand that
     the request names beside its path, to be read in the same round trip as what decides access; `of_caller` says so of
-    what follows from who calls, if that is a user. `whose`: the path parameter that names another user, whose standing
-    at the place is loaded too. `keys`: whether API keys are let in where everyone is. `irrevocable`: whether it does
-    something before the commit, such as sending a message: a condition that does not hold keeps it from that. `again`:
-    the status of an answer if what it would make is there already.
+    what follows from who calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that
+    holds the id of another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
+    `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
+    hold keeps it from that. `again`: the status of an answer if what it would make is there already.
     """
 
     group: str

@@ -145,7 +145,8 @@ def _respond(ctx: Context, answer: Any) -> Response:
     elif answer.by_content:
         headers["ETag"] = conditions.digest_tag(body)
     if operation.creates and status == operation.success:
-        listed_at = operation.listed_at.format_map(request.parameters) if operation.listed_at else request.path
+        names = {**request.parameters, **ctx.ids}
+        listed_at = operation.listed_at.format_map(names) if operation.listed_at else request.path
         name = f"/{getattr(answer, answer.named_by)}" if answer.named_by else ""
         headers["Location"] = request.base + listed_at + name
     if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):

@@ -4,11 +4,11 @@ from typing import TypeVar
 
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.rules import refuse_grant
-from chalicelib.kernel.access import Standing
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User
 
 J = TypeVar("J", bound=Joined)

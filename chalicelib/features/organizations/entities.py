@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.organizations.models import OrganizationOut
 from chalicelib.kernel.entity import Due, Place, Unique
-from chalicelib.kernel.operation import At
+from chalicelib.kernel.operation import At, Below
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 
@@ -59,6 +59,8 @@ class Organization(Place):
         return {**named, **{name: None for name in _ADDRESSES if getattr(self, name) in person.emails}}
 
 
-def at_organization(role: Role, *, by_slug: bool = False, reopened_by: Mapping[str, str] | None = None) -> At:
+def at_organization(
+    role: Role, *, by_slug: bool = False, reopened_by: Mapping[str, str] | None = None, or_below: Below | None = None
+) -> At:
     """Return the need for a role at the organization that the path names."""
-    return At(Organization, role, by_slug=by_slug, reopened_by=reopened_by or {})
+    return At(Organization, role, by_slug=by_slug, reopened_by=reopened_by or {}, or_below=or_below)

@@ -8,12 +8,12 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
-from chalicelib.kernel.access import departure_key
 from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Collection, Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
+from chalicelib.kernel.standing import departure_key
 from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 

@@ -8,13 +8,14 @@ from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.models import SpaceOut
 from chalicelib.kernel import table
-from chalicelib.kernel.access import departure_key, membership_key, sees_private
+from chalicelib.kernel.access import sees_private
 from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context, Records
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.standing import departure_key, membership_key
 from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
