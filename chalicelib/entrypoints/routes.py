@@ -353,6 +353,12 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "platforms",
         "POST",
+        "/platforms/{platform_id}/invite",
+        "chalicelib.features.platform_members.operations:invite_to_platform",
+    ),
+    (
+        "platforms",
+        "POST",
         "/platforms/{platform_id}/join",
         "chalicelib.features.platform_members.operations:join_platform",
     ),

@@ -162,6 +162,7 @@ BY_ITSELF: Final = {
     "organization.webhook.delivery_exhausted": "Delivery",
     "organization.webhook.disabled": "Webhook",
     "platform.custom_domain.failed": "CustomDomain",
+    "platform.invitation.expired": "Invitation",
 }
 """Events that only the service itself can make happen, and the record that each tells of."""
 

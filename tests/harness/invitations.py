@@ -12,6 +12,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
+from tests.harness.running import Running
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
 
@@ -41,18 +42,20 @@ def token_of(link: str) -> str:
 
 
 def asked_to_invite(
-    api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any
+    api: Api, place: Founded | Running, whom: Person | str, *, as_: Caller | None = None, **fields: Any
 ) -> Answer:
-    """Return the answer to the request to invite somebody, made by the owner or whoever is named."""
+    """Return the answer to the request to invite somebody to a place, made by the owner or whoever is named."""
     body = {"email": whom if isinstance(whom, str) else whom.email, **fields}
-    return api.post(f"{organization.path}/invite", as_=as_ or organization.owner, json=body)
+    return api.post(f"{place.path}/invite", as_=as_ or place.owner, json=body)
 
 
-def invite(api: Api, organization: Founded, whom: Person | str, *, as_: Caller | None = None, **fields: Any) -> Invited:
-    """Return an invitation, sent by the organization's owner or whoever is named."""
-    answer = asked_to_invite(api, organization, whom, as_=as_, **fields)
+def invite(
+    api: Api, place: Founded | Running, whom: Person | str, *, as_: Caller | None = None, **fields: Any
+) -> Invited:
+    """Return an invitation to a place, sent by the organization's owner or whoever is named."""
+    answer = asked_to_invite(api, place, whom, as_=as_, **fields)
     assert answer.status == 201, answer.text
-    return Invited(answer.json, f"{organization.path}/invitations/{answer.json['id']}")
+    return Invited(answer.json, answer.location)
 
 
 def resend(api: Api, organization: Founded, invited: Invited) -> Invited:

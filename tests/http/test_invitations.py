@@ -30,7 +30,8 @@ class TestInviteToOrganization:
         assert answer.status == 201
         invited = answer.json
         assert invited == {
-            "id": invited["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "email": SOPHIE,
+            "id": invited["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "platformId": None,
+            "email": SOPHIE,
             "role": "member", "message": None, "expiresInDays": 7, "status": "pending", "sentAt": moment,
             "expiresAt": after(moment, days=7), "invitedBy": ada.id, "acceptUrl": invited["acceptUrl"],
         }  # fmt: skip

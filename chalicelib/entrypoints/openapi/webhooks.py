@@ -51,8 +51,8 @@ def _emitters(emitting: Iterable[Emitter]) -> dict[str, list[Emitter]]:
 def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models of the records that an event's data can be.
 
-    A task declares it. Of an operation the whole that it changes says it best, then the record that it answers, then
-    the event's own name, then the record its path names, then the place it is done at.
+    A task declares it. Of an operation the whole that it changes says it best, then the record that it answers, if it
+    is its usual event, then the event's own name, then the record its path names, then the place it is done at.
     """
     kind = KINDS.get(event.rpartition(".")[0])
     records = {entity.public for entity in KINDS.values()}
@@ -62,7 +62,7 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
             ranked.setdefault(0, set()).add(emitter.emits[event].public)
         elif kind and issubclass(kind, Whole):
             ranked.setdefault(0, set()).add(kind.public)
-        elif emitter.answer and (emitter.answer in records or kind is None):
+        elif emitter.answer and (kind is None or (emitter.answer in records and event == emitter.emits[0])):
             ranked.setdefault(0, set()).add(emitter.answer)
         elif kind:
             ranked.setdefault(1, set()).add(kind.public)

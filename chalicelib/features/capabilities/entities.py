@@ -40,5 +40,4 @@ class CapabilitySet(Whole):
     """All capabilities of a space."""
 
     kind = "space.capabilities"
-    keyed_by = "capabilityKey"
     public = CapabilitySetOut

@@ -136,6 +136,27 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "platform.home.updated": EventType(
         "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."
     ),
+    "platform.invitation.accepted": EventType(
+        "An invitation to a platform was accepted: it has a new member.",
+        "{actor} accepted the invitation to a platform sent to {target}.",
+    ),
+    "platform.invitation.created": EventType(
+        "Somebody was invited to a platform.", "{actor} invited {target} to a platform."
+    ),
+    "platform.invitation.declined": EventType(
+        "An invitation to a platform was declined.", "{actor} declined the invitation to a platform sent to {target}."
+    ),
+    "platform.invitation.expired": EventType(
+        "An invitation to a platform expired before anybody accepted it.",
+        "The invitation to a platform sent to {target} has expired.",
+    ),
+    "platform.invitation.resent": EventType(
+        "An invitation to a platform was sent again, with a new link.",
+        "{actor} sent the invitation to a platform to {target} again.",
+    ),
+    "platform.invitation.revoked": EventType(
+        "An invitation to a platform was revoked.", "{actor} revoked the invitation to a platform sent to {target}."
+    ),
     "platform.member.added": EventType(
         "Somebody became a member of a platform.", "{target} became a member of a platform, by {actor}."
     ),

@@ -13,7 +13,9 @@ from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.problems import FieldError, Invalid
 
-_ANSWERS: Final = ("organization.invitation.accepted", "organization.invitation.declined")
+_ANSWERS: Final = tuple(
+    f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")
+)
 _PEOPLE: Final = ("user", "operator")
 _OF_NO_PERSON: Final = {"id": None, "organizationId": None}
 

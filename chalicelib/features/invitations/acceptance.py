@@ -1,19 +1,23 @@
-"""What a token leads to: the invitation, and those whom its answer depends on."""
+"""What a token, or an address, leads to: the invitation, and those whom its answer depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.invitations.entities import Invitation, PlatformInvitation
 from chalicelib.features.invitations.models import AcceptanceOut, Decision, PlaceOffered
-from chalicelib.features.invitations.rules import named, refuse_dead, refuse_other
-from chalicelib.features.members.entities import Member
+from chalicelib.features.invitations.rules import named, path_of, refuse_dead, refuse_other, vouched
+from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item, Key, Place
 from chalicelib.kernel.problems import Problem, not_found
 from chalicelib.kernel.request import Request
+from chalicelib.kernel.standing import Standing, standing_keys, standing_of
 from chalicelib.kernel.tokens import User
 
 _NOTHING: Final[Mapping[Key, Item]] = {}
@@ -22,23 +26,36 @@ OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "a
 
 @dataclass(frozen=True)
 class Offer:
-    """An invitation as whoever holds its token finds it. `member`: the asking user's membership, if they have one."""
+    """An invitation as whoever holds its token finds it: to a place, by its inviter.
+
+    `own`: what the asking user is there; `member`: their membership of the place itself, if they have one.
+    """
 
     invitation: Invitation
-    organization: Organization
-    inviter: Member | None
-    member: Member | None
+    place: Place
+    inviter: Standing
+    own: Standing
+    member: Joined | None
 
     @property
     def inviter_name(self) -> str | None:
         """What people call the inviter, if a member with a name: a member's address is shown to admins only."""
-        return (self.inviter.name or self.inviter.username) if self.inviter else None
+        nearest = next(reversed(self.inviter.memberships.values()), {})
+        return nearest.get("name") or nearest.get("username")
+
+    @property
+    def place_name(self) -> str:
+        """What people call the place."""
+        return self.place.name_shown
 
     def described(self) -> AcceptanceOut:
         """Return what is shown of it, with the membership if it is the asking user's."""
         invitation, accepted = self.invitation, self.invitation.outcome == "accepted"
+        place = PlaceOffered.of(self.place)
         return AcceptanceOut(
-            organization=PlaceOffered.of(self.organization), platform=None, role=invitation.role,
+            organization=place if isinstance(self.place, Organization) else None,
+            platform=place if isinstance(self.place, Platform) else None,
+            role=invitation.role,
             email=invitation.email, status=invitation.status, expires_at=invitation.expires_at,
             invited_by=invitation.invited_by, inviter_name=self.inviter_name,
             membership=MemberOut.of(self.member) if accepted and self.member else None,
@@ -55,7 +72,7 @@ class Offer:
         if theirs and outcome == wanted:
             return True
         if theirs and outcome == "accepted":
-            leave = f"POST /organizations/{self.organization.id}/leave"
+            leave = f"POST {path_of(self.invitation)}/leave"
             raise Problem("invitation_used", f"You accepted it and are a member. To leave, send {leave}.")
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
@@ -76,21 +93,51 @@ def find(token: str, user: User | None, read: Mapping[Key, Item] = _NOTHING) -> 
     item = (read.get(key) or table.get(key)) if key else None
     if item is None:
         raise not_found()
-    invitation = Invitation.from_item(item)
-    place = Organization.key_of(id=invitation.organization_id)
-    inviter, own = (_member_key(invitation, it) for it in (invitation.invited_by, user.id if user else None))
-    items = table.get_all(key for key in (place, inviter, own) if key)
-    organization = Organization.from_item(items[place]) if place in items else None
-    if organization is None or organization.closed:
+    offer = _offer(Invitation.from_item(item), user.id if user else "")
+    if offer is None:
         raise not_found()
-    offer = Offer(invitation, organization, _member(items, inviter), _member(items, own))
-    refuse_dead(invitation, token, offer.inviter)
+    refuse_dead(offer.invitation, token, offer.inviter)
     return offer
 
 
-def _member_key(invitation: Invitation, user_id: str | None) -> Key | None:
-    return Member.key_of(organization_id=invitation.organization_id, user_id=user_id) if user_id else None
+def address_held(request: Request, user: User) -> list[Key]:
+    """Return where it stands that the user's address was invited to the platform that the path names."""
+    if not (user.email and user.email_verified):
+        return []
+    said = {"platform_id": request.parameters["platform_id"], "email": user.email}
+    return [guard_key(PlatformInvitation.by_address, said)]
 
 
-def _member(items: Mapping[Key, Item], key: Key | None) -> Member | None:
-    return Member.from_item(items[key]) if key and key in items else None
+def find_by_address(ctx: Context, platform: Platform) -> Offer | None:
+    """Return the invitation to a platform that waits for the caller, by what `address_held` led to, in one round trip.
+
+    None if there is none that holds.
+    """
+    guard = next((ctx.access.read[key] for key in address_held(ctx.request, ctx.user) if key in ctx.access.read), None)
+    if guard is None or table.expired(guard):
+        return None
+    key = Invitation.key_of(organization_id=platform.organization_id, id=guard["ref"])
+    inviter_id = guard.get("invited_by", "")
+    items = table.get_all([key, *standing_keys(inviter_id, platform.stored_at, platform.above.values())])
+    if key not in items:
+        return None
+    invitation = Invitation.from_item(items[key])
+    inviter = standing_of(inviter_id, [*ctx.access.above.values(), platform], items)
+    holds = invitation.status == "pending" and vouched(invitation, inviter)
+    return Offer(invitation, platform, inviter, ctx.access.standing, None) if holds else None
+
+
+def _offer(invitation: Invitation, user_id: str) -> Offer | None:
+    """Return an invitation with all that its answer depends on; None if its place is gone, or what that lies in."""
+    kinds = [invitation.place, *invitation.place.lies_in()]
+    names = invitation.names
+    place, *above = (kind.key_of(id=names[kind.parameter]) for kind in kinds)
+    people = {user for user in (invitation.invited_by, user_id) if user}
+    items = table.get_all([place, *above, *(key for user in people for key in standing_keys(user, place, above))])
+    found = [(kind, items.get(key)) for kind, key in zip(kinds, [place, *above], strict=True)]
+    chain = [kind.from_item(item) for kind, item in reversed(found) if item]
+    if len(chain) < len(kinds) or any(each.closed for each in chain):
+        return None
+    inviter, own = (standing_of(each, chain, items) for each in (invitation.invited_by or "", user_id))
+    held = own.memberships.get(invitation.place)
+    return Offer(invitation, chain[-1], inviter, own, invitation.membership.from_item(held) if held else None)

@@ -1,11 +1,15 @@
 """What is stored of an invitation: never its token, only that token's SHA-256."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.invitations.models import InvitationOut, Offered, Status
+from chalicelib.features.members.entities import Joined, Member
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.platform_members.entities import PlatformMember
+from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Limit, Unique
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Limit, Place, Unique
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 
@@ -17,6 +21,7 @@ class Invitation(Entity):
 
     `invited_as` is the inviter's membership: it holds as long as that lasts and its role covers the invitation's. What
     an API key invited has none. `joined_as` is the membership it led to. `sending` counts how often it was sent.
+    `platform_id` is that of the platform that it invites to, if it is one.
     """
 
     kind, parameter = "organization.invitation", "invitation_id"
@@ -30,8 +35,13 @@ class Invitation(Entity):
     )  # fmt: skip
     limit = Limit("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
     public = InvitationOut
+    place: ClassVar[type[Place]] = Organization
+    """The kind of place that it invites to."""
+    membership: ClassVar[type[Joined]] = Member
+    """What is made of whoever accepts it."""
 
     organization_id: str
+    platform_id: str | None = None
     email: str
     role: Offered
     message: str | None = None
@@ -46,6 +56,17 @@ class Invitation(Entity):
     outcome: Status | None = None
     answered_by: str | None = None
     joined_as: str | None = None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Self:
+        """Return the invitation that an item holds, to whatever place."""
+        kind = PlatformInvitation if "platform_id" in item else Invitation
+        return super(Invitation, kind).from_item(item)  # type: ignore[return-value]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The ids that name the place that it invites to."""
+        return {"organization_id": self.organization_id}
 
     @property
     def status(self) -> Status:
@@ -70,6 +91,26 @@ class Invitation(Entity):
         if self.invited_by in person.user_ids:
             changed |= {"invited_by": None, "invited_as": None, **({} if self.outcome else ended("revoked"))}
         return changed
+
+
+class PlatformInvitation(Invitation):
+    """An invitation to a platform. With the address that it holds stands who invited, to be read together."""
+
+    kind = "platform.invitation"
+    of_platform = Facet("O#{organization_id}#P#{platform_id}#I", "facet3")
+    with_platform_member = Facet("P#{platform_id}#U#{pending_by}", "facet2")
+    by_address = Unique(
+        "platform-invitation#{platform_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
+        advice="Send that invitation again or, if it can't be sent, revoke it first.",
+        holds=lambda invitation: invitation.outcome is None, tells=("invited_by",),
+    )  # fmt: skip
+    place = Platform
+    membership = PlatformMember
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The ids that name the place that it invites to."""
+        return {"organization_id": self.organization_id, "platform_id": str(self.platform_id)}
 
 
 def ended(outcome: Status, **changed: Any) -> dict[str, Any]:

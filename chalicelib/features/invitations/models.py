@@ -6,7 +6,7 @@ from pydantic import Field
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.fields import Email, Text, Timestamp, Uuid
-from chalicelib.kernel.models import Input, Output, Query, RecordOutput
+from chalicelib.kernel.models import Input, ListQuery, Output, Query, RecordOutput
 
 Offered = Literal["member", "editor", "admin"]
 Status = Literal["pending", "accepted", "declined", "revoked", "expired"]
@@ -22,11 +22,18 @@ class InvitationCreate(Input):
     expires_in_days: int = Field(7, ge=1, le=30, description="Counted from each sending.", examples=[7])
 
 
+class InvitationsQuery(ListQuery):
+    """Which of an organization's invitations."""
+
+    platform_id: Uuid | None = Field(None, description="Only those to this platform.", examples=[None])
+
+
 class InvitationOut(RecordOutput):
     """An invitation. The link to accept it is in the answers that send it, and nowhere else."""
 
     one_time: ClassVar[frozenset[str]] = frozenset({"accept_url"})
 
+    platform_id: Uuid | None = Field(description="The platform it invites to; null: the organization.", examples=[None])
     email: str = Field(examples=["grace@example.com"])
     role: Offered = Field(examples=["editor"])
     message: str | None = Field(examples=["Come and join us."])

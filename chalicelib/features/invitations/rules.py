@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from chalicelib.features.invitations.entities import Invitation
-from chalicelib.features.members.entities import Member
+from chalicelib.features.members.entities import Joined
 from chalicelib.kernel import signing
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.encoding import from_base64url, to_base64url
@@ -18,6 +18,7 @@ from chalicelib.kernel.entity import Key
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
+from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
@@ -63,20 +64,26 @@ def named(token: str) -> Key | None:
     return Invitation.key_of(organization_id=str(organization), id=str(invitation))
 
 
-def vouched(invitation: Invitation, inviter: Member | None) -> bool:
+def vouched(invitation: Invitation, inviter: Standing) -> bool:
     """Return whether its inviter is a member still, by the same membership, and could grant its role today.
 
     What an API key invited is the organization's: it needs nobody to stand for it.
     """
     if invitation.invited_as is None:
         return True
-    if inviter is None or inviter.id != invitation.invited_as:
+    role = inviter.roles.get(invitation.place)
+    if role is None or invitation.invited_as not in {held["id"] for held in inviter.memberships.values()}:
         return False
-    return Role(inviter.role).covers(Role(invitation.role))
+    return role.covers(Role(invitation.role))
 
 
-def refuse_dead(invitation: Invitation, token: str, inviter: Member | None) -> None:
-    """Raise Problem 410 if the token leads nowhere any more. `inviter`: their membership as it is now."""
+def vouching(standing: Standing) -> str | None:
+    """Return the id of the membership that lets somebody invite: the outermost that makes them an admin."""
+    return next((m["id"] for m in standing.memberships.values() if Role(m["role"]).covers(Role.ADMIN)), None)
+
+
+def refuse_dead(invitation: Invitation, token: str, inviter: Standing) -> None:
+    """Raise Problem 410 if the token leads nowhere any more. `inviter`: what they are now."""
     if not hmac.compare_digest(_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
     if invitation.status == "revoked" or (invitation.status == "pending" and not vouched(invitation, inviter)):
@@ -94,10 +101,15 @@ def refuse_other(invitation: Invitation, user: User) -> None:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
 
 
-def refuse_raise(invitation: Invitation, member: Member) -> None:
+def path_of(invitation: Invitation) -> str:
+    """Return the path of the place that an invitation invites to."""
+    return f"/{invitation.place.kind}s/{invitation.names[invitation.place.parameter]}"
+
+
+def refuse_raise(invitation: Invitation, member: Joined) -> None:
     """Raise Problem `already_member` if the invitation's role is above the one that a member has: it changes none."""
     if not Role(member.role).covers(Role(invitation.role)):
-        change = f"PATCH /organizations/{member.organization_id}/members/{member.user_id}"
+        change = f"PATCH {path_of(invitation)}/members/{member.user_id}"
         detail = f"You are a member already, as {member.role!r}. An admin can change that: {change}."
         raise Problem("already_member", detail)
 

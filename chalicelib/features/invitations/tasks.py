@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.invitations.acceptance import Offer, find
-from chalicelib.features.invitations.entities import Invitation, InvitationMail, ended
+from chalicelib.features.invitations.entities import Invitation, InvitationMail, PlatformInvitation, ended
 from chalicelib.features.invitations.rules import accept_url, token_of
 from chalicelib.kernel import jobs, mail, outbox, tasks
 from chalicelib.kernel.changes import Changes
@@ -14,10 +14,12 @@ from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.tasks import task
 
 _EXPIRE: Final = "invitations.expire"
-_EXPIRED: Final = "organization.invitation.expired"
 
 
-@task(_EXPIRE, emits={_EXPIRED: Invitation})
+@task(
+    _EXPIRE,
+    emits={"organization.invitation.expired": Invitation, "platform.invitation.expired": PlatformInvitation},
+)
 def expire_invitation(message: dict[str, Any]) -> None:
     """Let a pending invitation be expired, with its entry, once its time is over; its link is dead by itself."""
     invitation = tasks.about(Invitation, message)
@@ -25,7 +27,7 @@ def expire_invitation(message: dict[str, Any]) -> None:
         changes = Changes(now())
         changes.update(invitation, **ended("expired"))
         changes.since(invitation.but(outcome="pending"))
-        outbox.commit(changes, _EXPIRED, Origin.system(_EXPIRE))
+        outbox.commit(changes, f"{invitation.kind}.expired", Origin.system(_EXPIRE))
 
 
 @task(InvitationMail.task)
@@ -66,7 +68,7 @@ def _letter(offer: Offer) -> mail.Letter:
     return mail.write(
         "features/invitations/mail.jinja",
         inviter=offer.inviter_name,
-        organization=offer.organization.name,
+        place=offer.place_name,
         role=invitation.role,
         message=invitation.message,
         accept_url=accept_url(invitation),

@@ -1,7 +1,7 @@
 """What is stored of a member."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
@@ -17,8 +17,6 @@ INDEX_SECONDS: Final = 5
 WITH_MEMBER: Final = Facet("O#{organization_id}#U#{user_id}", "facet1")
 """All that goes with a member of an organization: what they are below it, and what they have invited."""
 
-J = TypeVar("J", bound="Joined")
-
 
 class Joined(Membership):
     """A user's membership of a place, with what their token said of them when they joined.
@@ -29,6 +27,9 @@ class Joined(Membership):
 
     public = MemberOut
     guarded_by = ("id", "version", "below_at")
+
+    by_email: ClassVar[Facet]
+    """Who has an address, of those that are members with records like this."""
 
     organization_id: str
     below_at: str | None = None

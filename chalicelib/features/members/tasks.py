@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from chalicelib.features.invitations.entities import Invitation, ended
+from chalicelib.features.invitations.entities import Invitation, PlatformInvitation, ended
 from chalicelib.features.members.entities import Departure, Member
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
@@ -20,6 +20,7 @@ _LONGEST_LAG_SECONDS: Final = 60
 
 _EMITS: Final = {
     "organization.invitation.revoked": Invitation,
+    "platform.invitation.revoked": PlatformInvitation,
     "platform.member.removed": PlatformMember,
     "space.member.removed": SpaceMember,
 }
@@ -65,9 +66,13 @@ def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
     """Return the ids of the memberships that vouch for invitations today, of those that may have made them."""
     invited = [item for item in items if "invited_as" in item]
     names = {"organization_id": departure.organization_id, "user_id": departure.user_id}
-    own = [Member.key_of(**names)] if invited else []
-    found = table.get_all(own)
-    return {item["id"] for item in found.values()}
+    at = {item["platform_id"] for item in invited if "platform_id" in item}
+    keys = [PlatformMember.key_of(**names, platform_id=platform_id) for platform_id in at]
+    found = table.get_all([Member.key_of(**names), *keys] if invited else [])
+    lasting = [
+        item for item in found.values() if item["kind"] == Member.kind or item["created_at"] > departure.created_at
+    ]
+    return {item["id"] for item in lasting}
 
 
 def _end(record: Entity) -> None:

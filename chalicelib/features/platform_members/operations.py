@@ -1,5 +1,10 @@
-"""The members of a platform: list, find, change, add, remove; join and leave."""
+"""The members of a platform: list, find, change, add, remove, invite; join and leave."""
 
+from chalicelib.features.invitations.acceptance import address_held, find_by_address
+from chalicelib.features.invitations.answering import answer
+from chalicelib.features.invitations.entities import PlatformInvitation
+from chalicelib.features.invitations.models import InvitationCreate, InvitationOut
+from chalicelib.features.invitations.sending import invite
 from chalicelib.features.members.entering import enter, give_role
 from chalicelib.features.members.leaving import depart
 from chalicelib.features.members.models import MemberOut, RolePatch
@@ -90,17 +95,36 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
 
 
 @routes.post(
+    "/platforms/{platform_id}/invite",
+    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.invitation.created",
+    listed_at="/organizations/{organization_id}/invitations",
+)  # fmt: skip
+def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate) -> InvitationOut:
+    """Invite somebody to a platform; the answer holds the link to accept, once.
+
+    It is found, revoked and sent again under the organization's invitations. Whoever can accept it can also just join.
+    """
+    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    return invite(ctx, PlatformInvitation, body, **place)
+
+
+@routes.post(
     "/platforms/{platform_id}/join",
-    success=200, needs=at_platform(None), scope=None, emits="platform.member.added",
+    success=200, needs=at_platform(None), scope=None, of_caller=address_held,
+    emits=("platform.member.added", "platform.invitation.accepted"),
 )  # fmt: skip
 def join_platform(ctx: Context, platform: Platform) -> MemberOut:
-    """Join a published platform that is open to everybody; who is a member already stays what they are.
+    """Join a platform: a published one that is open to everybody, or whichever the caller's address is invited to.
 
-    `forbidden` stands for a published platform that takes invited people only. No two members have the same username,
-    in whatever letters: `already_exists`.
+    Who is invited accepts that by joining, and gets the role that it offers. Who is a member already stays what they
+    are. `forbidden` stands for a published platform that takes invited people only. No two members have the same
+    username, in whatever letters: `already_exists`.
     """
     if ctx.access.membership:
         return shown_to(ctx)(PlatformMember.from_item(ctx.access.membership))
+    if offer := find_by_address(ctx, platform):
+        accepted = answer(ctx, offer, ctx.user, "accept")
+        return MemberOut.of(accepted.member)
     if not platform.published:
         raise not_found()
     if platform.join_policy != "open":

@@ -20,6 +20,10 @@ EXAMPLES: Final[Examples] = {
     ),
     "update_platform_member": lambda world: _of_editor(world, {"role": "member"}),
     "remove_platform_member": _of_editor,
+    "invite_to_platform": lambda world: example(
+        {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3},
+        platform_id=world.platform.id,
+    ),
     "join_platform": lambda world: example(
         about=f"{world.club.path}/members/{world.people.member.id}", everybodys=True, platform_id=world.club.id
     ),

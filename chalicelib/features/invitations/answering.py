@@ -1,0 +1,37 @@
+"""Answering an invitation, by its token or by joining the place that it invites to."""
+
+from dataclasses import replace
+
+from chalicelib.features.invitations.acceptance import OUTCOMES, Offer
+from chalicelib.features.invitations.entities import ended
+from chalicelib.features.invitations.models import Decision
+from chalicelib.features.invitations.rules import refuse_raise
+from chalicelib.features.members.entering import enter
+from chalicelib.features.members.entities import Joined
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.tokens import User
+
+
+def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
+    """Let a user answer the invitation that waits for them, and return it as it is then."""
+    outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
+    ctx.changes.event = f"{invitation.kind}.{outcome}"
+    ctx.changes.about(invitation)
+    for item in offer.inviter.memberships.values():
+        ctx.changes.require(KINDS[item["kind"]].from_item(item))  # They may be leaving, or be demoted, at this moment.
+    if member:
+        ctx.changes.require(member)
+    joined = None
+    if outcome == "accepted":
+        joined = _joined(ctx, offer, user, member)
+    changed = ended(outcome, answered_by=user.id, joined_as=joined.id if joined else None)
+    return replace(offer, invitation=ctx.changes.update(invitation, **changed), member=joined)
+
+
+def _joined(ctx: Context, offer: Offer, user: User, member: Joined | None) -> Joined:
+    invitation = offer.invitation
+    if member:
+        refuse_raise(invitation, member)
+        return member
+    return enter(ctx, invitation.membership, user, invitation.role, offer.own, **invitation.names)

@@ -1,0 +1,30 @@
+"""The invitations that a caller sees of an organization."""
+
+from collections.abc import Sequence
+
+from chalicelib.features.invitations.entities import Invitation, PlatformInvitation
+from chalicelib.features.invitations.models import InvitationOut, InvitationsQuery
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.kernel import table
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Place
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.table import Partition
+
+
+def list_invited(
+    ctx: Context, organization: Organization, platforms: Sequence[Place], query: InvitationsQuery
+) -> Page[InvitationOut]:
+    """Return a page of an organization's invitations, in the order they were made; with platforms only those to them.
+
+    Each platform takes a Query, all at the same time.
+    """
+    names, facet = {"organization_id": organization.id}, PlatformInvitation.of_platform
+    ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
+    sources = [Partition(facet.pk.format(**names, platform_id=each), facet.index) for each in ids]
+    pk, begins = Invitation.key_of(**names, id="")
+    found = table.merged(
+        sources or [pk], limit=query.limit, after=ctx.position(query), since=begins, until=f"{begins}~",
+        newest_first=False,
+    )  # fmt: skip
+    return ctx.page([InvitationOut.of(Invitation.from_item(item)) for item in found.items], found.last, query)
