@@ -118,11 +118,11 @@ class Event:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:
-    """Return `{field, from, to}` for each public field that changed, in the record's order."""
+    """Return `{field, from, to}` for each public field that changed, in the record's order; what is gone comes last."""
     return [
-        {"field": name, "from": _short(before.get(name)), "to": _short(value)}
-        for name, value in now.items()
-        if name not in unlogged and not same(before.get(name), value)
+        {"field": name, "from": _short(before.get(name)), "to": _short(now.get(name))}
+        for name in {**now, **before}
+        if name not in unlogged and not same(before.get(name), now.get(name))
     ]
 
 

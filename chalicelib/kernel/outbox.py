@@ -10,6 +10,7 @@ from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.events import Event, differences
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.logs import report
+from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.table import Write
 
 
@@ -71,9 +72,13 @@ def _event(changes: Changes, event_type: str, origin: Origin) -> Event:
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.name_shown},
         context=origin.context(),
-        changes=differences(shown(before), public, record.unlogged) if before and now else [],
+        changes=differences(_told(before), _told(now), record.unlogged) if before and now else [],
         data=public,
     )
+
+
+def _told(record: Entity) -> Mapping[str, Any]:
+    return record.apart(shown(record)) if isinstance(record, Whole) else shown(record)
 
 
 def shown(record: Entity) -> Mapping[str, Any]:

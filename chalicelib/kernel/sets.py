@@ -1,6 +1,6 @@
 """Sets: a few records of a place that are read, replaced and told of together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from pydantic_core import to_json
@@ -20,6 +20,8 @@ class Whole(Entity):
     most_bytes: ClassVar[int] = 256 * 1024
     advice: ClassVar[str] = "Remove one first."
     """What to do to have another."""
+    keyed_by: ClassVar[str]
+    """The field of an item, as callers see it, that no two of them have in common."""
 
     organization_id: str
     name: str
@@ -30,6 +32,11 @@ class Whole(Entity):
         """Return the whole of some records of a place."""
         about = {name: getattr(place, name) for name in EVERY_RECORDS}
         return cls(**about, organization_id=place.log, name=place.name_shown, items=tuple(items))
+
+    def apart(self, public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the public whole item by item, and which there are in which order: so an entry tells what changed."""
+        items = {str(item[self.keyed_by]): item for item in public["items"]}
+        return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
     @classmethod
     def refuse_excess(cls, records: Sequence[Entity]) -> None:

@@ -25,9 +25,9 @@ def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
 def differences(before: Json, now: Json) -> list[Json]:
     """Return what an entry says of the difference between two states of a record, as callers see it."""
     return [
-        {"field": name, "from": before[name], "to": value}
-        for name, value in now.items()
-        if before[name] != value and name not in UNLOGGED
+        {"field": name, "from": before.get(name), "to": now.get(name)}
+        for name in {**now, **before}
+        if before.get(name) != now.get(name) and name not in UNLOGGED
     ]
 
 

@@ -141,7 +141,10 @@ class TestReplaceModuleOverrides:
         entry = log_of(api, organization)[0]
         assert entry["type"] == "space.module_overrides.replaced"
         assert entry["target"] == {"type": "space.module_overrides", "id": looms.id, "name": "Looms"}
-        assert entry["changes"] == [{"field": "items", "from": [], "to": answer.json["items"]}]
+        assert entry["changes"] == [
+            {"field": "items", "from": [], "to": ["feed"]},
+            {"field": "items.feed", "from": None, "to": answer.json["items"][0]},
+        ]
 
 
 class TestRemoveModuleOverride:

@@ -141,13 +141,22 @@ class TestUpdatePlatformModules:
         assert (len(whole["items"]), whole["nextCursor"]) == (112, None)
 
     def test_the_entry_tells_what_became_of_them(self, api: Api, organization: Founded, platform: Running) -> None:
-        before = api.get(f"{platform.path}/modules", as_=platform.owner).json["items"]
-        after = [*changed(api, platform, {"moduleId": "events", "enabled": False}).values()]
+        changed(api, platform, {"moduleId": "wiki"})
+        before = {m["moduleId"]: m for m in api.get(f"{platform.path}/modules", as_=platform.owner).json["items"]}
+        after = changed(
+            api, platform, {"moduleId": "events", "enabled": False}, {"moduleId": "blog"},
+            {"moduleId": "wiki", "enabled": None, "locked": None, "settings": None},
+        )  # fmt: skip
         entry = log_of(api, organization)[0]
         assert entry["type"] == "platform.modules.updated"
         assert entry["target"] == {"type": "platform.modules", "id": platform.id, "name": "Engines"}
-        assert entry["changes"] == [{"field": "items", "from": before, "to": after}]
-        assert (entry["data"]["version"], entry["data"]["items"]) == (2, after)
+        assert entry["changes"] == [
+            {"field": "items", "from": [*before], "to": [*after]},
+            {"field": "items.events", "from": before["events"], "to": after["events"]},
+            {"field": "items.blog", "from": None, "to": after["blog"]},
+            {"field": "items.wiki", "from": before["wiki"], "to": None},
+        ]
+        assert (entry["data"]["version"], entry["data"]["items"]) == (3, [*after.values()])
 
     def test_it_is_another_version_of_the_platform(self, api: Api, platform: Running) -> None:
         seen = api.get(platform.path, as_=platform.owner).etag

@@ -79,10 +79,14 @@ class TestUpdateProjectBlocks:
 
     def test_the_entry_is_about_all_of_them(self, api: Api, organization: Founded, platform: Running) -> None:
         patch(api, platform, {"projectBlockId": "ant"})
+        patch(api, platform, {"projectBlockId": "bee"}, {"projectBlockId": "ant"})
         entry = log_of(api, organization)[0]
         assert entry["type"] == "platform.project_blocks.updated"
         assert entry["target"] == {"type": "platform.project_blocks", "id": platform.id, "name": "Engines"}
-        assert entry["changes"] == [{"field": "items", "from": [], "to": [block("ant")]}]
+        assert entry["changes"] == [
+            {"field": "items", "from": ["ant"], "to": ["bee", "ant"]},
+            {"field": "items.bee", "from": None, "to": block("bee")},
+        ]
 
     def test_only_admins_may(self, api: Api, platform: Running, grace: Person, edith: Person) -> None:
         assert patch(api, platform, as_=edith).code == "403 insufficient_role"

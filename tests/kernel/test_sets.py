@@ -32,7 +32,7 @@ class Chair(Entity):
 
 
 class Chairs(Whole):
-    kind, most, most_bytes = "room.chairs", 3, 400
+    kind, most, most_bytes, keyed_by = "room.chairs", 3, 400, "label"
 
 
 for kind in ("room", "room.chair", "room.chairs"):
@@ -86,6 +86,14 @@ def test_the_entry_is_about_the_whole_of_it(room: Room) -> None:
     assert (before.id, before.version, before.items) == (room.id, 1, ())
     assert (after.id, after.version, [each.label for each in after.items]) == (room.id, 2, ["a"])
     assert (after.log, after.name_shown) == ("o", "Attic")
+
+
+def test_the_whole_is_told_item_by_item(room: Room) -> None:
+    whole = Chairs.of(room, [])
+    shown = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
+    assert whole.apart(shown) == {
+        "items": ["a", "b.c"], "items.a": {"label": "a"}, "items.b.c": {"label": "b.c"},
+    }  # fmt: skip
 
 
 def test_a_set_that_is_as_wanted_changes_nothing(room: Room) -> None:

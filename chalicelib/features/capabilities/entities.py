@@ -40,4 +40,5 @@ class CapabilitySet(Whole):
     """All capabilities of a space."""
 
     kind = "space.capabilities"
+    keyed_by = "capabilityKey"
     public = CapabilitySetOut

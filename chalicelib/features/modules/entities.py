@@ -36,6 +36,7 @@ class ModuleSet(Whole):
     kind = "platform.modules"
     most = 100
     advice = "Let the platform forget one first: send null for its enabled, locked and settings."
+    keyed_by = "moduleId"
     public = ModuleSetOut
 
 
@@ -69,4 +70,5 @@ class OverrideSet(Whole):
     """All that a space says of modules."""
 
     kind = "space.module_overrides"
+    keyed_by = "moduleId"
     public = OverrideSetOut

@@ -38,6 +38,7 @@ class ProjectBlockSet(Whole):
     """All project blocks of a platform, in their order."""
 
     kind = "platform.project_blocks"
+    keyed_by = "projectBlockId"
     public = ProjectBlockSetOut
 
 
