@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.attachments.entities import entity_key
 from chalicelib.features.deliveries.subscribers import subscribers_key
-from chalicelib.kernel import auth, changes, ledger
+from chalicelib.features.taxonomy import trails
+from chalicelib.kernel import ancestry, auth, changes, ledger
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
@@ -56,6 +58,8 @@ GUARD: Final = "guard of a unique value"
 """The item that holds one."""
 
 _LOG: Final = "{log_id}"
+_PLATFORM: Final = "{platform_id}"
+_TAXONOMY: Final = f"P#{_PLATFORM}#T"
 
 _KERNEL_INDEXES: Final = (
     ("index1", ledger.sequence_key(_LOG, 0)[0]), ("index2", "ANCHOR#{shard}"), ("due", "DUE#{shard}"),
@@ -177,6 +181,12 @@ def _others() -> list[tuple[str, Key, str]]:
         ("ledger head", ledger.head_key(_LOG), "a log's size, peaks, signed checkpoint, and how far it is delivered"),
         ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
         ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
+        ("record pointer", ancestry.pointer_key("{id}"), "in which places a record is that has an address of its own"),
+        ("name", (_TAXONOMY, f"{trails.NAMES}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
+        ("word", (_TAXONOMY, f"{trails.WORDS}{{slug or label}}#{{id}}"), "a node of a taxonomy, by its slug or label"),
+        ("trail", trails.trail_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
+        ("former place", trails.former_key(_PLATFORM, "{parent_id}", "{slug}"), "who had a slug below a node last"),
+        ("attached entity", entity_key(_PLATFORM, "{type}", "{id}"), "which nodes of a taxonomy are put on an entity"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
     ]
 

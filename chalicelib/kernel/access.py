@@ -5,8 +5,8 @@ A place that lies in others takes a second one where this process hasn't met it 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from pydantic.alias_generators import to_camel
 
@@ -87,7 +87,7 @@ def admit(
     user_ids = _user_ids(operation, request, caller)
     decisive = [key for user_id in user_ids for key in standing_keys(user_id, place_key, above.values())]
     keys = [place_key, holder, stored_answer, *record_keys.values(), *above.values(), *decisive]
-    items = table.get_all([*(key for key in keys if key), *_also(operation, request, caller)])
+    items = table.get_all([*(key for key in keys if key), *_also(operation, _named(request, names), caller)])
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
     if not isinstance(needs, At):
         role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
@@ -205,6 +205,11 @@ def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]
     return {kind: kind.key_of(id=ids[kind.parameter]) for kind in place.lies_in() if kind.parameter in ids}
 
 
+def _named(request: Request, names: Mapping[str, str]) -> Request:
+    """Return a request that says, as if by its path, in which places it is."""
+    return replace(request, parameters={**request.parameters, **names})
+
+
 def _also(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Iterator[Key]:
     if operation.also:
         yield from operation.also(request)
@@ -266,13 +271,16 @@ def _reopens(needs: At, request: Request) -> bool:
 
 
 def _records(
-    operation: Operation, keys: Mapping[str, Key | None], items: Mapping[Key, Item], other: Standing
-) -> Mapping[str, Any]:
+    operation: Operation, keys: Mapping[str, Key | None], items: dict[Key, Item], other: Standing
+) -> Mapping[str, Entity | None]:
     found = {name: items.get(key) if key else None for name, key in keys.items()}
     present = {name: item if item is not other.ended else None for name, item in found.items()}
-    if any(item is None and name not in operation.optional for name, item in present.items()):
+    loaded = {name: operation.records[name].from_item(item) if item else None for name, item in present.items()}
+    records = {name: record.found(items) if record else None for name, record in loaded.items()}
+    missing = {name for name, record in records.items() if record is None}
+    if any(loaded[name] or name not in operation.optional for name in missing):
         raise not_found()
-    return {name: operation.records[name].from_item(item) if item else None for name, item in present.items()}
+    return records
 
 
 def _refuse_nobody(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from chalicelib.kernel import table
@@ -76,8 +76,12 @@ class Changes:
         for record in left.values():
             self.delete(record)
         if not self.empty:
-            self._whole = whole(place, present), whole(self.touch(place), kept)
+            self.tell(whole(place, present), whole(self.touch(place), kept))
         return kept
+
+    def tell(self, before: Whole, now: Whole) -> None:
+        """Let the entry be about a set of records: how it was, and how it is now."""
+        self._whole = before, now
 
     def touch(self, place: P) -> P:
         """Let a place have another version if anything changes: one of its sets does. So no two change it at once."""
@@ -158,6 +162,11 @@ class Changes:
         )
 
     @property
+    def size(self) -> int:
+        """How many writes it takes, beside those of the pipeline."""
+        return len(self._writes()) + len(self._kept)
+
+    @property
     def target(self) -> tuple[Entity | None, Entity | None]:
         """The record the entry is about, before, as told, and after; None where it didn't or doesn't exist."""
         if self._whole:
@@ -208,7 +217,7 @@ class Changes:
         writes += [
             (_if_unchanged("ConditionCheck", r), None) for key, r in self._checks.items() if self._unwritten(key)
         ]
-        return writes
+        return _handed_over(writes)
 
     def _unwritten(self, key: Key) -> bool:
         change = self._records.get(key)
@@ -278,6 +287,21 @@ def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
         if old and new != old and change.before:
             writes.append((_release(old, unique, change.before, unique.alias_days if change.now else 0, now), None))
     return writes
+
+
+def _handed_over(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
+    """Let what one record gives up and another takes pass from hand to hand: a transaction writes no item twice."""
+    given_up = {write.key: write for write, _ in writes if write.kind == "Delete"}
+    passed = {write.key for write, _ in writes if write.kind == "Put" and write.key in given_up}
+    if not passed:
+        return writes
+    kept = [(write, refusal) for write, refusal in writes if write.kind != "Delete" or write.key not in passed]
+    return [
+        (replace(given_up[write.key], kind="Put", item=write.item), refusal)
+        if write.kind == "Put" and write.key in passed
+        else (write, refusal)
+        for write, refusal in kept
+    ]
 
 
 def _held(unique: Unique, record: Entity, now: str) -> bool:

@@ -114,6 +114,8 @@ class Entity:
     """Fields that have to be in the table as they were read, or the record is not written."""
     holds: ClassVar[str] = ""
     """The partition of what belongs to the record alone and goes with it; none if it is empty."""
+    unstored: ClassVar[frozenset[str]] = frozenset()
+    """Fields that follow from other records: found out when the record is read, and never stored."""
 
     id: str
     created_at: str
@@ -128,7 +130,7 @@ class Entity:
         cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
         cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
-        cls._names = tuple(f.name for f in fields(cls))
+        cls._names = tuple(f.name for f in fields(cls) if f.name not in cls.unstored)
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
@@ -214,6 +216,13 @@ class Entity:
     def but(self, **changed: Any) -> Self:
         """Return the record with some fields changed."""
         return replace(self, **changed)
+
+    def found(self, read: dict[Key, Item]) -> Self | None:  # noqa: ARG002 - most records say all of themselves
+        """Return the record with what follows from others; None if by them it isn't there.
+
+        `read` holds what was read with it; what it needs more is added to that, in as few round trips as there can be.
+        """
+        return self
 
 
 class Place(Entity):

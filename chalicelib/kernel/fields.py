@@ -189,9 +189,13 @@ FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
 """JSON of any shape that the service keeps as it is."""
 
 
+def folded(text: str) -> str:
+    """Return text as it is compared where case, accents and spaces make no difference."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+
+
 def slug_from(name: str) -> str:
     """Return a slug derived from a name, or an empty string if nothing of the name fits into one."""
-    folded = unicodedata.normalize("NFKD", name.casefold())
-    ascii_only = "".join(c for c in folded if not unicodedata.combining(c))
-    slug = re.sub(r"[^a-z0-9]+", "-", ascii_only)[:63].strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", folded(name))[:63].strip("-")
     return "" if slug in RESERVED_SLUGS else slug

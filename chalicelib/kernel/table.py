@@ -339,11 +339,13 @@ def _value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a 
         return {"B": value}
     if isinstance(value, Mapping):
         return {"M": to_wire(value)}
+    if isinstance(value, frozenset):
+        return {"SS": sorted(value)}
     return {"L": [_value_to_wire(element) for element in value]}
 
 
 def from_wire(item: Mapping[str, Any]) -> Item:
-    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict."""
+    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict, set."""
     return {name: _value_from_wire(value) for name, value in item.items()}
 
 
@@ -358,4 +360,6 @@ def _value_from_wire(value: Mapping[str, Any]) -> Any:
             return from_wire(content)
         case "L":
             return [_value_from_wire(element) for element in content]
+        case "SS":
+            return frozenset(content)
     return None

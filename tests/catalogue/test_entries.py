@@ -18,7 +18,7 @@ MADE_ANEW: Final = {"downloadUrl": None}
 
 JSON: Final = {"Content-Type": "application/json"}
 PLAIN: Final = {"Content-Type": "text/plain"}
-KEYS: Final = ("moduleId", "capabilityKey", "projectBlockId")
+KEYS: Final = ("moduleId", "capabilityKey", "projectBlockId", "slug")
 """What tells the items of a set apart."""
 
 NAMED_OTHERWISE: Final = {

@@ -21,6 +21,7 @@ from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.running import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
+from tests.harness.taxonomy import Attached, Node, attach, plant_line
 from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
 
@@ -62,6 +63,8 @@ class Furnished(Founded):
     platform: Running
     space: Room
     club: Running
+    node: Node
+    attachment: Attached
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -77,10 +80,11 @@ class Furnished(Founded):
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
         platform = run_platform(api, bare)
         came_to(platform, "failed", f"{name.lower()}.example.com")
+        machines, looms = plant_line(api, platform, "Machines", "Looms")
         made = cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
-            run_platform(api, bare, published=True, name="Club", joinPolicy="open"),
+            run_platform(api, bare, published=True, name="Club", joinPolicy="open"), looms, attach(api, machines),
         )  # fmt: skip
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
         return made
@@ -114,7 +118,8 @@ class Furnished(Founded):
             "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
             "replay_id": self.replay_id, "channel_id": self.channel_id, "platform_id": self.platform.id,
             "space_id": self.space.id, "project_block_id": self.project_block_id,
-            "capability_key": self.capability_key, "module_id": self.module_id,
+            "capability_key": self.capability_key, "module_id": self.module_id, "taxonomy_node_id": self.node.id,
+            "attachment_id": self.attachment.id,
         }  # fmt: skip
 
 
@@ -181,7 +186,8 @@ class World:
 
     def met(self) -> None:
         """Let the process have met every place, and each record in one that is found by its id alone."""
-        for path in (self.platform.path, self.space.path, self.club.path):
+        nodes = (self.organization.node, self.organization.attachment.node)
+        for path in (self.platform.path, self.space.path, self.club.path, *(node.path for node in nodes)):
             assert self.api.get(path, as_=self.people.owner).status == 200
 
     def rivals_own(self, parameter: str) -> str:

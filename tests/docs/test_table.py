@@ -26,6 +26,7 @@ from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
 from tests.harness.running import furnish, make_space, run_platform, takes_part
 from tests.harness.strangers import refusing
+from tests.harness.taxonomy import attach, fell, move, plant_line
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
 
@@ -50,6 +51,9 @@ def items(
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
     api.patch(f"{platform.path}/modules", as_=ada, json={"modules": [{"moduleId": "wiki"}]})
     came_to(platform, "verified", next_check_at=now())
+    machines, looms = plant_line(api, platform, "Machines", "Looms")
+    attach(api, looms)
+    assert (move(api, looms, None).status, attach(api, machines).node) == (200, machines)
     takes_part(platform, ada)
     takes_part(platform, edith)
     assert api.post(f"{platform.path}/leave", as_=edith).status == 204
@@ -62,6 +66,7 @@ def items(
         workers.deliver()
     api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
     api.delete(gone.path, as_=ada)
+    assert fell(api, machines, "cascade").status == 204
     invite(api, organization, "friend@example.com")
     invite(api, platform, "friend@example.com")
     begin_export(api, organization)

@@ -201,6 +201,13 @@ def a_domain_is_never_proven(world: World) -> Key:
     return stored_domain(world.platform).stored_at
 
 
+def a_branch_is_deleted(world: World) -> Key:
+    """Let a node be still to be removed, with one below it, and what it is put on."""
+    root = world.organization.attachment.node
+    assert world.api.delete(root.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
+    return _only("taxonomy.felling")
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -226,6 +233,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
     "purges.purge": TaskExample(a_platform_is_deleted),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
+    "taxonomy.remove": TaskExample(a_branch_is_deleted),
     "webhooks.notify": TaskExample(the_admins_are_to_be_told),
     "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),
     "webhooks.send": TaskExample(a_webhook_is_to_be_told, {"seconds": 7}),

@@ -293,6 +293,14 @@ class TestCommit:
         first, _second = changes.create(parcel("a")), changes.create(parcel("b"))
         assert changes.target == (None, first)
 
+    def test_its_size_is_what_it_writes(self) -> None:
+        changes = Changes(now())
+        changes.create(parcel("a", hints=["x", "y"]))
+        changes.also(Write("Put", ("X#1", "#"), item={"pk": "X#1", "sk": "#"}))
+        assert changes.size == 6  # with its guard, its companions and the count
+        changes.commit()
+        assert len(cloud.stored()) == 6
+
     def test_more_than_a_transaction_holds_is_refused_whole(self) -> None:
         changes = Changes(now())
         for n in range(60):

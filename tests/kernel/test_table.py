@@ -40,6 +40,14 @@ class TestGet:
         assert isinstance(found["fraction"], float)
         assert found["yes"] is True
 
+    def test_sets_grow_and_shrink_without_being_read(self) -> None:
+        for verb, texts in (("ADD", {"a", "b"}), ("ADD", {"b", "c"}), ("DELETE", {"a", "x"})):
+            write = Write(
+                "Update", ("A", "#"), update=f"{verb} #set :some", names=["set"], values={"some": frozenset(texts)}
+            )
+            table.write([write])
+        assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "set": frozenset({"b", "c"})}
+
     def test_many_keys_take_a_round_trip_for_each_hundred(self) -> None:
         for n in range(0, 250, 25):
             table.write([

@@ -13,7 +13,7 @@ from chalicelib.kernel.problems import Problem
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.joining import beginning
-from tests.harness.parcels import Parcel, stored
+from tests.harness.parcels import Parcel, parcel, stored
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -89,6 +89,28 @@ class TestAValue:
 
         with ThreadPoolExecutor(8) as threads:
             assert sum(threads.map(take, range(8))) == 1
+
+
+class TestAValueThatIsHandedOver:
+    def test_passes_from_one_record_to_another_in_one_write(self) -> None:
+        former = stored("a")
+        changes = Changes(now())
+        changes.delete(former)
+        heir = changes.create(parcel("a"))
+        changes.commit()
+        kept = table.get(guard_key(Parcel.by_label, heir))
+        assert kept is not None
+        assert kept["ref"] == heir.id
+
+    def test_does_not_pass_from_who_does_not_have_it(self) -> None:
+        former = stored("a")
+        changes = Changes(now())
+        changes.delete(former)
+        changes.create(parcel("a"))
+        key = guard_key(Parcel.by_label, former)
+        cloud.put({"pk": key[0], "sk": key[1], "ref": "somebody else's"})
+        with pytest.raises(Problem, match="slug_taken"):
+            changes.commit()
 
 
 class TestAValueThatLapses:

@@ -2,22 +2,23 @@
 
 import re
 from dataclasses import fields
-from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.entrypoints.catalogue import FEATURES
+from chalicelib.entrypoints.catalogue import load_tasks, operations
 from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.table import from_wire, to_wire
 from infrastructure.resources import table
 
-for feature in FEATURES:
-    import_module(f"chalicelib.features.{feature}.operations")
+operations()
+load_tasks()
 
+STORED = [KINDS[name] for name in sorted(KINDS) if not issubclass(KINDS[name], Whole)]
 ATTRIBUTES = {a["AttributeName"]: a["AttributeType"] for a in table("atrium")["AttributeDefinitions"]}
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
 texts = st.text(max_size=20)
@@ -49,16 +50,19 @@ def a(hint: Any) -> st.SearchStrategy[Any]:
 
 def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
     hints = get_type_hints(kind)
-    return st.builds(kind, **{field.name: a(hints[field.name]) for field in fields(kind)})
+    stored = [field.name for field in fields(kind) if field.name not in kind.unstored]
+    return st.builds(kind, **{name: a(hints[name]) for name in stored})
 
 
-@pytest.mark.parametrize("kind", [KINDS[name] for name in sorted(KINDS)])
+@pytest.mark.parametrize("kind", STORED)
 class TestEveryEntity:
     @settings(max_examples=40)
     @given(data=st.data())
     def test_comes_back_as_it_was_stored(self, kind: type[Entity], data: st.DataObject) -> None:
         record = data.draw(records(kind))
-        assert kind.from_item(from_wire(to_wire(record.item()))) == record
+        found = kind.from_item(from_wire(to_wire(record.item())))
+        assume(type(found) is kind)  # An invitation that names a platform is one to that.
+        assert found == record
 
     @settings(max_examples=40)
     @given(data=st.data())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import RESERVED_SLUGS, Slug, slug_from
+from chalicelib.kernel.fields import RESERVED_SLUGS, Slug, folded, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 accepted: Final = TypeAdapter[str](Slug)
@@ -69,3 +69,19 @@ def test_the_slug_that_a_record_gets_is_acceptable_at_every_attempt(name: str, a
     slug = Context.slug(cast("Context", context), None, name)
     assert acceptable(slug)
     assert context.derived
+
+
+@given(names)
+@example("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}")
+@example("\N{GREEK CAPITAL LETTER UPSILON WITH DIALYTIKA}\N{COMBINING ACUTE ACCENT}")
+def test_what_is_folded_is_so_for_good_whatever_its_case(name: str) -> None:
+    assert folded(folded(name)) == folded(name)
+    assert folded(name.upper().lower()) == folded(name.lower().upper().lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Größe", "GROSSE"), ("Métiers  à\ttisser ", "metiers a tisser"), ("\uff21lpha", "alpha"), ("Σίσυφος", "σισυφοσ")],
+)
+def test_case_accents_and_blanks_make_no_difference(one: str, other: str) -> None:
+    assert folded(one) == folded(other)

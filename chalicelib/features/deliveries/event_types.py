@@ -217,6 +217,24 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
+    "taxonomy.attachment.created": EventType(
+        "A node of a taxonomy was put on something.", "{actor} put a node of a taxonomy on the {target}."
+    ),
+    "taxonomy.attachment.deleted": EventType(
+        "A node of a taxonomy was taken off something.", "{actor} took a node of a taxonomy off the {target}."
+    ),
+    "taxonomy.node.created": EventType("A node of a taxonomy was created.", "{actor} created the node {target}."),
+    "taxonomy.node.deleted": EventType(
+        "A node of a taxonomy was deleted, with what it was attached to; its children too, or they have moved up.",
+        "{actor} deleted the node {target}.",
+    ),
+    "taxonomy.node.updated": EventType(
+        "A node of a taxonomy was changed; if its path was, so are those of all below it.",
+        "{actor} changed the node {target}.",
+    ),
+    "taxonomy.system_tags.created": EventType(
+        "System tags were created in a taxonomy.", "{actor} created system tags in a taxonomy."
+    ),
 }
 
 SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")

@@ -23,6 +23,7 @@ class Platform(Place):
     siblings = Collection("O#{organization_id}#P", "{id}", index="index1")
     by_status = Collection("O#{organization_id}#P#{status}", "{id}", index="index2")
     by_slug = Unique("platform-slug", "{slug}", taken="slug_taken", field="slug")
+    partitions = ("P#{id}#T",)
     public = PlatformOut
 
     organization_id: str

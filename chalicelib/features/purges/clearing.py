@@ -1,7 +1,7 @@
 """The removal of what places and records hold, a few records a transaction; done again it goes on where it was."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from chalicelib.kernel import table
@@ -12,6 +12,15 @@ from chalicelib.kernel.table import Write
 
 _AT_ONCE: Final = 10
 _OWN: Final = "#"
+
+Clear = Callable[[type[Place], str, float], bool]
+_elsewhere: Final[list[Clear]] = []
+
+
+def elsewhere(clear: Clear) -> Clear:
+    """Declare a function that removes what names a place and is stored elsewhere, as `clear_place` does."""
+    _elsewhere.append(clear)
+    return clear
 
 
 def clear_place(place: type[Place], place_id: str, until: float = float("inf")) -> bool:
@@ -27,7 +36,8 @@ def clear_place(place: type[Place], place_id: str, until: float = float("inf")) 
             _remove([found])
     own = place.key_of(id=place_id)[0]
     rooms = [template.format(id=place_id) for template in place.partitions]
-    return all(_clear_partition(pk, until) for pk in [*rooms, own])
+    gone = all(clear(place, place_id, until) for clear in _elsewhere)
+    return gone and all(_clear_partition(pk, until) for pk in [*rooms, own])
 
 
 def clear_held(record: Entity) -> None:
@@ -65,4 +75,9 @@ def _remove(records: list[Entity]) -> None:
     for record in records:
         clear_held(record)
         changes.delete(record)
-    changes.commit()
+    if changes.size > table.MOST_WRITES:
+        half = len(records) // 2
+        _remove(records[:half])
+        _remove(records[half:])
+    else:
+        changes.commit()

@@ -1,0 +1,1 @@
+"""Attachments: what the nodes of a taxonomy are put on."""

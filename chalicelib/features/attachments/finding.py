@@ -1,0 +1,62 @@
+"""Attachments as they are listed."""
+
+from collections.abc import Sequence
+
+from chalicelib.features.attachments.entities import Attachment
+from chalicelib.features.attachments.models import AttachmentOut, AttachmentsQuery
+from chalicelib.features.attachments.reach import unseen
+from chalicelib.features.taxonomy.chains import Reading
+from chalicelib.features.taxonomy.entities import Taxonomy
+from chalicelib.features.taxonomy.finding import known
+from chalicelib.kernel import table
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.table import Found
+
+
+def of_node(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> Page[AttachmentOut]:
+    """Return a page of the attachments of a node that is there."""
+    pk = Attachment.of_node.pk.format(platform_id=platform_id, node_id=node_id)
+    found = table.query(pk, index=Attachment.of_node.index, after=ctx.position(query), limit=query.limit)
+    return _page(ctx, found, [Attachment.from_item(item) for item in found.items], query)
+
+
+def of_platform(ctx: Context, platform_id: str, tree: Taxonomy | None, query: AttachmentsQuery) -> Page[AttachmentOut]:
+    """Return a page of a platform's attachments: one Query, of the index of the first filter there is.
+
+    Those are the entity, the node, the type. What does not pass the others is left out of its page.
+    """
+    found = _found(ctx, platform_id, query)
+    filters = query.model_dump(include={"entity_id", "node_id", "entity_type"}, exclude_none=True)
+    attachments = [Attachment.from_item(item) for item in found.items]
+    passing = [one for one in attachments if all(getattr(one, name) == value for name, value in filters.items())]
+    if tree and tree.felled:
+        passing = _of_standing(platform_id, passing)
+    return _page(ctx, found, passing, query)
+
+
+def _found(ctx: Context, platform_id: str, query: AttachmentsQuery) -> Found:
+    after, limit = ctx.position(query), query.limit
+    if query.entity_id:
+        listed = Attachment.of_entity
+        pk, begins = listed.pk.format(entity_id=query.entity_id), f"{platform_id}#"
+        return table.query(pk, index=listed.index, begins=begins, after=after, limit=limit)
+    if not (query.node_id or query.entity_type):
+        pk = Attachment.in_platform.pk.format(platform_id=platform_id)
+        return table.query(pk, begins=Attachment.sk.partition("{")[0], after=after, limit=limit)
+    facet = Attachment.of_node if query.node_id else Attachment.of_type
+    pk = facet.pk.format(platform_id=platform_id, node_id=query.node_id, entity_type=query.entity_type)
+    return table.query(pk, index=facet.index, after=after, limit=limit)
+
+
+def _of_standing(platform_id: str, attachments: Sequence[Attachment]) -> list[Attachment]:
+    """Return the attachments of nodes that are there: those of deleted ones are being removed."""
+    nodes = [*dict.fromkeys(one.node_id for one in attachments)]
+    standing = {node.id for node in known(Reading(platform_id), nodes)}
+    return [one for one in attachments if one.node_id in standing]
+
+
+def _page(ctx: Context, found: Found, attachments: Sequence[Attachment], query: ListQuery) -> Page[AttachmentOut]:
+    hidden = unseen(ctx, {one.entity for one in attachments})
+    return ctx.page([AttachmentOut.of(one) for one in attachments if one.entity not in hidden], found.last, query)

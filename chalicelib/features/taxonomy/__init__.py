@@ -1,0 +1,1 @@
+"""Taxonomy: the tree of terms by which a platform's people order things."""

@@ -1,0 +1,175 @@
+"""What is stored of a platform's taxonomy: its nodes, the tree as a whole, and what leads to nodes.
+
+All of it stands in one partition. A node knows its parent only; its path and its depth follow from its ancestors when
+it is read (`chains.py`), so that a move writes the same few items whatever is below. Beside its record stand rows that
+lead to it: by its name, its slug, its other labels. The *trail* of a slug names all nodes that have it: with the trails
+of all segments of a path the nodes on it are known, and read at once. That of a slug which very many nodes have is wide
+and not relied on; the guards of their slugs lead on then, one level after the other. Where a node was, below another
+or as a root, leads to it still, and so to all below it (`trails.py`).
+
+The tree's version is raised by whatever changes the path of a node that is there: all such changes are one after the
+other, and what relies on a path (a new node below, another move) is made on condition that none was in between. A node
+counts what is right below it and attached to it, and is deleted on condition that this is nothing: so nothing is
+orphaned. `height` is how many levels there are below it at most: it is raised with each node that is deeper than all
+before, and never lowered, so that it costs nothing mostly; only where it forbids a move is the tree read to be exact.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any, Final, Literal, Self
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.taxonomy import chains
+from chalicelib.features.taxonomy.chains import Reading
+from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
+from chalicelib.features.taxonomy.trails import LABEL, NAMES, SLUG, WORDS, exactly
+from chalicelib.kernel import ancestry
+from chalicelib.kernel.entity import Collection, Entity, Item, Key, Limit, Unique
+from chalicelib.kernel.fields import folded
+from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.sets import Whole
+
+LISTED: Final = "L"
+ROOTS: Final = "roots"
+SYSTEM: Final = "system"
+
+
+class Taxonomy(Entity):
+    """A platform's taxonomy as a whole. `tags`: its system tags, their ids by their slugs.
+
+    `felled` counts the deleted nodes that are not removed yet with all below them.
+    """
+
+    kind = "taxonomy"
+    pk, sk = chains.PARTITION, chains.TREE
+    guarded_by = ("version", "felled")
+
+    organization_id: str
+    platform_id: str
+    moved: dict[str, int] = field(default_factory=dict)
+    last_position: int = -1
+    felled: int = 0
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def with_moved(self, nodes: Iterable[str]) -> dict[str, int]:
+        """Return which nodes were placed anew last, with some of the version that comes next."""
+        latest = sorted(self.moved.items(), key=lambda one: one[1], reverse=True)
+        now = dict.fromkeys(nodes, self.version + 1)
+        kept = [one for one in latest if one[0] not in now][: chains.MOST_REMEMBERED - len(now)]
+        return {**now, **dict(kept)}
+
+
+class TaxonomyNode(Entity):
+    """A node of a taxonomy. `placed`: the tree's version that its slug and parent came with.
+
+    `listed` names the list of all nodes, and `shelf` that of its siblings: its parent's id, or that of the terms, or of
+    the system tags, that are roots. Both are None once the node is felled: then all below it is out of sight too.
+    `last_position` is that of its children. `ancestors` are known once the node is found.
+    """
+
+    kind, parameter = "taxonomy.node", "taxonomy_node_id"
+    pk, sk = chains.PARTITION, chains.NODE
+    in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
+    among_siblings = Collection("P#{platform_id}#T#C#{shelf}", "{position:010d}#{id}", index="index2")
+    by_slug = Unique(
+        "taxonomy-slug#{platform_id}#{parent_id}", "{slug}", taken="slug_taken", field="slug",
+        holds=lambda node: node.listed is not None, advice="Siblings have different slugs: choose another.",
+    )  # fmt: skip
+    limit = Limit("taxonomy nodes", chains.PARTITION, MOST_NODES, lambda _node: True)
+    public = NodeOut
+    guarded_by = ("version", "child_count", "attachment_count", "height")
+    unstored = frozenset({"ancestors"})
+
+    organization_id: str
+    platform_id: str
+    name: str
+    slug: str
+    parent_id: str | None = None
+    description: str | None = None
+    alt_labels: list[str] = field(default_factory=list)
+    position: int = 0
+    sort: Literal["term", "system"] = "term"
+    listed: str | None = None
+    shelf: str | None = None
+    lineage: list[str] = field(default_factory=list)
+    placed: int = 1
+    child_count: int = 0
+    attachment_count: int = 0
+    height: int = 0
+    last_position: int = -1
+    ancestors: tuple["TaxonomyNode", ...] = field(default=(), compare=False)
+
+    @property
+    def path(self) -> str:
+        """The slugs from the root to it."""
+        return "/".join(node.slug for node in self.line)
+
+    @property
+    def depth(self) -> int:
+        """On which level it is; a root is on the first."""
+        return len(self.line)
+
+    @property
+    def line(self) -> tuple["TaxonomyNode", ...]:
+        """It and its ancestors, the root first."""
+        if bool(self.parent_id) != bool(self.ancestors):
+            raise ValueError(f"the ancestors of {self.id} were not found out")
+        return (*self.ancestors, self)
+
+    def found(self, read: dict[Key, Item]) -> Self | None:
+        """Return it with its ancestors; None if it or one of them is felled. Others that were read get theirs too."""
+        reading = Reading.of(self.platform_id, read)
+        nodes = [item["id"] for item in read.values() if item.get("kind") == self.kind]
+        reading.complete(nodes)
+        return self.of(reading, self.id)
+
+    @classmethod
+    def of(cls, reading: Reading, node_id: str) -> Self | None:
+        """Return a node whose chain was read, with its ancestors; None if it isn't there."""
+        line: tuple[Self, ...] = ()
+        for item in reading.chain(node_id) or ():
+            line = (*line, cls.from_item(item).but(ancestors=line))
+        return line[-1] if line else None
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """What leads to it: its id, its name, its slug and its other labels."""
+        ids = {"organization_id": self.organization_id, "platform_id": self.platform_id}
+        words = [
+            exactly(NAMES, folded(self.name)), exactly(WORDS, self.slug) + SLUG,
+            *(exactly(WORDS, folded(label)) + LABEL for label in self.alt_labels),
+        ]  # fmt: skip
+        row = {"pk": self.stored_at[0], "node_id": self.id, "lineage": self.lineage}
+        return ancestry.pointer(self.id, **ids), *({**row, "sk": word + self.id} for word in words)
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets none of its texts say the person."""
+        named = person.out_of_all({"name": self.name, "description": self.description})
+        labels = [person.out_of(label) for label in self.alt_labels]
+        return named if labels == self.alt_labels else {**named, "alt_labels": [*dict.fromkeys(labels)]}
+
+
+class SystemTags(Whole):
+    """The system tags of a platform."""
+
+    kind = "taxonomy.system_tags"
+    keyed_by = "slug"
+    public = SystemTagSetOut
+
+
+class Felling(Job):
+    """The removal of all that is below a deleted node, and of itself at last."""
+
+    kind, task = "taxonomy.felling", "taxonomy.remove"
+    pk, sk = chains.PARTITION, "G#{node_id}"
+
+    organization_id: str
+    platform_id: str
+    node_id: str
+
+
+def within(place: Platform | TaxonomyNode) -> dict[str, Any]:
+    """Return what says in which places the records of a taxonomy are, by the platform or a node of it."""
+    platform_id = place.id if isinstance(place, Platform) else place.platform_id
+    return {"organization_id": place.organization_id, "platform_id": platform_id}

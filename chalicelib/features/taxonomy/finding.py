@@ -1,0 +1,105 @@
+"""Nodes as they are read: one, a page of them, all of them."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from chalicelib.features.taxonomy.chains import MOST_REMEMBERED, PARTITION, TREE, Reading
+from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
+from chalicelib.features.taxonomy.trails import NAMES, beginning
+from chalicelib.kernel import table
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.fields import folded
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.request import Request
+
+_TRIES: Final = 3
+
+
+def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOut]:
+    """Return a page of a platform's nodes by position or, of those whose name begins so, by name: one Query.
+
+    That is of the index of the first filter there is of: name, parent, system tags. What does not pass the others is
+    left out of its page. The ancestors of what was found are read after it.
+    """
+    reading, after = begun(ctx, platform_id), ctx.position(query)
+    if query.q:
+        begins = beginning(NAMES, folded(query.q))
+        found = table.query(reading.partition, begins=begins, after=after, limit=query.limit)
+        ids = meet(reading, found.items)
+    else:
+        shelf = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
+        listed = TaxonomyNode.among_siblings if shelf else TaxonomyNode.in_platform
+        pk = listed.pk.format(platform_id=platform_id, shelf=shelf, listed=LISTED)
+        found = table.query(pk, index=listed.index, after=after, limit=query.limit)
+        reading.note(found.items)
+        ids = [item["id"] for item in found.items]
+    shown = [NodeOut.of(node) for node in known(reading, ids) if _passes(node, query)]
+    return ctx.page(shown, found.last, query)
+
+
+def meet(reading: Reading, rows: list[Item]) -> list[str]:
+    """Read the nodes that some rows lead to, and their ancestors; return the ids of the nodes."""
+    ids = [row["node_id"] for row in rows]
+    if rows:
+        reading.read(reading.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+    return ids
+
+
+def known(reading: Reading, ids: list[str]) -> Iterable[TaxonomyNode]:
+    """Return those of some nodes that are there, with their ancestors, in the same order."""
+    reading.complete(ids)
+    found = (TaxonomyNode.of(reading, node_id) for node_id in ids)
+    return [node for node in found if node]
+
+
+def _passes(node: TaxonomyNode, query: NodesQuery) -> bool:
+    name = query.q is None or folded(node.name).startswith(folded(query.q))
+    return name and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
+
+
+def all_nodes(platform_id: str, before: Taxonomy | None) -> list[TaxonomyNode]:
+    """Return all nodes of a platform as they were at one moment, without their ancestors: a Query for each megabyte.
+
+    Those that were placed anew since the tree was read `before` are read once more.
+    """
+    version = before.version if before else 0
+    for _ in range(_TRIES):
+        reading = Reading(platform_id)
+        for page in table.pages(reading.partition, begins=TREE[0]):
+            reading.note(page)
+        if unsettled := reading.unsettled():
+            reading.read(unsettled)
+        if _reaches_back(reading, version) and not reading.unsettled():
+            return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree_key]
+        version = reading.tree.get("version", 0)
+    raise unavailable("Others keep moving the nodes of this taxonomy.")
+
+
+def _reaches_back(reading: Reading, version: int) -> bool:
+    """Return whether the tree still says all that was placed anew since a version of it."""
+    moved = reading.tree.get("moved", {})
+    return len(moved) < MOST_REMEMBERED or min(moved.values()) <= version
+
+
+def tree_beside(request: Request) -> list[Key]:
+    """Return where the tree stands of the platform that a request is about."""
+    platform_id = request.parameters.get("platform_id")
+    return [Taxonomy.key_of(platform_id=platform_id)] if platform_id else []
+
+
+def begun(ctx: Context, platform_id: str) -> Reading:
+    """Return a reading that begins with the tree as it was read with what decided access."""
+    reading = Reading(platform_id)
+    reading.asked.add(reading.tree_key)
+    if item := ctx.access.read.get(reading.tree_key):
+        reading.items[reading.tree_key] = item
+    return reading
+
+
+def tree_of(ctx: Context, platform_id: str) -> Taxonomy | None:
+    """Return the tree as it was read with what decided access; None if there is none yet."""
+    item = ctx.access.read.get((PARTITION.format(platform_id=platform_id), TREE))
+    return Taxonomy.from_item(item) if item else None

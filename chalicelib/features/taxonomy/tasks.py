@@ -1,0 +1,86 @@
+"""The removal of what is below a deleted node."""
+
+import time
+from typing import Any, Final
+
+from chalicelib.features.attachments.clearing import clear_node
+from chalicelib.features.taxonomy.entities import Felling, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.placing import uproot
+from chalicelib.kernel import jobs, table
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.tasks import task
+
+_AT_ONCE: Final = 25
+_PAUSE_SECONDS: Final = 5
+"""How long an index may take to show all that is below a node."""
+
+
+@task(Felling.task)
+def remove_felled(message: dict[str, Any]) -> None:
+    """Remove all that is below a deleted node, the deepest first, what they are attached to, and itself at last.
+
+    Each removal is a transaction that leaves the counts right, so it goes on wherever it was.
+    """
+    job, until = jobs.take(Felling, message), jobs.ends_at()
+    if job is None:
+        return
+    try:
+        node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
+        gone = node is None or _clear(node, until)
+        if gone:
+            _end(job)
+    except Contended:  # Somebody attached, or created below, what was begun before the node was deleted.
+        gone = False
+    if not gone:
+        jobs.pass_on(job, seconds=0 if time.monotonic() > until else _PAUSE_SECONDS)
+
+
+def _clear(node: TaxonomyNode, until: float) -> bool:
+    """Remove all that is below a node and attached to it; False if the time is over, or the index late."""
+    bare = clear_node(node, until)
+    if bare is None:
+        return False
+    node = bare
+    while node.child_count:
+        listed = TaxonomyNode.among_siblings
+        pk = listed.pk.format(platform_id=node.platform_id, shelf=node.id)
+        found = [item["id"] for item in table.query(pk, index=listed.index, limit=_AT_ONCE).items]
+        children = _fresh(node.platform_id, found)
+        if not children:
+            return False
+        for child in children.values():
+            if not _clear(child, until):
+                return False
+            node = _remove(child, node)
+            if time.monotonic() > until:
+                return False
+    return True
+
+
+def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
+    """Remove a child that is empty by now; return its parent, with one child less."""
+    changes = Changes(now())
+    uproot(changes, child.but(child_count=0, attachment_count=0))
+    changes.settle(parent, child_count=parent.child_count - 1)
+    changes.commit()
+    return parent.but(child_count=parent.child_count - 1)
+
+
+def _end(job: Felling) -> None:
+    """Remove the deleted node itself, and the job with it."""
+    node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
+    tree = table.get(Taxonomy.key_of(platform_id=job.platform_id))
+    changes = Changes(now())
+    if node:
+        uproot(changes, node)
+    if node and tree:
+        known = Taxonomy.from_item(tree)
+        changes.settle(known, felled=known.felled - 1)
+    changes.delete(job)
+    changes.commit()
+
+
+def _fresh(platform_id: str, nodes: list[str]) -> dict[str, TaxonomyNode]:
+    found = table.get_all(TaxonomyNode.key_of(platform_id=platform_id, id=node_id) for node_id in nodes)
+    return {item["id"]: TaxonomyNode.from_item(item) for item in found.values()}

@@ -1,0 +1,78 @@
+"""Trails: what leads to nodes by slug, by word, or by where they were. Items beside the nodes, without a version."""
+
+from typing import Final
+
+from chalicelib.features.taxonomy.chains import PARTITION
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.table import Write
+
+MOST_NAMESAKES: Final = 10
+"""Nodes that a trail names. With more it is wide, for good: then it is not relied on."""
+
+NAMES: Final = "Q#"
+WORDS: Final = "W#"
+SLUG: Final = "0"
+LABEL: Final = "1"
+
+_MOST_CHARACTERS: Final = 200
+_ROOT: Final = "-"
+_END: Final = "#"
+"""Ends a word in a key. In a word a sign stands for it that no folded text holds."""
+
+_FULL_WIDTH: Final = "\uff03"
+
+
+def trail_key(platform_id: str, slug: str) -> Key:
+    """Return where the trail of a slug stands: which nodes have it."""
+    return PARTITION.format(platform_id=platform_id), f"S#{slug}"
+
+
+def nodes_on(trail: Item | None) -> frozenset[str] | None:
+    """Return the ids of all nodes that have the slug of a trail; None if those are too many to be named."""
+    found: frozenset[str] = (trail or {}).get("nodes", frozenset())
+    return None if trail and trail.get("wide") else found
+
+
+def join(key: Key, trail: Item | None, node_id: str) -> list[Write]:
+    """Return the write that puts a node on a trail, as that was read; none if it is wide."""
+    known = nodes_on(trail)
+    if known is None:
+        return []
+    if len(known) >= MOST_NAMESAKES:
+        return [Write("Update", key, update="SET #wide = :wide", names=["wide"], values={"wide": True})]
+    return [Write("Update", key, update="ADD #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})]
+
+
+def leave(key: Key, node_id: str) -> Write:
+    """Return the write that takes a node off a trail, if it is on it."""
+    return Write("Update", key, update="DELETE #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})
+
+
+def former_key(platform_id: str, above: str | None, slug: str) -> Key:
+    """Return where it stands who had a slug below a node, or as a root, and has it there no more: the last of them."""
+    return PARTITION.format(platform_id=platform_id), f"F#{above or _ROOT}#{slug}"
+
+
+def leads(key: Key, node_id: str | None, instead_of: str | None = None) -> Write:
+    """Return the write that lets a former place in the tree lead to a node, or to the root of all, and what is below.
+
+    `instead_of`: the node that was there and is no more; what others had below it leads on too.
+    """
+    there = {"node_id": node_id or _ROOT, **({"instead_of": instead_of} if instead_of else {})}
+    return Write("Put", key, item={"pk": key[0], "sk": key[1], **there})
+
+
+def led_to(former: Item | None) -> list[str | None]:
+    """Return where a former place leads to; None is the root of all."""
+    found = [former["node_id"], former.get("instead_of")] if former else []
+    return [None if node_id == _ROOT else node_id for node_id in found if node_id]
+
+
+def beginning(kind: str, word: str) -> str:
+    """Return how the keys of all words begin that begin so."""
+    return kind + word[:_MOST_CHARACTERS].replace(_END, _FULL_WIDTH)
+
+
+def exactly(kind: str, word: str) -> str:
+    """Return how the keys of a word begin."""
+    return beginning(kind, word) + _END

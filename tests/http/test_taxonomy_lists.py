@@ -1,0 +1,154 @@
+"""A taxonomy as a list and as a tree."""
+
+from typing import Any
+
+import pytest
+
+from chalicelib.features.taxonomy import trees
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.organizations import Founded
+from tests.harness.running import Running, run_platform
+from tests.harness.taxonomy import Node, move, paths, plant, plant_line
+
+NOBODY = "01939d3c-0000-7000-8000-00000000000a"
+
+
+@pytest.fixture
+def platform(api: Api, organization: Founded) -> Running:
+    """A platform of Ada's organization."""
+    return run_platform(api, organization)
+
+
+@pytest.fixture
+def nodes(api: Api, platform: Running) -> dict[str, Node]:
+    """Two roots with something below, by their slugs; and the system tags."""
+    machines = plant(api, platform, "Machines", position=1)
+    made = [
+        machines,
+        plant(api, platform, "Motoren", machines, position=2),
+        plant(api, platform, "Móbiles", machines, position=1),
+        plant(api, platform, "Animals", position=0),
+    ]
+    assert api.post(f"{platform.path}/taxonomy-system-tags", as_=platform.owner, json={}).status == 200
+    return {node.record["slug"]: node for node in made}
+
+
+class TestListPlatformTaxonomyNodes:
+    @pytest.mark.usefixtures("nodes")
+    def test_is_by_position_whatever_the_level(self, api: Api, platform: Running) -> None:
+        tags = ["featured", "pinned", "official", "archived"]
+        assert paths(api, platform) == ["animals", "machines", "machines/mobiles", "machines/motoren", *tags]
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 100])
+    def test_filters_hold_together_and_on_every_page(
+        self, api: Api, platform: Running, nodes: dict[str, Node], limit: int
+    ) -> None:
+        machines = nodes["machines"].id
+        mobiles, motoren, tags = "machines/mobiles", "machines/motoren", ["featured", "pinned", "official", "archived"]
+        expected: list[tuple[dict[str, Any], list[str]]] = [
+            ({"parentId": machines}, [mobiles, motoren]),
+            ({"kind": "system"}, tags),
+            ({"kind": "term"}, ["animals", "machines", mobiles, motoren]),
+            ({"q": "mo"}, [mobiles, motoren]),
+            ({"q": "M"}, ["machines", mobiles, motoren]),
+            ({"q": " MÖT "}, [motoren]),
+            ({"q": "otor"}, []),
+            ({"q": "m", "parentId": machines}, [mobiles, motoren]),
+            ({"q": "p", "kind": "system"}, ["pinned"]),
+            ({"q": "p", "kind": "term"}, []),
+            ({"parentId": machines, "kind": "term"}, [mobiles, motoren]),
+            ({"parentId": machines, "kind": "system"}, []),
+            ({"parentId": machines, "kind": "term", "q": "mot"}, [motoren]),
+            ({"parentId": NOBODY}, []),
+        ]
+        for query, found in expected:
+            assert paths(api, platform, limit=limit, **query) == found, query
+
+    def test_shows_nodes_as_they_are(self, api: Api, platform: Running, nodes: dict[str, Node], mary: Person) -> None:
+        move(api, nodes["machines"], nodes["animals"])
+        listed = api.items(f"{platform.path}/taxonomy-nodes", as_=mary, query={"limit": 2, "kind": "term"})
+        assert listed == [api.get(f"/taxonomy-nodes/{node['id']}", as_=mary).json for node in listed]
+        assert {node["path"] for node in listed} >= {"animals/machines/motoren"}
+
+    def test_follows_what_a_node_is_called(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
+        api.patch(nodes["motoren"].path, as_=platform.owner, json={"name": "Engines"})
+        assert (paths(api, platform, q="mot"), paths(api, platform, q="eng")) == ([], ["machines/motoren"])
+
+    def test_takes_no_more_than_a_query_and_what_is_above(
+        self, api: Api, platform: Running, nodes: dict[str, Node]
+    ) -> None:
+        for query in ({}, {"parentId": nodes["machines"].id}, {"q": "mo"}, {"kind": "system"}):
+            calls = api.get(f"{platform.path}/taxonomy-nodes", as_=platform.owner, query=query).calls.of("dynamodb")
+            assert calls[:2] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+            assert calls[2:] in ([], ["dynamodb:BatchGetItem"])
+
+    def test_of_another_platform_it_shows_nothing(
+        self, api: Api, organization: Founded, nodes: dict[str, Node]
+    ) -> None:
+        other = run_platform(api, organization)
+        for query in ({}, {"parentId": nodes["machines"].id}, {"q": "m"}, {"kind": "system"}):
+            assert paths(api, other, **query) == []
+
+
+def slugs(branches: list[Json]) -> list[Any]:
+    """The slugs of a tree, each with those below it."""
+    return [[branch["slug"], *slugs(branch["children"])] for branch in branches]
+
+
+class TestGetTaxonomyTree:
+    def tree(self, api: Api, platform: Running, **query: Any) -> Json:
+        return api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query=query).json
+
+    def test_holds_all_nodes_below_their_parents_by_position(
+        self, api: Api, platform: Running, nodes: dict[str, Node]
+    ) -> None:
+        tree = self.tree(api, platform)
+        assert slugs(tree["items"]) == [
+            ["animals"], ["machines", ["mobiles"], ["motoren"]],
+            ["featured"], ["pinned"], ["official"], ["archived"],
+        ]  # fmt: skip
+        assert tree["nextCursor"] is None
+        motoren = tree["items"][1]["children"][1]
+        assert motoren == {**nodes["motoren"].record, "children": []}
+
+    def test_so_many_levels_of_it(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
+        plant(api, platform, "Diesel", nodes["motoren"])
+        assert all(not root["children"] for root in self.tree(api, platform, depth=1)["items"])
+        assert slugs(self.tree(api, platform, depth=2)["items"])[1] == ["machines", ["mobiles"], ["motoren"]]
+        assert slugs(self.tree(api, platform, depth=10)["items"])[1] == [
+            "machines",
+            ["mobiles"],
+            ["motoren", ["diesel"]],
+        ]
+        for depth in (0, 11, "x"):
+            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"depth": depth})
+            assert list(answer.faults) == ["query/depth"]
+
+    def test_what_is_below_a_node_with_the_node_itself(
+        self, api: Api, platform: Running, nodes: dict[str, Node]
+    ) -> None:
+        plant(api, platform, "Diesel", nodes["motoren"])
+        (branch,) = self.tree(api, platform, rootId=nodes["motoren"].id)["items"]
+        assert (branch["path"], branch["depth"]) == ("machines/motoren", 2)
+        assert [below["path"] for below in branch["children"]] == ["machines/motoren/diesel"]
+        (branch,) = self.tree(api, platform, rootId=nodes["motoren"].id, depth=1)["items"]
+        assert branch["children"] == []
+
+    def test_below_what_is_not_there_is_nothing(self, api: Api, organization: Founded, platform: Running) -> None:
+        foreign = plant(api, run_platform(api, organization), "Foreign")
+        for root in (NOBODY, foreign.id):
+            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"rootId": root})
+            assert answer.code == "404 not_found"
+
+    def test_of_nothing_is_empty(self, api: Api, platform: Running) -> None:
+        assert self.tree(api, platform) == {"items": [], "nextCursor": None}
+
+    def test_that_is_too_large_says_how_to_ask_for_less(
+        self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        plant_line(api, platform, "Machines", "Looms", "Jacquard")
+        monkeypatch.setattr(trees, "_MOST_BYTES", 1000)
+        refused = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner)
+        assert (refused.code, refused.faults) == ("422 validation_failed", {"query/depth": "too_large"})
+        assert len(self.tree(api, platform, depth=2)["items"]) == 1

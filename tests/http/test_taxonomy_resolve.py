@@ -1,0 +1,187 @@
+"""What a path, a slug or another label of a taxonomy leads to."""
+
+from itertools import pairwise
+
+import pytest
+
+from chalicelib.features.taxonomy import trails
+from tests.harness.api import Api
+from tests.harness.organizations import Founded
+from tests.harness.running import Running, run_platform
+from tests.harness.taxonomy import Node, fell, move, plant, plant_line, resolve
+
+LEVELS = [f"level-{n}" for n in range(1, 11)]
+
+
+@pytest.fixture
+def platform(api: Api, organization: Founded) -> Running:
+    """A platform of Ada's organization."""
+    return run_platform(api, organization)
+
+
+def found(api: Api, platform: Running, path: str) -> tuple[str, str] | None:
+    """The id of the node that a path leads to, and what it was matched by."""
+    answer = resolve(api, platform, path)
+    return (answer.json["node"]["id"], answer.json["matchedBy"]) if answer.status == 200 else None
+
+
+def rename(api: Api, node: Node, slug: str) -> None:
+    assert api.patch(node.path, as_=node.platform.owner, json={"slug": slug}).status == 200
+
+
+class TestByPath:
+    def test_it_answers_the_node_and_its_ancestors(self, api: Api, platform: Running) -> None:
+        machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
+        assert resolve(api, platform, "machines/looms/jacquard").json == {
+            "node": jacquard.record, "ancestors": [machines.record, looms.record], "matchedBy": "path",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("path", ["machines/looms", "/machines/looms/", " Machines/LOOMS "])
+    def test_case_and_slashes_around_it_make_no_difference(self, api: Api, platform: Running, path: str) -> None:
+        _, looms = plant_line(api, platform, "Machines", "Looms")
+        assert found(api, platform, path) == (looms.id, "path")
+
+    @pytest.mark.parametrize(
+        "path", ["looms", "machines/mills", "machines/looms/jacquard", "machines//looms", "machines/Ünder", "a" * 1000,
+                 "/".join("a" for _ in range(11)), "looms/machines"],
+    )  # fmt: skip
+    def test_what_leads_nowhere_is_not_found(self, api: Api, platform: Running, path: str) -> None:
+        plant_line(api, platform, "Machines", "Looms")
+        assert resolve(api, platform, path).code == "404 not_found"
+
+    def test_without_path_and_slug_it_is_refused(self, api: Api, platform: Running) -> None:
+        for query in ({}, {"path": ""}, {"path": " ", "slug": ""}):
+            refused = resolve(api, platform, **query)
+            assert (refused.code, [*refused.faults]) == ("422 validation_failed", ["query/path", "query/slug"])
+
+    def test_a_path_of_ten_takes_two_reads(self, api: Api, platform: Running) -> None:
+        *_, last = plant_line(api, platform, *LEVELS)
+        resolve(api, platform, "met")
+        answer = resolve(api, platform, "/".join(LEVELS))
+        assert (answer.json["node"], len(answer.json["ancestors"])) == (last.record, 9)
+        assert answer.calls.names == ["dynamodb:BatchGetItem"] * 2
+
+    def test_a_slug_that_many_have_leads_on_too(
+        self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(trails, "MOST_NAMESAKES", 2)
+        roots = [plant(api, platform, f"Root {n}") for n in range(4)]
+        parts = [plant(api, platform, "Parts", root) for root in roots]
+        bolts = [plant(api, platform, "Bolts", part) for part in parts]
+        heads = plant(api, platform, "Heads", bolts[3])
+        for n, part in enumerate(parts):
+            assert found(api, platform, f"root-{n}/parts") == (part.id, "path")
+            assert found(api, platform, f"root-{n}/parts/bolts") == (bolts[n].id, "path")
+        assert found(api, platform, "root-3/parts/bolts/heads") == (heads.id, "path")
+        assert found(api, platform, "root-2/parts/bolts/heads") is None
+        assert found(api, platform, "parts") is None
+        move(api, parts[0], None)
+        assert found(api, platform, "parts/bolts") == (bolts[0].id, "path")
+        assert found(api, platform, "root-0/parts/bolts") == (bolts[0].id, "formerPath")
+
+
+class TestByAFormerPath:
+    def test_what_was_moved_or_renamed_is_found_where_it_was(self, api: Api, platform: Running) -> None:
+        machines, looms = plant_line(api, platform, "Machines", "Looms")
+        things = plant(api, platform, "Things")
+        move(api, looms, things)
+        rename(api, looms, "weavers")
+        assert found(api, platform, "machines/looms") == (looms.id, "formerPath")
+        assert found(api, platform, "things/looms") == (looms.id, "formerPath")
+        assert found(api, platform, "things/weavers") == (looms.id, "path")
+        assert resolve(api, platform, "machines/looms").json["ancestors"] == [things.record]
+        assert found(api, platform, "machines") == (machines.id, "path")
+
+    def test_what_is_below_it_too(self, api: Api, platform: Running) -> None:
+        machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
+        rename(api, machines, "engines")
+        assert found(api, platform, "machines/looms/jacquard") == (jacquard.id, "formerPath")
+        cards = plant(api, platform, "Cards", jacquard)
+        assert found(api, platform, "machines/looms/jacquard/cards") == (cards.id, "formerPath")
+        assert found(api, platform, "machines/looms/mills") is None
+        assert looms.record["path"] == "machines/looms"
+
+    def test_what_moved_on_below_what_moved(self, api: Api, platform: Running) -> None:
+        machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
+        rename(api, machines, "engines")
+        rename(api, looms, "weavers")
+        rename(api, machines, "motors")
+        move(api, jacquard, machines)
+        former = ["machines/looms/jacquard", "engines/looms/jacquard", "engines/weavers/jacquard",
+                  "motors/weavers/jacquard"]  # fmt: skip
+        assert {found(api, platform, path) for path in former} == {(jacquard.id, "formerPath")}
+
+    def test_who_has_it_now_goes_before_who_had_it(self, api: Api, platform: Running) -> None:
+        first = plant(api, platform, "Looms", slug="looms")
+        rename(api, first, "old-looms")
+        second = plant(api, platform, "Looms", slug="looms")
+        assert found(api, platform, "looms") == (second.id, "path")
+        rename(api, second, "newer-looms")
+        assert found(api, platform, "looms") == (second.id, "formerPath")
+        fell(api, second)
+        assert found(api, platform, "looms") is None
+
+    def test_there_and_back(self, api: Api, platform: Running) -> None:
+        looms = plant(api, platform, "Looms")
+        for slug in ("weavers", "looms", "weavers"):
+            rename(api, looms, slug)
+        assert found(api, platform, "weavers") == (looms.id, "path")
+        assert found(api, platform, "looms") == (looms.id, "formerPath")
+
+    def test_two_that_changed_places(self, api: Api, platform: Running) -> None:
+        one, other = plant(api, platform, "One"), plant(api, platform, "Other")
+        below = [plant(api, platform, "Below", node) for node in (one, other)]
+        for slug_of_one, slug_of_other in pairwise([("x", None), (None, "one"), ("other", None)]):
+            for node, slug in ((one, slug_of_one[0]), (other, slug_of_other[1])):
+                if slug:
+                    rename(api, node, slug)
+        rename(api, one, "other")
+        assert found(api, platform, "one/below") == (below[1].id, "path")
+        assert found(api, platform, "other/below") == (below[0].id, "path")
+        assert found(api, platform, "x/below") == (below[0].id, "formerPath")
+
+
+class TestBySlugOrLabel:
+    def test_a_slug_finds_the_oldest_that_has_it(self, api: Api, platform: Running) -> None:
+        roots = [plant(api, platform, f"Root {n}") for n in range(3)]
+        parts = [plant(api, platform, "Parts", root) for root in roots[::-1]]
+        answer = resolve(api, platform, slug="parts")
+        assert (answer.json["node"]["id"], answer.json["matchedBy"]) == (parts[0].id, "slug")
+        assert [above["id"] for above in answer.json["ancestors"]] == [roots[2].id]
+        fell(api, parts[0])
+        assert resolve(api, platform, slug="Parts").json["node"]["id"] == parts[1].id
+
+    @pytest.mark.parametrize(
+        "label", ["Métiers à tisser", "metiers a tisser", "MÉTIERS  À  TISSER", "\uff4détiers à tisser"]
+    )
+    def test_another_label_finds_it_whatever_its_case_and_accents(
+        self, api: Api, platform: Running, label: str
+    ) -> None:
+        _, looms = plant_line(api, platform, "Machines", "Looms")
+        body = {"altLabels": ["C#", "Métiers à tisser"]}
+        assert api.patch(looms.path, as_=platform.owner, json=body).status == 200
+        answer = resolve(api, platform, slug=label)
+        assert (answer.json["node"]["path"], answer.json["matchedBy"]) == ("machines/looms", "altLabel")
+
+    def test_a_slug_goes_before_a_label_and_a_whole_label_before_its_beginning(
+        self, api: Api, platform: Running
+    ) -> None:
+        labelled = plant(api, platform, "Alpha", altLabels=["looms", "C#", "C", "C#1"])
+        slugged = plant(api, platform, "Looms")
+        assert resolve(api, platform, slug="looms").json["node"]["id"] == slugged.id
+        for label in ("c", "c#", "C#1"):
+            assert resolve(api, platform, slug=label).json["node"]["id"] == labelled.id
+        for word in ("c#2", "loom", "alpha beta", "#"):
+            assert resolve(api, platform, slug=word).code == "404 not_found"
+
+    def test_what_it_is_not_called_any_more_does_not_find_it(self, api: Api, platform: Running) -> None:
+        looms = plant(api, platform, "Looms", altLabels=["Weavers"])
+        body = {"slug": "mills", "altLabels": ["Grinders"]}
+        assert api.patch(looms.path, as_=platform.owner, json=body).status == 200
+        for word, status in (("looms", 404), ("weavers", 404), ("mills", 200), ("grinders", 200)):
+            assert resolve(api, platform, slug=word).status == status
+
+    def test_a_path_goes_before_a_slug(self, api: Api, platform: Running) -> None:
+        _, looms = plant_line(api, platform, "Machines", "Looms")
+        assert resolve(api, platform, "machines/looms", slug="machines").json["node"]["id"] == looms.id
+        assert resolve(api, platform, "mills", slug="machines").code == "404 not_found"
