@@ -117,6 +117,8 @@ def admit(
     other = standing_of(_other_id(operation, request, named), [*chain, *(inner if named else ())], items)
     records = _records(operation, record_keys, items, other)
     _refuse_nobody(operation, records, chain, other)
+    if needs.published and place.published and not _opened(operation, principal):
+        role = None  # What a key may not read as one it reads as everybody does.
     if not (needs.published and role is None):
         _judge(operation, principal, judged)
     above_it = {type(each): each for each in chain[:-1]}
@@ -291,14 +293,23 @@ def _refuse_nobody(
         raise not_found()
 
 
+def _opened(operation: Operation, principal: Principal) -> bool:
+    """Return whether an API key may perform the operation by its scopes; anybody else has none, and may."""
+    if not isinstance(principal, ApiKeyPrincipal) or operation.scope is None:
+        return True
+    needed = operation.needs.role if isinstance(operation.needs, At) else None
+    return satisfies(principal.credential.scopes, operation.scope, needed or Role.MEMBER)
+
+
 def _judge(operation: Operation, principal: Principal, role: Role | None) -> None:
     needed = operation.needs.role if isinstance(operation.needs, At) else Role.MEMBER
+    if not _opened(operation, principal):
+        raise Problem(
+            "insufficient_scope", f"The API key needs the scope {operation.scope!r}, or a general one above it."
+        )
     if isinstance(principal, ApiKeyPrincipal):
-        if operation.scope and not satisfies(principal.credential.scopes, operation.scope, needed or Role.MEMBER):
-            raise Problem(
-                "insufficient_scope", f"The API key needs the scope {operation.scope!r}, or a general one above it."
-            )
-    elif isinstance(operation.needs, At) and needed and not (role and role.covers(needed)):
+        return
+    if isinstance(operation.needs, At) and needed and not (role and role.covers(needed)):
         yours = f"yours is {role.value!r}" if role else "you have none there"
         where = operation.needs.judged.kind
         raise Problem("insufficient_role", f"This needs the role {needed.value!r} at the {where}; {yours}.")

@@ -11,12 +11,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 from chalicelib.kernel.clock import milliseconds, timestamp
 
 RESERVED_SLUGS: Final = frozenset({
-    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "billing", "blog",
-    "by-path", "by-slug", "by-user", "by-username", "cdn", "config", "console", "dashboard", "docs", "domains",
-    "ftp", "health", "help", "home", "internal", "invitations", "invite", "join", "leave", "login", "logout",
-    "mail", "me", "members", "new", "null", "openapi", "operator", "pages", "platforms", "public", "reference",
-    "resolve", "root", "search", "security", "settings", "signin", "signup", "sites", "spaces", "static", "status",
-    "support", "system", "taxonomy", "undefined", "www",
+    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "autoconfig",
+    "autodiscover", "billing", "blog", "by-path", "by-slug", "by-user", "by-username", "cdn", "cname", "config",
+    "console", "dashboard", "docs", "domains", "ftp", "health", "help", "home", "imap", "internal", "invitations",
+    "invite", "join", "leave", "localhost", "login", "logout", "mail", "me", "members", "mx", "new", "ns", "ns1", "ns2",
+    "null", "openapi", "operator", "pages", "platforms", "pop", "public", "reference", "resolve", "root", "search",
+    "security", "settings", "signin", "signup", "sites", "smtp", "spaces", "static", "status", "support", "system",
+    "taxonomy", "undefined", "webmail", "wpad", "www",
 })  # fmt: skip
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
@@ -95,20 +96,22 @@ def _free_form(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _FREE_FORM_BYTES:
         raise PydanticCustomError("too_large", "", {"most": _FREE_FORM_BYTES, "size": size})
-    _refuse_unkept(value, _FREE_FORM_DEPTH)
+    _refuse_unkept(value, "", _FREE_FORM_DEPTH)
     return value
 
 
-def _refuse_unkept(value: Any, depth: int) -> None:
+def _refuse_unkept(value: Any, path: str, depth: int) -> None:
     """Refuse what the table or another reader of JSON would not keep as it is (RFC 7493)."""
+    where = f"{path[:100]} " if path else ""
     if isinstance(value, dict | list) and depth == 0:
-        raise out_of_range(f"must not be nested deeper than {_FREE_FORM_DEPTH}")
+        raise out_of_range(f"{where}must not be nested deeper than {_FREE_FORM_DEPTH}")
     if isinstance(value, dict) and "" in value:
-        raise ValueError("must not hold members without a name")
+        raise ValueError(f"{where}must not hold members without a name")
     if isinstance(value, int | float) and value and not _LEAST_NUMBER <= abs(value) <= _MOST_NUMBER:
-        raise out_of_range("must hold no number beyond ±9007199254740991, nor closer to 0 than 1e-100; send it as text")
-    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _refuse_unkept(member, depth - 1)
+        raise out_of_range(f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text")
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        _refuse_unkept(member, f"{path}/{name}", depth - 1)
 
 
 def out_of_range(words: str) -> PydanticCustomError:

@@ -14,7 +14,7 @@ from pydantic import (
     field_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticKnownError, PydanticUseDefault
+from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from chalicelib.kernel.fields import Moment, Timestamp, Uuid, out_of_range
 
@@ -27,7 +27,7 @@ def _or_default(value: Any) -> Any:
 
 def _missing_if_null(value: Any) -> Any:
     if value is None:
-        raise PydanticKnownError("missing")
+        raise PydanticCustomError("null", "must not be null")
     return value
 
 

@@ -27,6 +27,8 @@ _PATIENCE_SECONDS: Final = 3.0
 _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 1.28
 _NOT_MODIFIED: Final = 304
+_MOST_STORED_BYTES: Final = 256 * 1024
+"""Of an answer that is kept for a repeated request: an item of the table holds 400 KB."""
 _AFTER_CONDITIONS: Final = (409, 429)
 """What an operation finds wrong with a record's state: that it is not the one the caller saw comes before."""
 
@@ -181,6 +183,8 @@ def _items(item: type[Output] | None) -> TypeAdapter[Any]:
 
 def _commit(ctx: Context, response: Response, once: IdempotentRequest | None) -> None:
     first = once.write(response) if once else None
+    if first and ctx.changes.empty and len(response.body) > _MOST_STORED_BYTES:
+        first = None  # It changed nothing: it can as well be asked for again.
     if not ctx.changes.empty:
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
     elif first:

@@ -18,6 +18,7 @@ MAX_BODY_BYTES: Final = 1 << 20
 _JSON: Final = ("application/json", "application/merge-patch+json")
 _FAULTS: Final = {
     "missing": ("required", "This field is required."),
+    "null": ("required", "This field is required: it can't be null."),
     "extra_forbidden": ("unknown_field", "There is no such field."),
     "value_error": ("malformed", "{error}"),
     "string_pattern_mismatch": ("malformed", "must match {pattern}"),
@@ -168,5 +169,7 @@ def _fault(error: Mapping[str, Any], source: str) -> FieldError:
 
 
 def _pointer(location: Sequence[int | str], source: str) -> str:
+    if location and location[-1] == "[key]":
+        location = location[:-1]  # It is the name that is not valid.
     parts = [str(part).replace("~", "~0").replace("/", "~1") for part in location]
     return "/".join([source, *parts]) if source or parts else ""

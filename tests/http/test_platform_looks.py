@@ -9,7 +9,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.running import Running, comes_in, make_space, publish, run_platform, takes_part
 
 
 @pytest.fixture
@@ -76,6 +76,8 @@ class TestUpdatePlatformTheme:
             ({"logoUrl": "javascript:alert(1)"}, {"/logoUrl": "malformed"}),
             ({"faviconUrl": "//example.com/x"}, {"/faviconUrl": "malformed"}),
             ({"tokens": {"radius": "4px;}body{"}}, {"/tokens": "malformed"}),
+            ({"fonts": {"body": "x;}body{"}}, {"/fonts/body": "malformed"}),
+            ({"colors": {"a b": "#fff"}}, {"/colors/a b": "malformed"}),
             ({"tokens": {"deep": {"list": [1]}}}, {"/tokens": "malformed"}),
             ({"colours": {}}, {"/colours": "unknown_field"}),
         ],
@@ -114,6 +116,10 @@ class TestUpdatePlatformNavigation:
             ([item("a", type="link")], {"/items/0/type": "not_one_of"}),
             ([{"id": "a"}], {"/items/0/label": "required", "/items/0/type": "required"}),
             ([item("a", type="url", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
+            ([item("a", type="page", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
+            ([item("a", type="module", target="/feed")], {"/items/0/target": "malformed"}),
+            ([item("a", type="url")], {"/items/0/target": "required"}),
+            ([item("a", type="url", target="https://u:p@example.com")], {"/items/0/target": "malformed"}),
             ([item("a", type="url", target="//evil.example")], {"/items/0/target": "malformed"}),
             ([item("a", type="url", target="/\\evil.example")], {"/items/0/target": "malformed"}),
         ],
@@ -134,8 +140,9 @@ class TestUpdatePlatformHome:
     def test_merges_and_its_blocks_are_replaced(self, api: Api, platform: Running) -> None:
         path, block = f"{platform.path}/home", {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
         api.patch(path, as_=platform.owner, json={"layout": "wide", "blocks": [block]})
-        answer = api.patch(path, as_=platform.owner, json={"spaceId": platform.id})
-        assert answer.json["home"] == {"layout": "wide", "blocks": [block], "spaceId": platform.id, "siteId": None}
+        space = make_space(api, platform)
+        answer = api.patch(path, as_=platform.owner, json={"spaceId": space.id})
+        assert answer.json["home"] == {"layout": "wide", "blocks": [block], "spaceId": space.id, "siteId": None}
         blocks = [{"id": "b", "type": "list"}]
         answer = api.patch(path, as_=platform.owner, json={"blocks": blocks, "layout": None})
         assert answer.json["home"]["blocks"] == [{**blocks[0], "settings": {}}]
@@ -152,3 +159,37 @@ class TestUpdatePlatformHome:
         assert (answer.code, answer.faults) == ("422 validation_failed", {"": "too_large"})
         answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks[:3]})
         assert answer.status == 200
+
+    def test_it_opens_a_space_of_its_own_that_is_told_to_those_who_see_it(
+        self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
+    ) -> None:
+        takes_part(platform, edith, "editor")
+        office = make_space(api, platform, visibility="private")
+        elsewhere = make_space(api, run_platform(api, organization))
+        home = f"{platform.path}/home"
+        for caller, unseen in ((platform.owner, elsewhere.id), (platform.owner, platform.id), (edith, office.id)):
+            assert api.patch(home, as_=caller, json={"spaceId": unseen}).faults == {"/spaceId": "unknown"}
+        assert api.patch(home, as_=platform.owner, json={"spaceId": office.id}).json["home"]["spaceId"] == office.id
+        publish(api, platform)
+        for path in (platform.path, f"{platform.path}/config"):
+            for caller in (edith, mary):
+                assert api.get(path, as_=caller).json["home"]["spaceId"] is None
+            assert api.get(path, as_=platform.owner).json["home"]["spaceId"] == office.id
+        kept = api.patch(home, as_=edith, json={"layout": "wide"}).json["home"]
+        assert (kept["layout"], kept["spaceId"]) == ("wide", None)
+        comes_in(office, mary)
+        assert api.get(platform.path, as_=mary).json["home"]["spaceId"] == office.id
+
+
+@pytest.mark.parametrize(
+    ("part", "body"),
+    [
+        ("theme", {}), ("theme", {"mode": None}), ("navigation", {}), ("navigation", {"items": []}), ("home", {}),
+        ("home", {"layout": None}),
+    ],
+)  # fmt: skip
+def test_what_is_said_already_of_a_new_platform_changes_nothing(
+    api: Api, platform: Running, part: str, body: Json
+) -> None:
+    answer = api.patch(f"{platform.path}/{part}", as_=platform.owner, json=body)
+    assert (answer.status, answer.json) == (200, platform.record)

@@ -38,6 +38,16 @@ class TestCreateSpace:
         body = {"platformId": platform.id, "name": "Looms"}
         assert api.post("/spaces", as_=mary, json=body).code == "403 insufficient_role"
 
+    def test_a_key_makes_no_private_one_that_it_would_not_see(
+        self, api: Api, organization: Founded, platform: Running
+    ) -> None:
+        body = {"platformId": platform.id, "name": "Office", "visibility": "private"}
+        refused = api.post("/spaces", as_=make_key(api, organization, "write"), json=body)
+        assert (refused.code, set(refused.faults)) == ("403 insufficient_scope", {"/visibility"})
+        key = make_key(api, organization, "spaces:write")
+        made = api.post("/spaces", as_=key, json=body)
+        assert api.get(made.location, as_=key).json == made.json
+
     def test_a_slug_is_unique_in_its_platform(self, api: Api, organization: Founded, platform: Running) -> None:
         make_space(api, platform, slug="looms")
         body = {"platformId": platform.id, "name": "Looms", "slug": "looms"}
@@ -76,6 +86,22 @@ class TestListPlatformSpaces:
             assert seen(api, platform, mary, limit) == ["0", "2", "3", "4"]
             assert seen(api, platform, edith, limit) == seen(api, platform, some, limit) == ["0", "2", "4"]
 
+    def test_goes_on_where_it_was_for_who_sees_more_or_less_by_then(
+        self, api: Api, platform: Running, mary: Person, grace: Person
+    ) -> None:
+        for n in range(4):
+            make_space(api, platform, name=str(n), visibility="private" if n % 2 else "open")
+        path, spaces = f"{platform.path}/spaces", {}
+        for person in (mary, grace):
+            takes_part(platform, person, "admin")
+            cursor = api.get(path, as_=person, query={"limit": 1}).json["nextCursor"]
+            change = {"role": "member"} if person is mary else {"role": "editor"}
+            api.patch(f"{platform.path}/members/{person.id}", as_=platform.owner, json=change)
+            spaces[person] = [
+                item["name"] for item in api.get(path, as_=person, query={"cursor": cursor}).json["items"]
+            ]
+        assert spaces == {mary: ["2"], grace: ["1", "2", "3"]}
+
 
 class TestGetSpace:
     def test_an_open_one_is_there_for_every_member_of_its_platform(
@@ -111,6 +137,11 @@ class TestUpdateSpace:
         change = {"name": "Mills", "slug": "mills", "visibility": "private", "position": 9}
         answer = api.patch(space.path, as_=platform.owner, json=change)
         assert answer.json == {**space.record, **change, "version": 2, "updatedAt": answer.json["updatedAt"]}
+
+    def test_without_a_position_it_is_listed_last(self, api: Api, platform: Running) -> None:
+        first, second = make_space(api, platform), make_space(api, platform, name="Mills")
+        assert api.patch(first.path, as_=platform.owner, json={"position": None}).json["position"] == 2
+        assert seen(api, platform, platform.owner) == [second.record["name"], first.record["name"]]
 
     def test_closing_it_shuts_out_at_once_who_is_no_member(self, api: Api, platform: Running, mary: Person) -> None:
         space = make_space(api, platform)

@@ -24,7 +24,7 @@ from tests.harness.mailbox import SENDER, Mailbox
 INVITATION = "features/invitations/mail.jinja"
 WORDS = {
     "inviter": "Ada Lovelace",
-    "organization": "Analytical Engines",
+    "place": "Analytical Engines",
     "role": "editor",
     "message": "Come and join us.\n\nWe start on Monday.",
     "accept_url": "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk",
@@ -110,11 +110,11 @@ class TestWriting:
             mail.write(INVITATION, **{name: word for name, word in WORDS.items() if name != "role"})
 
     def test_a_long_subject_is_cut(self) -> None:
-        subject = write(inviter="a" * 255, organization="b" * 200).subject
+        subject = write(inviter="a" * 255, place="b" * 200).subject
         assert len(subject) == MOST_SUBJECT
         assert subject.endswith("a…")
 
-    @pytest.mark.parametrize("name", ["inviter", "organization", "message"])
+    @pytest.mark.parametrize("name", ["inviter", "place", "message"])
     @pytest.mark.parametrize(
         "words",
         [
@@ -135,7 +135,7 @@ class TestWriting:
 
     @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
     def test_a_name_of_several_lines_stays_on_its_own(self, break_: str) -> None:
-        letter = write(organization=f"Engines{break_}Bcc: eve@example.com")
+        letter = write(place=f"Engines{break_}Bcc: eve@example.com")
         assert letter.subject == "Ada Lovelace invites you to Engines Bcc: eve@example.com"
         assert "to join Engines Bcc: eve@example.com in the role" in letter.text
 
@@ -145,20 +145,20 @@ class TestWriting:
         assert "> Hello\n>\n> Open the invitation:\n> http://evil.example\n\nOpen the invitation:\nhttps://app" in text
 
     def test_nothing_turns_the_direction_of_the_rest(self) -> None:
-        letter = write(inviter="\u202eadA", organization="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
+        letter = write(inviter="\u202eadA", place="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
         assert letter.subject == "adA invites you to Engines"
         assert "> words\n" in letter.text
         assert not any(unicodedata.category(c) == "Cf" for c in letter.subject + letter.text + letter.html)
 
     def test_names_in_any_script_are_kept_and_stand_apart(self) -> None:
-        letter = write(inviter="עדה 👩\u200d💻", organization="חב\u200cרה")
+        letter = write(inviter="עדה 👩\u200d💻", place="חב\u200cרה")
         assert letter.subject == "עדה 👩\u200d💻 invites you to חב\u200cרה"
         assert "<bdi>עדה 👩\u200d💻</bdi>" in letter.html
 
     @settings(deadline=None)  # The first letter brings in all that writes them.
     @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=120))
-    def test_whatever_is_written_the_letter_is_whole(self, inviter: str, organization: str, message: str) -> None:
-        letter = write(inviter=inviter, organization=organization, message=message)
+    def test_whatever_is_written_the_letter_is_whole(self, inviter: str, place: str, message: str) -> None:
+        letter = write(inviter=inviter, place=place, message=message)
         assert len(letter.subject.splitlines()) == 1
         for part in (letter.subject, letter.text, letter.html):
             part.encode()
@@ -181,7 +181,7 @@ def refusing(code: str, status: int = 400, message: str = "arranged") -> Iterato
 @pytest.mark.usefixtures("aws")
 class TestSending:
     def test_a_letter_goes_to_one_address_as_an_automatic_one(self, mailbox: Mailbox) -> None:
-        letter = write(organization="Café Ω")
+        letter = write(place="Café Ω")
         with recorded() as calls:
             mail.send("grace@example.com", letter)
         (received,) = mailbox.received
@@ -234,7 +234,7 @@ import json, sys
 from chalicelib.kernel import mail
 from chalicelib.kernel.aws import client
 before = "jinja2" in sys.modules
-mail.write("features/invitations/mail.jinja", inviter=None, organization="a", role="member", message=None,
+mail.write("features/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
            accept_url="https://a.example", email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
 print(json.dumps([before, "jinja2" in sys.modules]))
 """

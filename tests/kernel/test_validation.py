@@ -71,7 +71,7 @@ def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
         ('{"inner": 7}', ("/inner", "not_an_object", "must be an object")),
         ('{"text": 7}', ("/text", "wrong_type", "must be text")),
         ('{"colour": null}', ("/colour", "unknown_field", "There is no such field.")),
-        ('{"inner": {"text": null}}', ("/inner/text", "required", "This field is required.")),
+        ('{"inner": {"text": null}}', ("/inner/text", "required", "This field is required: it can't be null.")),
         ('{"tags": [null]}', ("/tags/0", "wrong_type", "must be text")),
         ('{"text": "a"}', ("/text", "too_short", "must have 2 or more characters")),
         ('{"text": "abcde"}', ("/text", "too_long", "must have 4 characters or fewer")),

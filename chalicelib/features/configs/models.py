@@ -56,7 +56,11 @@ class ConfigOut(Output):
         description="Null if none is claimed; the public is shown a verified one only."
     )
     project_blocks: list[ProjectBlockOut]
-    version: int = Field(ge=1, description="Higher after every change of anything that is told here.", examples=[7])
+    version: int = Field(
+        ge=1,
+        description="Rises with every change of the platform, its sets, its custom domain and the space.",
+        examples=[7],
+    )
 
 
 class ResolveRequest(Input):

@@ -16,7 +16,7 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.modules.entities import ModuleOverride
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.spaces.entities import Space
-from chalicelib.features.spaces.reach import keys_of, seen
+from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
 from chalicelib.kernel.auth import Anonymous
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.context import Context, Records
@@ -44,12 +44,13 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """Get all that a front end has to know of a platform to begin with.
 
     Whoever has no part in it is shown what is public, once it is published: a custom domain that is verified, without
-    the records for its DNS; no settings of what is off; no private space as its home.
+    the records for its DNS; no settings of what is off. A private space as its home is told to those who see it.
     """
     public = isinstance(ctx.principal, Anonymous)
     ctx.headers |= {"Cache-Control": _PUBLIC if public else _PRIVATE, "Vary": "Authorization"}
-    found = ctx.gather(_OF_THE_PLATFORM, keys=_home(ctx, platform))
-    return ConfigOut.of(said(platform, found, None, public=ctx.role is None))
+    found = ctx.gather(_OF_THE_PLATFORM, keys=keys_of_home(ctx, platform))
+    home = opens(ctx, platform, found)
+    return ConfigOut.of(said(platform, found, None, public=ctx.role is None, opens_home=home))
 
 
 def _path_in(request: Request) -> list[Key]:
@@ -74,7 +75,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     sets = [Capability.in_space, ModuleOverride.in_space] if named else []
     keys = keys_of(ctx, platform, named[0]) if named else []
     names = {Space.parameter: named[0]} if named else {}
-    found = ctx.gather(_OF_THE_PLATFORM, *sets, keys=[*dict.fromkeys([*keys, *_home(ctx, platform)])], **names)
+    found = ctx.gather(_OF_THE_PLATFORM, *sets, keys=[*dict.fromkeys([*keys, *keys_of_home(ctx, platform)])], **names)
     space = seen(ctx, platform, named[0], found) if named else None
     if space is None:
         if body.space_id:
@@ -87,9 +88,8 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
-    return ResolvedConfigOut.of(
-        {**said(platform, found, space, public=ctx.role is None), "capabilities": capabilities, "matched": matched}
-    )
+    config = said(platform, found, space, public=ctx.role is None, opens_home=opens(ctx, platform, found))
+    return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
 def _named(ctx: Context, body: ResolveRequest) -> tuple[str, Literal["spaceId", "path"]] | None:
@@ -98,9 +98,3 @@ def _named(ctx: Context, body: ResolveRequest) -> tuple[str, Literal["spaceId", 
         return body.space_id, "spaceId"
     guards = [ctx.access.read[key] for key in _path_in(ctx.request) if key in ctx.access.read]
     return (guards[0]["ref"], "path") if guards else None
-
-
-def _home(ctx: Context, platform: Platform) -> list[Key]:
-    """Return where the space that a platform opens is stored, if it has to be known whether the public sees it."""
-    space_id = platform.home.get("space_id")
-    return [Space.key_of(id=space_id)] if space_id and ctx.role is None else []

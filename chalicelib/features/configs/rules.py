@@ -24,31 +24,27 @@ _SPACES: Final = "spaces"
 _HOST: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 
 
-def said(platform: Platform, found: Records, space: Space | None, *, public: bool) -> dict[str, Any]:
+def said(
+    platform: Platform, found: Records, space: Space | None, *, public: bool, opens_home: bool
+) -> dict[str, Any]:  # fmt: skip
     """Return what the config of a platform says, by the fields of `ConfigOut`.
 
-    `found`: the records of the platform's sets and, with a space, those of that; `public`: whether it is for everybody.
+    `found`: the records of the platform's sets and, with a space, those of that; `public`: whether it is for everybody;
+    `opens_home`: whether it tells which space the platform opens.
     """
     custom = next(iter(found.of(CustomDomain)), None)
     modules = effective(modules_of(found.of(PlatformModule)), found.of(ModuleOverride))
     blocks = in_order(found.of(ProjectBlock))
-    hidden = public and not _shows_home(platform, found)
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,
         "navigation": platform.navigation,
-        "home": {**platform.home, "space_id": None} if hidden else platform.home,
+        "home": platform.home if opens_home else {**platform.home, "space_id": None},
         "modules": [_shown(ConfigModuleOut.of(module), public=public) for module in modules],
         "custom_domain": custom and _domain(custom, public=public),
         "project_blocks": [_shown(ProjectBlockOut.of(block), public=public) for block in blocks],
         "version": platform.version + (custom.version if custom else 0) + (space.version if space else 0),
     }
-
-
-def _shows_home(platform: Platform, found: Records) -> bool:
-    """Return whether the space that a platform opens is there for everybody."""
-    home = [space for space in found.of(Space) if space.id == platform.home.get("space_id")]
-    return any(space.platform_id == platform.id and not space.private for space in home)
 
 
 def _shown(part: T, *, public: bool) -> T:

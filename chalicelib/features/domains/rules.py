@@ -122,7 +122,7 @@ def judged(custom: CustomDomain, sight: Sight) -> Verdict:
             known = former.get((record["type"], record["expected"]), record)
             record |= {"observed": known["observed"], "ok": known["ok"]}
         else:
-            record |= {"observed": [*_observed(record["type"], sight)], "ok": ok}
+            record |= {"observed": [*_observed(record["type"], sight, ok=answered)], "ok": ok}
     return Verdict(records, ownership or routing, proven)
 
 
@@ -154,15 +154,15 @@ def _routing(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | N
     return False, "APEX_NEEDS_A_OR_ALIAS" if is_apex else "CNAME_MISMATCH"
 
 
-def _observed(kind: str, sight: Sight) -> Iterator[str]:
-    """Yield what was seen where a record should be, so much of it as somebody reads."""
-    if kind == "TXT":
-        values = [*sight.proof.values]
-    else:
-        version = {"A": 4, "AAAA": 6}.get(kind)
-        addresses = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
-        values = [*sight.chain.values] or addresses
-    for value in values[:MOST_OBSERVED]:
+def _observed(kind: str, sight: Sight, *, ok: bool) -> Iterator[str]:
+    """Yield what was seen where a record should be, so much of it as somebody reads.
+
+    Of what is wrong that is addresses of whatever version: one that is not ours is in the way beside one that is.
+    """
+    version = {"A": 4, "AAAA": 6}.get(kind) if ok else None
+    addresses = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
+    values = sight.proof.values if kind == "TXT" else sight.chain.values or addresses
+    for value in [*dict.fromkeys(values)][:MOST_OBSERVED]:
         yield value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"
 
 

@@ -34,7 +34,7 @@ class ModuleChange(Input):
 class ModulesPatch(Input):
     """Which modules are to change."""
 
-    modules: Annotated[list[ModuleChange], distinct("module_id")] = Field(max_length=MOST_AT_ONCE)
+    modules: Annotated[list[ModuleChange], distinct("module_id")] = Field([], max_length=MOST_AT_ONCE)
 
 
 class ModuleState(Input):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.contrast import contrast_warnings
-from chalicelib.features.platforms.models import PlatformOut
+from chalicelib.features.platforms.models import HomePatch, NavigationPatch, PlatformOut, ThemePatch
 from chalicelib.kernel.entity import Collection, Entity, Key, Place, Unique
 from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
@@ -34,9 +34,9 @@ class Platform(Place):
     default_locale: str = "en"
     status: Literal["draft", "published"] = "draft"
     published_at: str | None = None
-    theme: dict[str, Any] = field(default_factory=dict)
-    navigation: dict[str, Any] = field(default_factory=dict)
-    home: dict[str, Any] = field(default_factory=dict)
+    theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().fields())
+    navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().fields())
+    home: dict[str, Any] = field(default_factory=lambda: HomePatch().fields())
 
     @property
     def published(self) -> bool:

@@ -39,12 +39,13 @@ ElementId = Annotated[
 Target = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-def _tokens(value: dict[str, Any]) -> dict[str, Any]:
-    for token in value.values():
+def _tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+    for name, token in value.items():
+        where = f"{path}/{name}"
         if isinstance(token, dict):
-            _tokens(token)
+            _tokens(token, where)
         elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_plain(token)):
-            raise ValueError(_PLAIN_ADVICE)
+            raise ValueError(f"{where[:100]} {_PLAIN_ADVICE}")
     return value
 
 
@@ -53,10 +54,19 @@ def _is_plain(text: str) -> bool:
     return len(text) <= _MOST_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
 
 
+def _font(text: str) -> str:
+    if not _is_plain(text):
+        raise ValueError("must be the name of a font family, without any of < > { } ;")
+    return text
+
+
 def _not_deeper(children: list[Any]) -> list[Any]:
     if children:
         raise out_of_range("must be empty: a navigation is at most 3 levels deep")
     return children
+
+
+Font = Annotated[Name, AfterValidator(_font)]
 
 
 class PlatformCreate(Input):
@@ -96,7 +106,7 @@ class ThemePatch(Patch):
         {}, max_length=_MOST_NAMES, description="By name. What `text` on `background`, `onPrimary` on `primary` and "
         "the like lack in contrast is told in `warnings`.", examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
     )  # fmt: skip
-    fonts: dict[Handle, Name] = Field(
+    fonts: dict[Handle, Font] = Field(
         {}, max_length=_MOST_NAMES, description="Families by use.", examples=[{"body": "Source Sans 3"}]
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])

@@ -17,8 +17,10 @@ from chalicelib.features.platforms.models import (
 from chalicelib.features.platforms.reach import within_reach
 from chalicelib.features.platforms.rules import refuse_dangerous, refuse_large, refuse_repeated_ids
 from chalicelib.features.purges.entities import purge
+from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
+from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("platforms")
@@ -49,9 +51,9 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
 
 
 @routes.get("/platforms/{platform_id}", needs=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
-def get_platform(_ctx: Context, platform: Platform) -> PlatformOut:
+def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     """Get a platform."""
-    return PlatformOut.of(platform)
+    return _shown(ctx, platform)
 
 
 @routes.patch(
@@ -89,7 +91,9 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
     home = body.fields()
     refuse_repeated_ids(home["blocks"], "/blocks")
     refuse_large("home", home)
-    return PlatformOut.of(ctx.changes.update(platform, home=home))
+    if body.space_id and body.space_id != platform.home["space_id"]:
+        _refuse_unseen(ctx, platform, body.space_id)
+    return _shown(ctx, ctx.changes.update(platform, home=home))
 
 
 @routes.patch(
@@ -102,7 +106,7 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     refuse_repeated_ids(navigation["items"], "/items")
     refuse_dangerous(navigation["items"], "/items")
     refuse_large("navigation", navigation)
-    return PlatformOut.of(ctx.changes.update(platform, navigation=navigation))
+    return _shown(ctx, ctx.changes.update(platform, navigation=navigation))
 
 
 @routes.patch(
@@ -130,4 +134,16 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
     """
     theme = body.fields()
     refuse_large("theme", theme)
-    return PlatformOut.of(ctx.changes.update(platform, theme=theme))
+    return _shown(ctx, ctx.changes.update(platform, theme=theme))
+
+
+def _shown(ctx: Context, platform: Platform) -> PlatformOut:
+    """Return a platform as the caller sees it: a private space that it opens is not told to those outside."""
+    keys = keys_of_home(ctx, platform)
+    told = not keys or opens(ctx, platform, ctx.gather(keys=keys))
+    return PlatformOut.of(platform if told else platform.but(home={**platform.home, "space_id": None}))
+
+
+def _refuse_unseen(ctx: Context, platform: Platform, space_id: str) -> None:
+    if seen(ctx, platform, space_id, ctx.gather(keys=keys_of(ctx, platform, space_id))) is None:
+        raise Invalid([FieldError("/spaceId", "unknown", "No space of this platform that you see has this id.")])

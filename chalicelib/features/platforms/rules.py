@@ -7,11 +7,17 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
+from chalicelib.kernel.fields import HANDLE_PATTERN
 from chalicelib.kernel.problems import FieldError, Invalid
 
 _MOST_BYTES: Final = 64 * 1024
-_LINK: Final = re.compile(r"(?:https?://[^/\s\\]|mailto:[^\s]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE)
+_NAME: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
+_LINK: Final = re.compile(
+    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
+)
 _LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
+_NAME_ADVICE: Final = "must be an id, a slug or a path; an item of type url leads elsewhere"
+_TARGETS: Final = {"url": (_LINK, _LINK_ADVICE), "module": (re.compile(HANDLE_PATTERN), "must be the id of a module")}
 
 
 def refuse_repeated_ids(items: Iterable[Mapping[str, Any]], pointer: str) -> None:
@@ -35,7 +41,7 @@ def _placed(items: Iterable[Mapping[str, Any]], pointer: str) -> Iterator[tuple[
 
 
 def refuse_dangerous(items: Iterable[Mapping[str, Any]], pointer: str) -> None:
-    """Raise Invalid for each item, or child of one, of type `url` whose target is none that a page may lead to."""
+    """Raise Invalid for each item, or child of one, whose target is none that a page may lead to."""
     faults = [*_dangerous(items, pointer)]
     if faults:
         raise Invalid(faults)
@@ -44,8 +50,11 @@ def refuse_dangerous(items: Iterable[Mapping[str, Any]], pointer: str) -> None:
 def _dangerous(items: Iterable[Mapping[str, Any]], pointer: str) -> Iterator[FieldError]:
     for number, item in enumerate(items):
         path, target = f"{pointer}/{number}", item.get("target")
-        if item["type"] == "url" and target and not _LINK.fullmatch(target):
-            yield FieldError(f"{path}/target", "malformed", _LINK_ADVICE)
+        pattern, advice = _TARGETS.get(item["type"], (_NAME, _NAME_ADVICE))
+        if item["type"] == "url" and not target:
+            yield FieldError(f"{path}/target", "required", "An item of type url leads somewhere: name its target.")
+        elif target and not pattern.fullmatch(target):
+            yield FieldError(f"{path}/target", "malformed", advice)
         yield from _dangerous(item.get("children", ()), f"{path}/children")
 
 

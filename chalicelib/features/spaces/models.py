@@ -32,7 +32,9 @@ class SpacePatch(Patch):
     slug: Slug = Field(description="The former slug is free at once.", examples=["looms"])
     description: Text | None = Field(None, examples=["All about weaving."])
     visibility: Visibility = Field("open", examples=["private"])
-    position: int = Field(ge=0, le=MOST_POSITION, examples=[1])
+    position: int | None = Field(
+        None, ge=0, le=MOST_POSITION, description="Null lists it behind all others.", examples=[1]
+    )
 
 
 class SpaceOut(RecordOutput):

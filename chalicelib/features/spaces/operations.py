@@ -6,10 +6,12 @@ from chalicelib.features.purges.entities import purge
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space, at_space
 from chalicelib.features.spaces.models import MOST_POSITION, SpaceCreate, SpaceOut, SpacePatch
-from chalicelib.features.spaces.reach import list_seen
+from chalicelib.features.spaces.reach import list_seen, sees_all
+from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
 
@@ -28,10 +30,10 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
 @routes.post("/spaces", needs=at_platform(Role.EDITOR, in_body=True), scope="spaces:write", emits="space.created")
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
     """Create a space in a platform; a user who does becomes its admin."""
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
-    if body.position is None:
-        last = ctx.last(Space, Space.siblings)
-        fields["position"] = min(last.position + 1, MOST_POSITION) if last else 0
+    if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not sees_all(ctx):
+        detail = "The API key would not see it: to make a private space it needs `spaces:write` or `admin`."
+        raise Problem.at("/visibility", "insufficient_scope", detail)
+    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name), "position": _position(ctx, body.position)}
     space = Space(**ctx.new(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
@@ -48,8 +50,9 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 
 @routes.patch("/spaces/{space_id}", needs=at_space(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
-    """Change a space."""
-    return SpaceOut.of(ctx.changes.update(space, **body.fields()))
+    """Change a space; without a position it is listed behind all others."""
+    fields = body.fields() | {"position": _position(ctx, body.position)}
+    return SpaceOut.of(ctx.changes.update(space, **fields))
 
 
 @routes.delete(
@@ -59,3 +62,11 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
 def delete_space(ctx: Context, space: Space) -> None:
     """Delete a space, and all in it: it is gone at once, and its slug free again."""
     purge(ctx.changes, space)
+
+
+def _position(ctx: Context, given: int | None) -> int:
+    """Return the position that was given or, if there is none, the one behind all others."""
+    if given is not None:
+        return given
+    last = ctx.last(Space, Space.siblings)
+    return min(last.position + 1, MOST_POSITION) if last else 0

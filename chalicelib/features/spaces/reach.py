@@ -22,9 +22,10 @@ from chalicelib.kernel.tokens import User
 
 def sees_all(ctx: Context) -> bool:
     """Return whether the caller sees the private spaces of the platform at hand, a member of them or not."""
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        return sees_private(Space, ctx.principal)
-    return ctx.role is not None and ctx.role.covers(Role.ADMIN)
+    if ctx.role is None:
+        return False
+    by_key = isinstance(ctx.principal, ApiKeyPrincipal) and sees_private(Space, ctx.principal)
+    return by_key or ctx.role.covers(Role.ADMIN)
 
 
 def keys_of(ctx: Context, platform: Platform, space_id: str) -> list[Key]:
@@ -41,7 +42,7 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
     space = next((space for space in found.of(Space) if space.id == space_id), None)
     if space is None or space.platform_id != platform.id:
         return None
-    if not space.private or (ctx.role is not None and sees_all(ctx)):
+    if not space.private or sees_all(ctx):
         return space
     by_key = {record.stored_at: record.created_at for record in found}
     user_id = ctx.principal.id or ""
@@ -51,26 +52,38 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
     return space if joined > max(departures) else None
 
 
+def opens(ctx: Context, platform: Platform, found: Records) -> bool:
+    """Return whether the caller may be told which space a platform opens; `found` is what stands at `keys_of_home`."""
+    space_id = platform.home.get("space_id")
+    return not space_id or sees_all(ctx) or seen(ctx, platform, space_id, found) is not None
+
+
+def keys_of_home(ctx: Context, platform: Platform) -> list[Key]:
+    """Return what decides whether the caller may be told which space a platform opens, if it opens any."""
+    space_id = platform.home.get("space_id")
+    return keys_of(ctx, platform, space_id) if space_id and not sees_all(ctx) else []
+
+
 def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:
     """Return a page of a platform's spaces by position: the open ones, and the private ones that the caller is in."""
-    if sees_all(ctx):
-        return ctx.list(Space, Space.siblings, query, SpaceOut.of, platform_id=platform.id)
     after = ctx.position(query)
     since = f"{after['at']} " if after else None
-    partitions = [Partition(Space.by_visibility.pk.format(platform_id=platform.id, visibility="open"), "index2")]
-    if isinstance(ctx.principal, User):
+    everything = sees_all(ctx)
+    listed = Space.siblings if everything else Space.by_visibility
+    partitions = [Partition(listed.pk.format(platform_id=platform.id, visibility="open"), listed.index)]
+    if isinstance(ctx.principal, User) and not everything:
         pk = SpaceMember.of_user.pk.format(user_id=ctx.principal.id, platform_id=platform.id)
         partitions.append(Partition(pk, SpaceMember.of_user.index))
 
     def ask(partition: Partition) -> table.Found:
-        of_spaces = partition.index == Space.by_visibility.index
+        of_spaces = partition is partitions[0]
         words: Mapping[str, Any] = {"limit": query.limit, "since": since} if of_spaces else {}
         return table.query(partition.pk, index=partition.index, **words)
 
     found, *memberships = table.side_by_side(ask, partitions)
     own = _own(ctx, platform, [item for each in memberships for item in each.items])
     spaces = {_sort_key(space): space for space in [*map(Space.from_item, found.items), *own]}
-    until = found.last["index2sk"] if found.last else None
+    until = found.last[f"{listed.index}sk"] if found.last else None
     keys = sorted(key for key in spaces if (not since or key > since) and (not until or key <= until))
     page = keys[: query.limit]
     last = {"at": page[-1]} if page and (until or len(page) < len(keys)) else None
