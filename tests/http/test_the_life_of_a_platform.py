@@ -175,6 +175,7 @@ def _sorts_what_it_has(api: Api, mill: Running, looms: Room, ada: Person, edith:
     attachments = f"/taxonomy-nodes/{weaving['id']}/attachments"
     attachment = _done(api.post(attachments, as_=edith, json={"entityType": "space", "entityId": looms.id}), 201)
     assert api.items(attachments, as_=edith) == [attachment]
+    assert _done(api.get(f"{attachments}/{attachment['id']}", as_=edith)) == attachment
     assert api.items(f"{mill.path}/taxonomy-attachments", as_=edith, query={"entityId": looms.id}) == [attachment]
     assert api.delete(f"/taxonomy-nodes/{weaving['id']}", as_=edith).code == "409 not_empty"
     _done(api.delete(f"{attachments}/{attachment['id']}", as_=edith), 204)
@@ -229,6 +230,7 @@ def _lets_in_who_comes_by(api: Api, mill: Running, looms: Room, office: Room, ad
     assert api.post(f"{office.path}/join", as_=mary).code == "404 not_found"
     _done(api.patch(f"{office.path}/members/{mary.id}", as_=ada, json={"role": "editor"}))
     assert mary.id in {m["userId"] for m in api.items(f"{office.path}/members", as_=mary)}
+    assert _done(api.get(f"{office.path}/members/{mary.id}", as_=mary))["role"] == "editor"
     _done(api.delete(f"{office.path}/members/{mary.id}", as_=ada), 204)
     assert api.get(office.path, as_=mary).code == "404 not_found"
     _done(api.post(f"{looms.path}/leave", as_=mary), 204)
