@@ -14,7 +14,6 @@ from chalicelib.kernel.ledger import head_key
 from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
-from tests.catalogue.examples.registry import crowd
 from tests.catalogue.world import World, put
 from tests.faults.shapes import Shape, shape
 from tests.harness import cloud, snapshots
@@ -70,7 +69,6 @@ def an_invitation_expires(world: World) -> Key:
 
 def an_organization_is_deleted(world: World) -> Key:
     """Let an organization with more in it than one transaction removes wait for its purge, and nothing else be due."""
-    crowd(world, 3)
     for place in (world.organization, world.rivals):
         assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
     assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
