@@ -266,6 +266,11 @@ class Place(Entity):
         return {self.parameter: self.id, **{kind.parameter: getattr(self, kind.parameter) for kind in self.lies_in()}}
 
     @classmethod
+    def kinds_within(cls) -> list[type["Place"]]:
+        """Return the kinds of place that lie in it."""
+        return [kind for kind in KINDS.values() if issubclass(kind, Place) and kind.within is cls]
+
+    @classmethod
     def lies_in(cls) -> Iterator[type["Place"]]:
         """Yield the kinds of place above it, the nearest first."""
         place = cls.within

@@ -112,13 +112,20 @@ class History:
 
 
 def records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
-    """Return what none of the marks is in, heads and counters aside, and how many entries one of them is in."""
+    """Return what none of the marks is in, heads and counters aside, and how many entries one of them is in.
+
+    What holds a value for a record that one is in has no part in that: it may go with the record's change.
+    """
     items, named = snapshots.stored(), {*left_of(*marks)}
+    ids = {items[key]["id"] for key in named if "id" in items[key]}
     entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in evidence.entries(items))
     others = {
         key: item
         for key, item in items.items()
-        if key not in named and not key[0].startswith("Q#") and not key[1].startswith("COUNT#")
+        if key not in named
+        and item.get("ref") not in ids
+        and not key[0].startswith("Q#")
+        and not key[1].startswith("COUNT#")
     }
     return others, entries
 

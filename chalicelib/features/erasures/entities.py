@@ -13,15 +13,18 @@ MOST_RUNNING = 10
 
 Step = Literal["accounts", "addresses", "records", "entries"]
 
+Room = dict[str, Any]
+"""A partition: its `pk`, the `index` it is one of, if it lists places, and `after` which position to go on."""
+
 Account = tuple[str, str]
 """A user id, and an e-mail address that was seen to be that user's."""
 
 
 class Erasure(Job):
-    """The erasure of a person. `step`, `places` and `position` are how far it is.
+    """The erasure of a person. `step`, `rooms` and `position` are how far it is.
 
-    `places` are the partitions that are still to be looked through for records, the first of them from `position` on;
-    before it begins with that there are none.
+    `rooms` are the partitions that are still to be looked through for records; before it begins with that there are
+    none. `position` is where it goes on in the log.
 
     `user_ids` and `emails` are who was named, `accounts` what it found out about them. Once it ends it forgets whom it
     was about; one that ends with an `error` keeps the accounts for the next, since it may have erased what told them.
@@ -44,7 +47,7 @@ class Erasure(Job):
     accounts: list[list[str]] = field(default_factory=list)
     status: Status = "queued"
     step: Step
-    places: list[str] = field(default_factory=list)
+    rooms: list[Room] = field(default_factory=list)
     position: Item | None = None
     completed_at: str | None = None
     erased_records: int = 0

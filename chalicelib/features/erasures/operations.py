@@ -24,10 +24,10 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
 
     It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`.
 
-    - **What goes.** Their membership and the invitations to them; what they invited and nobody accepted is revoked.
-      Every entry of the log that names them loses all but its type, time, place and hash, so the tree and every
-      checkpoint you kept still verify. Other records and texts lose their id and address. That the membership ended has
-      no entry of its own: the erasure's entry stands for it.
+    - **What goes.** Their memberships, also of platforms and spaces, and the invitations to them; what they invited and
+      nobody accepted is revoked. Every entry of the log that names them loses all but its type, time, place and hash,
+      so the tree and every checkpoint you kept still verify. Other records and texts lose their id and address. That a
+      membership ended has no entry of its own: the erasure's entry stands for it.
     - **What stays.** API keys that they made work on, without a creator. Exports made before keep what they hold until
       they expire; only one whose filters name the person expires at once. Deliveries stay, without what an answer said
       of the person; a webhook whose URL names them is disabled.

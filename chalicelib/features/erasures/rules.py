@@ -7,9 +7,9 @@ from pydantic_core import from_json
 
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.audit.rules import StoredEntry, is_proven
-from chalicelib.features.erasures.entities import Account
+from chalicelib.features.erasures.entities import Account, Room
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.entity import Entity, Place
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.problems import FieldError, Invalid
 
@@ -33,6 +33,16 @@ def refuse_other(records: Iterable[Entity], email: str | None) -> None:
         if email and isinstance(record, Member) and record.email != email:
             advice = "This user is a member, and the email is another member's. Make one erasure for each person."
             raise Invalid([FieldError("/userId", "another_person", advice)])
+
+
+def rooms_of(kind: type[Place], place_id: str) -> list[Room]:
+    """Return where all stands that is in a place: its partitions, and the lists of the places in it."""
+    own = [kind.key_of(id=place_id)[0], *(template.format(id=place_id) for template in kind.partitions)]
+    lists = [inner.siblings for inner in kind.kinds_within()]
+    return [
+        *({"pk": pk} for pk in own),
+        *({"pk": each.pk.format_map({kind.parameter: place_id}), "index": each.index} for each in lists),
+    ]
 
 
 def names(entry: StoredEntry, person: Person) -> bool:

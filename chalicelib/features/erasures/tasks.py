@@ -2,24 +2,25 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import is_proven
 from chalicelib.features.erasures.entities import Account, Erasure, Step
-from chalicelib.features.erasures.rules import accounts_in, names
+from chalicelib.features.erasures.rules import accounts_in, names, rooms_of
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
 from chalicelib.kernel.changes import Changes, guard_key
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Entity, Item
+from chalicelib.kernel.entity import KINDS, Entity, Item, Place
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
 _PAGE: Final = 200
+_PLACES: Final = 25
 _AT_ONCE: Final = 45
 """Entries erased in one transaction: each is two writes, and the job's progress is one."""
 
@@ -98,19 +99,22 @@ def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
 
 
 def _leave_records(erasure: Erasure) -> Erasure:
-    """Let the person leave a page of the organization's records, and then of what each of these holds."""
-    if not erasure.places and not erasure.completed_at and _owned_by(erasure):
+    """Let the person leave a page of the organization's records, of what these hold, and of the places in it."""
+    if not erasure.rooms and not erasure.completed_at and _owned_by(erasure):
         return _end(erasure, _OWNER)
-    places = erasure.places or [Organization.pk.format(id=erasure.organization_id)]
-    found, person = table.query(places[0], after=erasure.position, limit=_PAGE), erasure.person
+    room, *rooms = erasure.rooms or rooms_of(Organization, erasure.organization_id)
+    index, person = room.get("index"), erasure.person
+    found = table.query(room["pk"], index=index, after=room.get("after"), limit=_PLACES if index else _PAGE)
+    rooms = [{**room, "after": found.last}, *rooms] if found.last else rooms
     for record in (KINDS[item["kind"]].from_item(item) for item in found.items if "kind" in item):
-        places = [*places, record.held] if record.held else places
+        if index:  # It lists places, each of which says itself what it is.
+            rooms = [*rooms_of(cast("type[Place]", type(record)), record.id), *rooms]
+            continue
+        rooms = [*rooms, {"pk": record.held}] if record.held else rooms
         erasure = _leave_record(erasure, record, person)
         if erasure.over:
             return erasure
-    if found.last or places[1:]:
-        return jobs.keep(erasure, places=places if found.last else places[1:], position=found.last)
-    return _kept(erasure, None, places=[])
+    return jobs.keep(erasure, rooms=rooms) if rooms else _kept(erasure, None, rooms=[])
 
 
 def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:
@@ -121,6 +125,7 @@ def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:
     changes = Changes(now())
     if changed:
         changes.update(record, **changed)
+        _release(changes, record)
     elif isinstance(record, Member) and record.role == Role.OWNER:
         return _end(erasure, _OWNER)
     else:

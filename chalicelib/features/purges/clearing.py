@@ -28,7 +28,7 @@ def clear_place(place: type[Place], place_id: str, until: float = float("inf")) 
 
     Returns whether all is gone; it is not if the time is over, by `time.monotonic`.
     """
-    for inner in _kinds_in(place):
+    for inner in place.kinds_within():
         for item in _places(inner, place.parameter, place_id):
             found = inner.from_item(item)
             if not clear_place(inner, found.id, until):
@@ -44,10 +44,6 @@ def clear_held(record: Entity) -> None:
     """Remove what a record holds."""
     while record.held and table.clear(record.held):
         pass
-
-
-def _kinds_in(place: type[Place]) -> list[type[Place]]:
-    return [kind for kind in KINDS.values() if issubclass(kind, Place) and kind.within is place]
 
 
 def _places(kind: type[Place], parameter: str, place_id: str) -> Iterator[Item]:
