@@ -66,7 +66,7 @@ class Reading:
     def read(self, keys: Iterable[Key]) -> None:
         """Read what stands at some keys, again if it was read before; and the tree with it."""
         wanted = {self.tree_key, *keys}
-        found = table.get_all(wanted)
+        found = table.get_all(sorted(wanted))  # In an order, so that the same is asked the same way.
         for key in wanted - found.keys():
             self.items.pop(key, None)
         self.items.update(found)
