@@ -57,5 +57,5 @@ def left_of(*marks: str) -> list[tuple[str, str]]:
     return [key for key, text in texts.items() if any(mark.lower() in text for mark in marks)]
 
 
-def _text(value: bytes) -> str:
-    return value.decode(errors="replace")
+def _text(value: bytes | frozenset[str]) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else sorted(value)
