@@ -13,7 +13,7 @@ from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
-from chalicelib.kernel.fields import slug_from
+from chalicelib.kernel.fields import RESERVED_SLUGS, slug_from
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.models import Continued, ListQuery, SetQuery
 from chalicelib.kernel.operation import Caller, Operation, Page
@@ -169,7 +169,7 @@ class Context:
             return given
         self.derived = True
         base = slug_from(name)
-        if base and not self.attempt:
+        if base and base not in RESERVED_SLUGS and not self.attempt:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
 

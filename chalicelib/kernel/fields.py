@@ -199,6 +199,5 @@ def folded(text: str) -> str:
 
 
 def slug_from(name: str) -> str:
-    """Return a slug derived from a name, or an empty string if nothing of the name fits into one."""
-    slug = re.sub(r"[^a-z0-9]+", "-", folded(name))[:63].strip("-")
-    return "" if slug in RESERVED_SLUGS else slug
+    """Return a slug derived from a name, be it a reserved word; an empty string if nothing of the name fits in."""
+    return re.sub(r"[^a-z0-9]+", "-", folded(name))[:63].strip("-")

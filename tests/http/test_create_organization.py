@@ -134,6 +134,9 @@ class TestSlugs:
         assert "--" not in slug
         assert slug not in RESERVED_SLUGS
 
+    def test_a_reserved_one_is_still_seen_in_it(self, api: Api, ada: Person) -> None:
+        assert re.fullmatch("admin-[0-9a-f]{8}", found(api, ada, name="Admin").record["slug"])
+
     def test_a_derived_one_that_is_taken_gets_a_random_suffix(self, api: Api, ada: Person) -> None:
         first, second, third = (found(api, ada, name="Engines").record["slug"] for _ in range(3))
         assert first == "engines"

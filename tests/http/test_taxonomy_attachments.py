@@ -139,6 +139,18 @@ class TestWhatIsTheServicesOwn:
         assert listed(api, looms.platform, edith) == [attached.id]
         assert put_on(api, looms, "space", private.id, as_=edith).json["id"] == attached.id
 
+    def test_what_is_private_does_not_count_for_who_does_not_see_it(
+        self, api: Api, looms: Node, ada: Person, edith: Person
+    ) -> None:
+        takes_part(looms.platform, edith, "editor")
+        attach(api, looms, "space", make_space(api, looms.platform, visibility="private").id)
+        assert "1 attachment" in api.delete(looms.path, as_=ada).json["detail"]
+        seen = attach(api, looms, "note", looms.id)
+        assert "1 attachment" in api.delete(looms.path, as_=edith).json["detail"]
+        api.delete(seen.path, as_=edith)
+        assert api.delete(looms.path, as_=edith).status == 204
+        assert api.get(looms.path, as_=ada).code == "404 not_found"
+
     def test_private_ones_of_another_platform_are_there_for_admins_of_the_organization(
         self, api: Api, organization: Founded, looms: Node, mary: Person, grace: Person
     ) -> None:

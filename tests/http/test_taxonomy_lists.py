@@ -152,3 +152,9 @@ class TestGetTaxonomyTree:
         refused = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner)
         assert (refused.code, refused.faults) == ("422 validation_failed", {"query/depth": "too_large"})
         assert len(self.tree(api, platform, depth=2)["items"]) == 1
+
+    def test_its_size_is_that_of_its_bytes(self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        plant(api, platform, description="é" * 1000)
+        text = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner).text
+        monkeypatch.setattr(trees, "_MOST_BYTES", len(text) + 500)
+        assert api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner).status == 422

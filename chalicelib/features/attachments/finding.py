@@ -1,12 +1,14 @@
 """Attachments as they are listed."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from chalicelib.features.attachments.entities import Attachment
 from chalicelib.features.attachments.models import AttachmentOut, AttachmentsQuery
 from chalicelib.features.attachments.reach import unseen
+from chalicelib.features.spaces.reach import sees_all
 from chalicelib.features.taxonomy.chains import Reading
-from chalicelib.features.taxonomy.entities import Taxonomy
+from chalicelib.features.taxonomy.entities import Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.finding import known
 from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
@@ -14,12 +16,25 @@ from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.table import Found
 
+_MOST_LOOKED_AT: Final = 100
+
 
 def of_node(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> Page[AttachmentOut]:
     """Return a page of the attachments of a node that is there."""
     pk = Attachment.of_node.pk.format(platform_id=platform_id, node_id=node_id)
     found = table.query(pk, index=Attachment.of_node.index, after=ctx.position(query), limit=query.limit)
     return _page(ctx, found, [Attachment.from_item(item) for item in found.items], query)
+
+
+def seen_at(ctx: Context, node: TaxonomyNode) -> int:
+    """Return how many of a node's attachments the caller sees, of the first hundred: a Query, and what they are on."""
+    if sees_all(ctx) or not node.attachment_count:
+        return node.attachment_count
+    pk = Attachment.of_node.pk.format(platform_id=node.platform_id, node_id=node.id)
+    found = table.query(pk, index=Attachment.of_node.index, limit=_MOST_LOOKED_AT).items
+    entities = [Attachment.from_item(item).entity for item in found]
+    hidden = unseen(ctx, {*entities})
+    return sum(entity not in hidden for entity in entities)
 
 
 def of_platform(ctx: Context, platform_id: str, tree: Taxonomy | None, query: AttachmentsQuery) -> Page[AttachmentOut]:

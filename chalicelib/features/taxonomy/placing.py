@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from chalicelib.features.attachments.finding import seen_at
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.entities import LISTED, ROOTS, SYSTEM, Felling, Taxonomy, TaxonomyNode, within
@@ -107,7 +108,9 @@ def fell(ctx: Context, node: TaxonomyNode, strategy: Strategy | None) -> None:
         raise Problem("forbidden", _KEPT)
     empty = not node.child_count and not node.attachment_count
     if not (strategy or empty):
-        raise _not_empty(node)
+        attached = seen_at(ctx, node)
+        if node.child_count or attached:
+            raise _not_empty(node, attached)
     above = _Above(ctx.changes)
     above.loses(_above(node), 1)
     if empty:
@@ -228,9 +231,9 @@ def _join(ctx: Context, slug: str, node: TaxonomyNode) -> None:
         ctx.changes.also(write)
 
 
-def _not_empty(node: TaxonomyNode) -> Problem:
+def _not_empty(node: TaxonomyNode, attachments: int) -> Problem:
     children = f"{node.child_count} {'child' if node.child_count == 1 else 'children'}"
-    attached = f"{node.attachment_count} {'attachment' if node.attachment_count == 1 else 'attachments'}"
+    attached = f"{attachments} {'attachment' if attachments == 1 else 'attachments'}"
     detail = (
         f"It has {children} and {attached}. Send `strategy=cascade` to delete all of it, or `strategy=reparent` to let "
         "its children move to its parent; what is attached to it goes with it."

@@ -23,7 +23,7 @@ def tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
         if not roots:
             raise not_found()
     answer = TreeOut(items=_branches(below, roots, query.depth or MOST_DEPTH))
-    size = len(answer.model_dump_json(by_alias=True))
+    size = len(answer.model_dump_json(by_alias=True).encode())
     if size > _MOST_BYTES:
         detail = f"The tree would have {size:,} bytes, at most {_MOST_BYTES:,} are answered: ask for fewer levels"
         raise Invalid([FieldError("query/depth", "too_large", f"{detail}, or for a part of it by `rootId`.")])
