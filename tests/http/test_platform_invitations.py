@@ -7,9 +7,11 @@ import pytest
 
 from chalicelib.features.invitations.entities import Invitation
 from chalicelib.kernel.context import Context
+from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.erasures import left_of
 from tests.harness.invitations import (
     ACCEPTANCE,
     Invited,
@@ -200,6 +202,25 @@ class TestTheAnswer:
         assert api.delete(invited.path, as_=organization.owner).status == 204
         assert api.delete(organization.path, as_=organization.owner).status == 204
         assert opens(api, other, stranger).code == "404 not_found"
+
+
+def test_it_goes_with_its_platform_and_counts_no_more(
+    api: Api, organization: Founded, platform: Running, elsewhere: Running, emmy: Person, stranger: Person,
+    workers: Workers, clock: Clock,
+) -> None:  # fmt: skip
+    accepts(api, invite(api, platform, stranger), stranger)
+    for n in range(30):
+        invite(api, platform, f"{n}@example.org", as_=emmy)
+    others = [invite(api, place, SOPHIE).id for place in (organization, elsewhere)]
+    workers.settle()
+    assert api.delete(platform.path, as_=organization.owner).status == 204
+    workers.deliver()
+    assert listed(api, organization, organization.owner) == others
+    (counter,) = [item for item in cloud.stored() if item["sk"] == "COUNT#pending invitations"]
+    assert counter["n"] == 2
+    clock.shift(minutes=2)
+    workers.settle()
+    assert [key for key in left_of(platform.id) if key[0].startswith(("O#", "P#", "U#"))] == []
 
 
 class TestJoining:

@@ -97,7 +97,7 @@ class PlatformInvitation(Invitation):
     """An invitation to a platform. With the address that it holds stands who invited, to be read together."""
 
     kind = "platform.invitation"
-    of_platform = Facet("O#{organization_id}#P#{platform_id}#I", "facet3")
+    of_platform = Facet("P#{platform_id}#I", "facet3")
     with_platform_member = Facet("P#{platform_id}#U#{pending_by}", "facet2")
     by_address = Unique(
         "platform-invitation#{platform_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",

@@ -21,10 +21,12 @@ def list_invited(
     """
     names, facet = {"organization_id": organization.id}, PlatformInvitation.of_platform
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
-    sources = [Partition(facet.pk.format(**names, platform_id=each), facet.index) for each in ids]
+    sources = [Partition(facet.pk.format(platform_id=each), facet.index) for each in ids]
     pk, begins = Invitation.key_of(**names, id="")
     found = table.merged(
         sources or [pk], limit=query.limit, after=ctx.position(query), since=begins, until=f"{begins}~",
         newest_first=False,
     )  # fmt: skip
-    return ctx.page([InvitationOut.of(Invitation.from_item(item)) for item in found.items], found.last, query)
+    own = [item for item in found.items if item["organization_id"] == organization.id]
+    last = found.last if own else None  # A platform that was asked for may be another's.
+    return ctx.page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)

@@ -1,19 +1,24 @@
 """What happens to an invitation at its time, and the mail that brings it."""
 
+import time
 from typing import Any, Final
 
 from chalicelib.features.invitations.acceptance import Offer, find
 from chalicelib.features.invitations.entities import Invitation, InvitationMail, PlatformInvitation, ended
 from chalicelib.features.invitations.rules import accept_url, token_of
-from chalicelib.kernel import jobs, mail, outbox, tasks
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.purges.clearing import elsewhere
+from chalicelib.kernel import jobs, mail, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Place
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.tasks import task
 
 _EXPIRE: Final = "invitations.expire"
+_AT_ONCE: Final = 25
 
 
 @task(
@@ -50,6 +55,23 @@ def send_invitation(message: dict[str, Any]) -> None:
         jobs.try_again(job)
         return
     jobs.remove(job)
+
+
+@elsewhere
+def remove_invitations(place: type[Place], place_id: str, until: float) -> bool:
+    """Remove the invitations to a platform that is gone: they stand among its organization's."""
+    if place is not Platform:
+        return True
+    facet = PlatformInvitation.of_platform
+    for items in table.pages(facet.pk.format(platform_id=place_id), index=facet.index, limit=_AT_ONCE):
+        if time.monotonic() > until:
+            return False
+        changes = Changes(now())
+        for item in items:
+            changes.delete(Invitation.from_item(item))
+        if items:
+            changes.commit()
+    return True
 
 
 def _offered(job: InvitationMail) -> Offer | None:
