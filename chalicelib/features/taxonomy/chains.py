@@ -85,7 +85,7 @@ class Reading:
         for _ in range(_TRIES):
             while lacking := {key for node_id in nodes for key in self._lacking(node_id)}:
                 self.read(lacking)
-            if self._agree(nodes, again=again):
+            if all(self._agree(node_id, again=again) for node_id in nodes):
                 return
             again = True
             self.read(key for key in self.asked if key[1].startswith(NODE[:2]))
@@ -119,12 +119,18 @@ class Reading:
             wanted |= {self.key(above), *map(self.key, hints)}
         return wanted - self.asked
 
-    def _agree(self, nodes: Sequence[str], *, again: bool) -> bool:
+    def _agree(self, node_id: str, *, again: bool) -> bool:
+        """Return whether all that was read of a chain is of one state of the tree."""
+        line = [*self._upwards(node_id)]
         if self.tree_key not in self.asked:
-            return True  # They are roots: nothing above them can have changed.
-        settled = all(self._settled(item) for node_id in nodes for item in self._upwards(node_id))
-        # What is gone is looked for again, once: it may have gone just now, and its children elsewhere with that.
-        return settled and (again or all(self.chain(node_id) for node_id in nodes))
+            return True  # It is a root: nothing above it can have changed.
+        if not all(map(self._settled, line)):
+            return False
+        above = line[-1].get("parent_id") if line else node_id
+        end = self.items.get(self.key(above)) if above else None
+        # A node that is felled says so. One that is gone is looked for again, once: it went just now, it may be, and
+        # what was below it is elsewhere since.
+        return above is None or (self._settled(end) if end else again)
 
     def _settled(self, item: Item) -> bool:
         placed: int = item["placed"]
