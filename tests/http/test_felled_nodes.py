@@ -1,7 +1,5 @@
 """What becomes of what is below a node that is deleted, and of what it was put on."""
 
-from uuid import uuid4
-
 import pytest
 
 from chalicelib.kernel import jobs
@@ -174,9 +172,11 @@ class TestReparent:
         assert len(paths(api, platform, parentId=machines.id)) == 30
         assert counted(platform) == 32
 
-    def test_no_child_is_lost_that_came_meanwhile(self, api: Api, platform: Running) -> None:
+    def test_what_has_no_children_loses_what_it_is_put_on(self, api: Api, platform: Running, workers: Workers) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        attach(api, looms, "lesson", str(uuid4()))
-        late = plant(api, platform, "Late", looms)
+        attach(api, looms)
         assert fell(api, looms, "reparent").status == 204
-        assert api.get(late.path, as_=platform.owner).json["parentId"] == machines.id
+        assert api.get(looms.path, as_=platform.owner).code == "404 not_found"
+        assert api.items(f"{platform.path}/taxonomy-attachments", as_=platform.owner) == []
+        workers.settle()
+        assert (fell(api, machines).status, left(platform)) == (204, {"PCOUNT", "PF", "PN~"})

@@ -179,7 +179,7 @@ class _Above:
         if line:
             parent = line[-1]
             had = self._nodes.get(parent.id, (parent, {}))[1].get("child_count", parent.child_count)
-            self.let(parent, child_count=had + number, last_position=max(parent.last_position, *positions))
+            self.let(parent, child_count=had + number, last_position=max([parent.last_position, *positions]))
 
     def write(self) -> None:
         """Say so to the unit of work."""
