@@ -201,7 +201,9 @@ class Changes:
             if first and 0 in cancelled.failed:
                 raise Taken(cancelled.failed[0]) from cancelled
             refusals = [planned[position][1] for position in sorted(cancelled.failed)]
-            raise next((refusal for refusal in refusals if refusal), Contended()) from cancelled
+            # What was decided on what is not so any more refuses nothing: it is decided again.
+            final = all(refusals) and next(iter(refusals), None)
+            raise final or Contended() from cancelled
 
     def _writes(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []

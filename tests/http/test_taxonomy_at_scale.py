@@ -47,7 +47,7 @@ def _grown(api: Api, organization: Founded, number: int) -> Wood:
     other = plant_line(api, platform, "Other", "Below")
     twig, moment = branch[1], now()
     below: dict[str, Any] = {"lineage": [branch[0].id, twig.id], "parent_id": twig.id, "shelf": twig.id}
-    place = {"organization_id": organization.id, "platform_id": platform.id}
+    place: dict[str, Any] = {"organization_id": organization.id, "platform_id": platform.id}
     for n in range(number - 6):
         name = f"Leaf number {n}"
         node = TaxonomyNode(

@@ -46,7 +46,7 @@ def _put(
     ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, read: dict[Key, Item]
 ) -> None:
     """Put new tags into the tree. The platform is touched, so that no two do that at once."""
-    ctx.derived = True  # Who creates the same ones at the same moment takes their slugs: then they are there.
+    ctx.derived = True  # Who takes a slug at the same moment is found at the next try.
     together = {**present, **new}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in together.items()}}
     fields["last_position"] = max(node.position for node in new.values())
