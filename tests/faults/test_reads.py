@@ -22,11 +22,11 @@ def test_a_read_answers_whole_or_unavailable(
     operation: Operation, variant: Variant, world: World, begin: Begin
 ) -> None:
     asks = perform(operation, world).calls.names
-    for at, name in enumerate(asks, 1):
+    for at, _ in enumerate(asks, 1):
         begin()
         with variant.strikes(at) as injected:
             answer = perform(operation, world)
-        assert injected.hit == name
+        assert injected.hit in asks  # What is asked side by side comes in any order.
         if operation.id == "get_status":  # says how the service is, whatever that is
             assert (answer.status, answer.json["status"]) == (200, "degraded")
         else:
