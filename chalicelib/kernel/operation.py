@@ -123,10 +123,11 @@ class Page(Generic[T]):
 class Operation:
     """An operation of the interface. `emits` lists the events it can emit, the usual one first.
 
-    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand that
-    the request names beside its path, to be read in the same round trip as what decides access; `of_caller` says so of
-    what follows from who calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that
-    holds the id of another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
+    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand
+    that the request names beside its path, to be read in the same round trip as what decides access (the ids of its
+    place are among its parameters, as far as they are known by then); `of_caller` says so of what follows from who
+    calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
+    another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
     hold keeps it from that. `again`: the status of an answer if what it would make is there already.
     """

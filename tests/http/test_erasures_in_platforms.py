@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.harness.faults import Fault, failing
 from tests.harness.invitations import accepts, asked_to_invite, invite
 from tests.harness.organizations import Founded
 from tests.harness.running import Room, Running, is_made, make_space, run_platform
+from tests.harness.taxonomy import plant, resolve
 from tests.harness.workers import Workers
 
 SOPHIE = "sophie@example.org"
@@ -142,6 +144,17 @@ class TestTextsOfPlatformsAndSpaces:
         assert api.get(space.path, as_=owner).json["description"] == "Ask …."
         (entry, *_) = api.items(f"{organization.path}/domains/inventory", as_=owner)
         assert entry["platformName"] == "Ask …."
+
+    def test_nor_do_the_nodes_of_a_taxonomy_which_are_found_by_what_is_left(
+        self, api: Api, platforms: list[Running], erase: Erase
+    ) -> None:
+        words: dict[str, Any] = {"description": f"Ask {SOPHIE}.", "altLabels": [f"{SOPHIE}'s", f"About {SOPHIE}"]}
+        node = plant(api, platforms[0], f"Notes of {SOPHIE}", slug="notes", **words)
+        erase(email=SOPHIE)
+        assert left_of(SOPHIE) == []
+        shown = api.get(node.path, as_=platforms[0].owner).json
+        assert (shown["name"], shown["altLabels"]) == ("Notes of …", ["…'s", "About …"])
+        assert resolve(api, platforms[0], slug="about …").json["node"]["id"] == node.id
 
     def test_members_whose_username_is_the_address_have_none_any_more(
         self, api: Api, platforms: list[Running], issuer: Issuer, erase: Erase

@@ -2,9 +2,13 @@
 
 import pytest
 
-from chalicelib.kernel import jobs
+from chalicelib.features.attachments.entities import Attachment
+from chalicelib.features.taxonomy.entities import TaxonomyNode
+from chalicelib.kernel import jobs, table
+from chalicelib.kernel.table import Found
 from tests.harness import cloud
 from tests.harness.api import Api
+from tests.harness.clock import Clock
 from tests.harness.organizations import Founded
 from tests.harness.running import Running, run_platform
 from tests.harness.taxonomy import (
@@ -100,6 +104,27 @@ class TestCascade:
             attach(api, plant(api, platform, f"Child {n}", root))
         assert fell(api, root, "cascade").status == 204
         monkeypatch.setattr(jobs, "_TURN_SECONDS", 0)
+        workers.settle()
+        assert left(platform) == {"PCOUNT", "PN~"}
+
+    def test_waits_for_an_index_that_is_late(
+        self, api: Api, platform: Running, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        machines, looms = plant_line(api, platform, "Machines", "Looms")
+        attach(api, looms)
+        assert fell(api, machines, "cascade").status == 204
+        query, late = table.query, {TaxonomyNode.among_siblings.index, Attachment.of_node.index}
+        for index in (TaxonomyNode.among_siblings.index, Attachment.of_node.index):
+            monkeypatch.setattr(
+                table,
+                "query",
+                lambda pk, **words: Found([], None) if words.get("index") in late else query(pk, **words),
+            )
+            clock.shift(minutes=10)
+            workers.settle()
+            assert "PN" in left(platform)
+            late.discard(index)
+        clock.shift(minutes=10)
         workers.settle()
         assert left(platform) == {"PCOUNT", "PN~"}
 

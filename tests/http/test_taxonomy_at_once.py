@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from chalicelib.features.attachments import operations
+from chalicelib.kernel import table
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write
 from tests.harness.organizations import Founded
@@ -160,13 +162,15 @@ class TestAttachments:
         assert put_on(api, looms, "lesson", entity).status == 200
         assert len(api.items(f"{looms.path}/attachments", as_=platform.owner)) == 1
 
-    def test_of_one_entity_are_as_many_as_there_may_be(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_of_one_entity_are_as_many_as_there_may_be(
+        self, api: Api, platform: Running, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "MOST_ATTACHMENTS", 2)
         entity = "01939d3c-0000-7000-8000-0000000000aa"
-        nodes = [plant(api, platform, f"Node {n}") for n in range(51)]
-        for node in nodes[:49]:
-            attach(api, node, "lesson", entity)
-        meanwhile(lambda: put_on(api, nodes[49], "lesson", entity))
-        assert put_on(api, nodes[50], "lesson", entity).code == "409 limit_exceeded"
+        nodes = [plant(api, platform, f"Node {n}") for n in range(3)]
+        attach(api, nodes[0], "lesson", entity)
+        meanwhile(lambda: put_on(api, nodes[1], "lesson", entity))
+        assert put_on(api, nodes[2], "lesson", entity).code == "409 limit_exceeded"
 
 
 class TestSystemTags:
@@ -188,8 +192,6 @@ class TestReads:
     def test_of_a_path_that_is_left_meanwhile(
         self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from chalicelib.kernel import table
-
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         reads, get_all = [0], table.get_all
 

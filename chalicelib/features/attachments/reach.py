@@ -40,7 +40,7 @@ def stored_at(entity: Named) -> list[Key]:
 def unseen(ctx: Context, entities: Iterable[Named]) -> set[Named]:
     """Return those of some entities that are not there for the caller. Those of the caller's own types all are."""
     known = {one: stored_at(one) for one in entities if one[0] in KNOWN}
-    wanted = {key for keys in known.values() for key in keys} - ctx.access.read.keys()
+    wanted = sorted({key for keys in known.values() for key in keys} - ctx.access.read.keys())
     read = {**ctx.access.read, **(table.get_all(wanted) if wanted else {})}
     found = {one: read[key] for one, keys in known.items() for key in keys if key in read}
     within = {one: item for one, item in found.items() if _is_within(ctx, item)}

@@ -159,7 +159,7 @@ class SystemTags(Whole):
 
 
 class Felling(Job):
-    """The removal of all that is below a deleted node, and of itself at last."""
+    """The removal of all that is below a deleted node, and of itself at last; `turns` counts those that were full."""
 
     kind, task = "taxonomy.felling", "taxonomy.remove"
     pk, sk = chains.PARTITION, "G#{node_id}"
@@ -167,6 +167,7 @@ class Felling(Job):
     organization_id: str
     platform_id: str
     node_id: str
+    turns: int = 0
 
 
 def within(place: Platform | TaxonomyNode) -> dict[str, Any]:

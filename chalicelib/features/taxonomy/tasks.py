@@ -12,8 +12,6 @@ from chalicelib.kernel.clock import now
 from chalicelib.kernel.tasks import task
 
 _AT_ONCE: Final = 25
-_PAUSE_SECONDS: Final = 5
-"""How long an index may take to show all that is below a node."""
 
 
 @task(Felling.task)
@@ -30,10 +28,12 @@ def remove_felled(message: dict[str, Any]) -> None:
         gone = node is None or _clear(node, until)
         if gone:
             _end(job)
-    except Contended:  # Somebody attached, or created below, what was begun before the node was deleted.
+    except Contended:  # What somebody had begun before the node was deleted came in between.
         gone = False
-    if not gone:
-        jobs.pass_on(job, seconds=0 if time.monotonic() > until else _PAUSE_SECONDS)
+    if not gone and time.monotonic() > until:
+        jobs.pass_on(job, turns=job.turns + 1)
+    elif not gone:
+        jobs.try_again(job)
 
 
 def _clear(node: TaxonomyNode, until: float) -> bool:
