@@ -99,7 +99,7 @@ def admit(
         validation.body(operation.body, request, None)  # It says why the body names none.
     place = _load(needs.place, place_key, items)
     if place.above.keys() - above.keys():
-        ancestry.remember(place.stored_at, {kind.parameter: getattr(place, kind.parameter) for kind in place.above})
+        ancestry.remember(place.stored_at, place.ids)
         above = place.above
         decisive = [key for user_id in user_ids for key in standing_keys(user_id, None, above.values())]
         items |= table.get_all([*above.values(), *decisive])

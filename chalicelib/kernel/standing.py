@@ -51,8 +51,17 @@ def standing_of(user_id: str, chain: list[Place], items: Mapping[Key, Item]) -> 
             memberships[type(place)], own, ended = ended, Role(ended["role"]), None
         if above := role_at(place, own, above):
             roles[type(place)] = above
-        left = max(left, items.get(departure_key(place.stored_at, user_id), {}).get("created_at", ""))
+        left = max(left, last_left(user_id, [place.stored_at], items))
     return Standing(roles, memberships, left, ended)
+
+
+def last_left(user_id: str, places: Iterable[Key], items: Mapping[Key, Item]) -> str:
+    """Return when a user last left one of some places: what they were below it until then holds no longer.
+
+    It is an empty text where nothing of that is left to be known.
+    """
+    departures = (items.get(departure_key(place, user_id), {}) for place in places)
+    return max((str(departure.get("created_at", "")) for departure in departures), default="")
 
 
 def role_at(place: Place, own: Role | None, above: Role | None) -> Role | None:

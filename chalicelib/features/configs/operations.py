@@ -11,7 +11,7 @@ from chalicelib.features.configs.models import (
     ResolvedConfigOut,
     ResolveRequest,
 )
-from chalicelib.features.configs.rules import host_match, said, slug_in
+from chalicelib.features.configs.rules import HostMatch, host_match, said, slug_in
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.modules.entities import ModuleOverride
 from chalicelib.features.platforms.entities import Platform, at_platform
@@ -81,15 +81,21 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         if body.space_id:
             raise not_found()
         found = Records(record for record in found if not isinstance(record, Capability | ModuleOverride))
-    custom = next(iter(found.of(CustomDomain)), None)
+    by = named[1] if space and named else None
     matched = MatchedOut(
-        host=host_match(body.host, platform, custom, settings().platforms_domain),
-        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=named[1]) if space and named else None,
+        host=_host(platform, body.host, found),
+        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space and by else None,
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
     config = said(platform, found, space, public=ctx.role is None, opens_home=opens(ctx, platform, found))
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
+
+
+def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | None:
+    """Return which of a platform's names a host is; `found` holds its custom domain."""
+    custom = next(iter(found.of(CustomDomain)), None)
+    return host_match(host, platform, custom, settings().platforms_domain)
 
 
 def _named(ctx: Context, body: ResolveRequest) -> tuple[str, Literal["spaceId", "path"]] | None:

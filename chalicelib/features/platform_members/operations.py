@@ -76,8 +76,7 @@ def update_platform_member(
 
     No two members of a platform have the same username, in whatever letters: `already_exists`.
     """
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return shown_to(ctx)(give_role(ctx, PlatformMember, member, Role(body.role), **place))
+    return shown_to(ctx)(give_role(ctx, PlatformMember, member, Role(body.role), **platform.ids))
 
 
 @routes.delete(
@@ -90,8 +89,7 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
     The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
     as such.
     """
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    depart(ctx, member, PlatformDeparture, **place)
+    depart(ctx, member, PlatformDeparture, **platform.ids)
 
 
 @routes.post(
@@ -104,8 +102,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
 
     It is found, revoked and sent again under the organization's invitations. Whoever can accept it can also just join.
     """
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return invite(ctx, PlatformInvitation, body, **place)
+    return invite(ctx, PlatformInvitation, body, **platform.ids)
 
 
 @routes.post(
@@ -129,8 +126,7 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
         raise not_found()
     if platform.join_policy != "open":
         raise Problem("forbidden", "This platform takes invited people only. Ask one of its admins to invite you.")
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return shown_to(ctx)(enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **place))
+    return shown_to(ctx)(enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **platform.ids))
 
 
 @routes.post(
@@ -145,5 +141,4 @@ def leave_platform(ctx: Context, platform: Platform) -> None:
     """
     if ctx.access.membership is None:
         raise not_found()
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **place)
+    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **platform.ids)

@@ -13,7 +13,7 @@ from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Collection, Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
-from chalicelib.kernel.standing import departure_key
+from chalicelib.kernel.standing import departure_key, last_left
 from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
@@ -64,15 +64,14 @@ def _open(
     keys = {platform_id: Platform.key_of(id=platform_id) for platform_id in places}
     above = {organization: Organization.key_of(id=organization) for organization in places.values()}
     caller = ctx.principal.id or ""
-    left = {organization: departure_key(key, caller) for organization, key in above.items()}
+    left = [departure_key(key, caller) for key in above.values()]
     needed = {platform_id: having(platform_id) for platform_id in places} if having else {}
-    read = table.get_all([*keys.values(), *above.values(), *left.values(), *needed.values()])
+    read = table.get_all([*keys.values(), *above.values(), *left, *needed.values()])
     for platform_id, organization in places.items():
         item, tenant = read.get(keys[platform_id]), read.get(above[organization])
         lacking = having is not None and needed[platform_id] not in read
         if item is None or tenant is None or lacking or Organization.from_item(tenant).closed:
             continue
-        departure = read.get(left[organization], {})
-        joined = memberships.get(platform_id, {}).get("created_at", "") > departure.get("created_at", "")
+        joined = memberships.get(platform_id, {}).get("created_at", "") > last_left(caller, [above[organization]], read)
         if organization in organizations or (joined and wanted in (None, organization)):
             yield Platform.from_item(item)

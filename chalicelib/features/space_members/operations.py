@@ -26,7 +26,7 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
     if ctx.access.membership:
         return shown_to(ctx)(SpaceMember.from_item(ctx.access.membership))
     return shown_to(ctx)(
-        enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **_place(space))
+        enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **space.ids)
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
 )  # fmt: skip
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
     """Change the role of a space's member; who takes part in its platform and is none yet becomes one."""
-    return shown_to(ctx)(give_role(ctx, SpaceMember, member, Role(body.role), **_place(space)))
+    return shown_to(ctx)(give_role(ctx, SpaceMember, member, Role(body.role), **space.ids))
 
 
 @routes.delete(
@@ -79,7 +79,3 @@ def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, 
 def remove_space_member(ctx: Context, member: SpaceMember) -> None:
     """Remove a member from a space. Who takes part in the platform still takes part in an open space as such."""
     ctx.changes.delete(member)
-
-
-def _place(space: Space) -> dict[str, str]:
-    return {"organization_id": space.organization_id, "platform_id": space.platform_id, "space_id": space.id}

@@ -37,8 +37,7 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
     space = Space(**ctx.new(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
-        place = {"organization_id": space.organization_id, "platform_id": space.platform_id, "space_id": space.id}
-        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.standing, **place)
+        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.standing, **space.ids)
     return SpaceOut.of(space)
 
 

@@ -15,7 +15,7 @@ from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, membership_key
+from chalicelib.kernel.standing import departure_key, last_left, membership_key
 from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
@@ -44,12 +44,9 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
         return None
     if not space.private or sees_all(ctx):
         return space
-    by_key = {record.stored_at: record.created_at for record in found}
-    user_id = ctx.principal.id or ""
-    left = [departure_key(place, user_id) for place in (platform.stored_at, *platform.above.values())]
-    departures = [by_key.get(key) or ctx.access.read.get(key, {}).get("created_at", "") for key in left]
-    joined = by_key.get(membership_key(space.stored_at, user_id), "")
-    return space if joined > max(departures) else None
+    items = {**ctx.access.read, **{record.stored_at: {"created_at": record.created_at} for record in found}}
+    joined = items.get(membership_key(space.stored_at, ctx.principal.id), {}).get("created_at", "")
+    return space if joined > last_left(ctx.principal.id, space.above.values(), items) else None
 
 
 def opens(ctx: Context, platform: Platform, found: Records) -> bool:
@@ -98,7 +95,7 @@ def _own(ctx: Context, platform: Platform, memberships: list[Item]) -> list[Spac
     departures = [departure_key(place, ctx.principal.id) for place in places]
     spaces = [Space.key_of(id=membership["space_id"]) for membership in memberships]
     read = table.get_all([*departures, *spaces])
-    left = max((read[key]["created_at"] for key in departures if key in read), default="")
+    left = last_left(ctx.principal.id, places, read)
     live = [Space.key_of(id=m["space_id"]) for m in memberships if m["created_at"] > left]
     found = [Space.from_item(read[key]) for key in live if key in read]
     return [space for space in found if space.private]
