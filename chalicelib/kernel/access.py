@@ -4,18 +4,18 @@ A place that lies in others takes a second one where this process hasn't met it 
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.kernel import ancestry, table, validation
+from chalicelib.kernel import ancestry, naming, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
-from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Entity, Item, Key, Place
-from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
-from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.naming import Named
+from chalicelib.kernel.operation import At, Below, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, implied, satisfies
@@ -78,152 +78,115 @@ def admit(
 
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
-    needs = operation.needs
-    names = _names(needs, request) if isinstance(needs, At) else {}
-    place_key = needs.place.key_of(id=names[needs.place.parameter]) if isinstance(needs, At) and names else None
-    record_keys = _record_keys(operation, {**request.parameters, **names})
+    named = naming.named(operation, request, caller)
     holder = caller.record if isinstance(caller, KeyHolder) else None
-    above = _above(needs.place, {**ancestry.known(place_key), **names}) if isinstance(needs, At) else {}
-    user_ids = _user_ids(operation, request, caller)
-    decisive = [key for user_id in user_ids for key in standing_keys(user_id, place_key, above.values())]
-    keys = [place_key, holder, stored_answer, *record_keys.values(), *above.values(), *decisive]
-    items = table.get_all([*(key for key in keys if key), *_also(operation, _named(request, names), caller)])
+    items = table.get_all([*named.keys(), *(key for key in (holder, stored_answer) if key)])
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
-    if not isinstance(needs, At):
-        role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
-        records = _records(operation, record_keys, items, Standing())
-        _judge(operation, principal, role)
-        return Access(principal, None, role, records, read=items)
+    if isinstance(operation.needs, At):
+        return _admit_at(operation.needs, operation, request, principal, named, items)
+    role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
+    records = _records(operation, named, items, Standing())
+    _judge(operation, principal, role)
+    return Access(principal, None, role, records, read=items)
 
-    if needs.in_body and place_key is None:
+
+def _admit_at(
+    needs: At, operation: Operation, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
+) -> Access:
+    """Return what the caller may act on at a place. What has to be read beside the items is added to them."""
+    chain = _chain(needs, operation, request, named, items)
+    place = chain[-1]
+    found = [items[key] for key in named.records.values() if key in items]
+    other_id = naming.other_id(operation, request, found)
+    part = _part(needs, operation, request, principal, chain, found, other_id, items)
+    _refuse_unseen(needs, request, chain, part.role)
+    other = standing_of(other_id, [*chain, *(part.below if found else ())], items)
+    records = _records(operation, named, items, other)
+    _refuse_nobody(operation, records, chain, other)
+    # What a key may not read as one it reads as everybody does.
+    by_all = needs.published and place.published and not _opened(operation, principal)
+    role = None if by_all else part.role
+    if not (needs.published and role is None):
+        _judge(operation, principal, part.judged)
+    above = {type(each): each for each in chain[:-1]}
+    return Access(principal, place, role, records, part.standing, other, above, part.below, items)
+
+
+def _chain(needs: At, operation: Operation, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:
+    """Return the place and those above it, the outermost first: by a second read if only the place says what they are.
+
+    Raises Problem `not_found` if one of them is missing, and 422 if the body should have named the place and does not.
+    """
+    if needs.in_body and named.place is None:
         validation.body(operation.body, request, None)  # It says why the body names none.
-    place = _load(needs.place, place_key, items)
+    place, above = _load(needs.place, named.place, items), named.above
     if place.above.keys() - above.keys():
         ancestry.remember(place.stored_at, place.ids)
         above = place.above
-        decisive = [key for user_id in user_ids for key in standing_keys(user_id, None, above.values())]
+        decisive = [key for user_id in named.user_ids for key in standing_keys(user_id, None, above.values())]
         items |= table.get_all([*above.values(), *decisive])
-    chain = [_load(kind, key, items) for kind, key in reversed(above.items())] + [place]
-    standing = _standing(chain, principal, items)
-    role, judged = standing.roles.get(type(place)), standing.roles.get(needs.judged)
-    named = [items[key] for key in record_keys.values() if key in items]
-    lacking = isinstance(principal, User) and not _covers(judged, needs)
-    inner = _inner(operation, needs, request, principal, chain, named, items, lacking=lacking)
-    let_in = _let_in(needs, principal, chain, inner, items) if lacking else []
-    if let_in:
-        standing = standing_of(principal.id, [*chain, let_in[0]], items)
-        role = judged = standing.roles[type(let_in[0])]
-    _refuse_unseen(needs, request, chain, role)
-    other = standing_of(_other_id(operation, request, named), [*chain, *(inner if named else ())], items)
-    records = _records(operation, record_keys, items, other)
-    _refuse_nobody(operation, records, chain, other)
-    if needs.published and place.published and not _opened(operation, principal):
-        role = None  # What a key may not read as one it reads as everybody does.
-    if not (needs.published and role is None):
-        _judge(operation, principal, judged)
-    above_it = {type(each): each for each in chain[:-1]}
-    return Access(principal, place, role, records, standing, other, above_it, tuple(let_in or inner), items)
+    return [*(_load(kind, above[kind], items) for kind in reversed([*above])), place]
 
 
-def _covers(role: Role | None, needs: At) -> bool:
-    return needs.role is None or (role is not None and role.covers(needs.role))
+@dataclass(frozen=True)
+class _Part:
+    """The part that a caller has in a place: their role there, that which the operation judges, the places below."""
+
+    standing: Standing
+    role: Role | None
+    judged: Role | None
+    below: tuple[Place, ...]
 
 
-def _inner(
-    operation: Operation, needs: At, request: Request, principal: Principal, chain: list[Place], named: list[Item],
-    items: dict[Key, Item], *, lacking: bool,
-) -> list[Place]:  # fmt: skip
-    """Return the places below the one at hand that the request is about, and add what counts there to the items.
+def _part(
+    needs: At, operation: Operation, request: Request, principal: Principal, chain: list[Place], found: list[Item],
+    other_id: str, items: dict[Key, Item],
+) -> _Part:  # fmt: skip
+    """Return the caller's part in the last place of a chain, or in one below it where the operation allows for that.
 
-    That is read only for who lacks the role at the place itself, and where another user's standing is asked for.
+    What counts below is read only for who lacks the role at the place itself, and where another's standing is asked.
     """
-    place, below, other = chain[-1], needs.or_below, _other_id(operation, request, named)
-    if below is None or not (lacking or other):
-        return []
-    parameter, asked = below.place.parameter, request.query.get(to_camel(below.place.parameter))
+    standing = _standing(chain, principal, items)
+    role, judged = standing.roles.get(type(chain[-1])), standing.roles.get(needs.judged)
+    lacking = principal.id if isinstance(principal, User) and not _covers(judged, needs) else ""
+    if needs.or_below is None or not (lacking or other_id):
+        return _Part(standing, role, judged, ())
+    user_ids = [user_id for user_id in (lacking, other_id) if user_id]
+    ids = _ids_below(needs.or_below, operation, request, chain[-1], found, lacking)
+    below = _load_below(needs.or_below, chain[-1], ids, user_ids, items) if ids or other_id else []
+    standings = [(each, standing_of(lacking, [*chain, each], items)) for each in below if lacking]
+    let_in = [(each, own) for each, own in standings if _covers(own.roles.get(type(each)), needs)]
+    if not let_in or chain[-1].closed:
+        return _Part(standing, role, judged, tuple(below))
+    nearest, standing = let_in[0]
+    role = standing.roles[type(nearest)]
+    return _Part(standing, role, role, tuple(each for each, _ in let_in))
+
+
+def _ids_below(
+    below: Below, operation: Operation, request: Request, place: Place, found: list[Item], user_id: str
+) -> list[str]:
+    """Return the ids of the places below one that a request is about: its record or query says which, else the user."""
+    parameter = below.place.parameter
     if operation.records:
-        ids = [item[parameter] for item in named if parameter in item]
-    elif asked:
-        ids = [asked[-1].strip().lower()]
-    else:
-        joined = table.query(below.joined.pk.format(user_id=principal.id), index=below.joined.index).items
-        ids = [item[parameter] for item in joined if item[place.parameter] == place.id]
-    keys = [below.place.key_of(id=each) for each in ids if re.fullmatch(UUID_PATTERN, each)]
-    if not (keys or other):
-        return []
-    user_ids = [*([principal.id] if lacking else []), *([other] if other else [])]
+        return [record[parameter] for record in found if parameter in record]
+    if asked := request.query.get(to_camel(parameter)):
+        return [each for each in [asked[-1].strip().lower()] if re.fullmatch(UUID_PATTERN, each)]
+    joined = table.query(below.joined.pk.format(user_id=user_id), index=below.joined.index).items
+    return [membership[parameter] for membership in joined if membership[place.parameter] == place.id]
+
+
+def _load_below(below: Below, place: Place, ids: list[str], user_ids: list[str], items: dict[Key, Item]) -> list[Place]:
+    """Return those places of some ids that lie in a place, and add to the items what these users are there."""
+    keys = [below.place.key_of(id=each) for each in ids]
     outer = [key for user_id in user_ids for key in standing_keys(user_id, None, [place.stored_at])]
     items |= table.get_all([*keys, *outer, *(membership_key(key, user_id) for key in keys for user_id in user_ids)])
     found = [below.place.from_item(items[key]) for key in keys if key in items]
     return [each for each in found if getattr(each, place.parameter) == place.id]
 
 
-def _let_in(
-    needs: At, principal: Principal, chain: list[Place], inner: list[Place], items: Mapping[Key, Item]
-) -> list[Place]:
-    """Return those places below the one at hand where the caller has the role that they lack at it."""
-    standings = [(each, standing_of(principal.id, [*chain, each], items)) for each in inner if not chain[-1].closed]
-    return [each for each, standing in standings if _covers(standing.roles.get(type(each)), needs)]
-
-
-def _other_id(operation: Operation, request: Request, named: list[Item]) -> str:
-    """Return the id of the other user whose standing the operation asks for; an empty text if that is nobody."""
-    if not operation.whose:
-        return ""
-    if operation.whose in request.parameters:
-        return request.parameters[operation.whose]
-    return next((item[operation.whose] for item in named if operation.whose in item), "")
-
-
-def _names(needs: At, request: Request) -> dict[str, str]:
-    """Return what names the place and, where that is known, those above it, by parameters; nothing if nothing can."""
-    if needs.in_body:
-        named = request.said.get(needs.field)
-        value = named.strip().lower() if isinstance(named, str) else ""
-        return {needs.place.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
-    name = request.parameters[needs.parameter]
-    # What can't be the name of anything names nothing; that is said once the caller is known.
-    if needs.through:
-        return ancestry.of_record(name) if re.fullmatch(UUID_PATTERN, name) else {}
-    if not re.fullmatch(SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern, name):
-        return {}
-    if not needs.by_slug:
-        return {needs.place.parameter: name}
-    guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": name}))
-    return {} if guard is None or table.expired(guard) else {needs.place.parameter: guard["ref"]}
-
-
-def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, Key | None]:
-    keys: dict[str, Key | None] = {}
-    for name, entity in operation.records.items():
-        value = names[entity.parameter]
-        needed = {**names, entity.named_by: value}
-        known = re.fullmatch(entity.parameter_pattern, value) and entity.is_named_by(needed)
-        keys[name] = entity.key_of(**needed) if known else None
-    return keys
-
-
-def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]:
-    return {kind: kind.key_of(id=ids[kind.parameter]) for kind in place.lies_in() if kind.parameter in ids}
-
-
-def _named(request: Request, names: Mapping[str, str]) -> Request:
-    """Return a request that says, as if by its path, in which places it is."""
-    return replace(request, parameters={**request.parameters, **names})
-
-
-def _also(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Iterator[Key]:
-    if operation.also:
-        yield from operation.also(request)
-    if operation.of_caller and isinstance(caller, User):
-        yield from operation.of_caller(request, caller)
-
-
-def _user_ids(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> list[str]:
-    """Return the ids of the users whose standing has to be known: the caller's, and the other's that the path names."""
-    other = _other_id(operation, request, [])
-    named = [other] if re.fullmatch(UUID_PATTERN, other) else []
-    return [caller.id, *named] if isinstance(caller, User) else named
+def _covers(role: Role | None, needs: At) -> bool:
+    return needs.role is None or (role is not None and role.covers(needs.role))
 
 
 def _load(kind: type[Place], key: Key | None, items: Mapping[Key, Item]) -> Place:
@@ -273,9 +236,9 @@ def _reopens(needs: At, request: Request) -> bool:
 
 
 def _records(
-    operation: Operation, keys: Mapping[str, Key | None], items: dict[Key, Item], other: Standing
+    operation: Operation, named: Named, items: dict[Key, Item], other: Standing
 ) -> Mapping[str, Entity | None]:
-    found = {name: items.get(key) if key else None for name, key in keys.items()}
+    found = {name: items.get(key) if key else None for name, key in named.records.items()}
     present = {name: item if item is not other.ended else None for name, item in found.items()}
     loaded = {name: operation.records[name].from_item(item) if item else None for name, item in present.items()}
     records = {name: record.found(items) if record else None for name, record in loaded.items()}

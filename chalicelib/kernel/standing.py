@@ -55,6 +55,12 @@ def standing_of(user_id: str, chain: list[Place], items: Mapping[Key, Item]) -> 
     return Standing(roles, memberships, left, ended)
 
 
+def holds(user_id: str, place: Key, above: Iterable[Key], items: Mapping[Key, Item]) -> bool:
+    """Return whether a user's own membership of a place is there and holds; `items` are as in `standing_of`."""
+    joined = items.get(membership_key(place, user_id), {}).get("created_at", "")
+    return bool(joined > last_left(user_id, above, items))
+
+
 def last_left(user_id: str, places: Iterable[Key], items: Mapping[Key, Item]) -> str:
     """Return when a user last left one of some places: what they were below it until then holds no longer.
 

@@ -13,7 +13,8 @@ from chalicelib.kernel.tasks import Task
 from chalicelib.kernel.version import API_VERSION
 
 _DESCRIPTION: Final = """\
-A multi-tenant back end: organizations, their members, the API keys of their programs, and a log of all that changed.
+A multi-tenant back end: organizations with their members, the API keys of their programs, a log of all that changed and
+webhooks that tell of it; and the platforms that organizations run, with spaces, modules, a domain and a taxonomy.
 
 **Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
 organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you

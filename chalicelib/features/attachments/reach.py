@@ -11,7 +11,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, last_left, membership_key
+from chalicelib.kernel.standing import departure_key, holds, membership_key
 from chalicelib.kernel.tokens import User
 
 Named = tuple[str, str]
@@ -69,11 +69,10 @@ def _own(ctx: Context, spaces: Mapping[Named, Item]) -> set[Named]:
         return set()
     user_id = ctx.user.id
     places = [ctx.place.stored_at, *ctx.place.above.values()]
-    memberships = {one: membership_key(Space.key_of(id=one[1]), user_id) for one in spaces}
-    read = table.get_all([*(departure_key(place, user_id) for place in places), *memberships.values()])
-    left = last_left(user_id, places, read)
-    here = {one for one, space in spaces.items() if space["platform_id"] == ctx.place.id}
-    return {one for one in here if read.get(memberships[one], {}).get("created_at", "") > left}
+    here = {one: Space.key_of(id=one[1]) for one, space in spaces.items() if space["platform_id"] == ctx.place.id}
+    memberships = [membership_key(space, user_id) for space in here.values()]
+    read = table.get_all([*(departure_key(place, user_id) for place in places), *memberships]) if here else {}
+    return {one for one, space in here.items() if holds(user_id, space, places, read)}
 
 
 def _role_in_organization(ctx: Context) -> Role | None:

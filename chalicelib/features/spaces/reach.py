@@ -15,7 +15,7 @@ from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, last_left, membership_key
+from chalicelib.kernel.standing import departure_key, holds, last_left, membership_key
 from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
@@ -45,8 +45,7 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
     if not space.private or sees_all(ctx):
         return space
     items = {**ctx.access.read, **{record.stored_at: {"created_at": record.created_at} for record in found}}
-    joined = items.get(membership_key(space.stored_at, ctx.principal.id), {}).get("created_at", "")
-    return space if joined > last_left(ctx.principal.id, space.above.values(), items) else None
+    return space if holds(ctx.principal.id, space.stored_at, space.above.values(), items) else None
 
 
 def opens(ctx: Context, platform: Platform, found: Records) -> bool:

@@ -1,0 +1,112 @@
+"""Naming: what a request names, as far as its path and body say it: a place, those above it, records, people.
+
+Whether any of it is there, and for the caller, is told by what is read then.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from chalicelib.kernel import ancestry, table
+from chalicelib.kernel.auth import Anonymous, KeyHolder
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.entity import Item, Key, Place
+from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
+from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.standing import standing_keys
+from chalicelib.kernel.tokens import User
+
+
+@dataclass(frozen=True)
+class Named:
+    """Where it is stored what a request names: the place, those above it that are known, the path's records.
+
+    `user_ids`: whose standing has to be known. `also`: what the operation asks to be read with it.
+    """
+
+    place: Key | None
+    above: Mapping[type[Place], Key]
+    records: Mapping[str, Key | None]
+    user_ids: tuple[str, ...]
+    also: tuple[Key, ...]
+
+    def keys(self) -> Iterator[Key]:
+        """Yield where all of it is stored, and what decides who may reach it."""
+        yield from (key for key in (self.place, *self.records.values()) if key)
+        yield from self.above.values()
+        for user_id in self.user_ids:
+            yield from standing_keys(user_id, self.place, self.above.values())
+        yield from self.also
+
+
+def named(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Named:
+    """Return what a request names. It may take a read to know a place by its slug, or a record's places by its id."""
+    needs = operation.needs
+    names = _names(needs, request) if isinstance(needs, At) else {}
+    place, above = None, {}
+    if isinstance(needs, At):
+        place = needs.place.key_of(id=names[needs.place.parameter]) if names else None
+        above = _above(needs.place, {**ancestry.known(place), **names})
+    records = _record_keys(operation, {**request.parameters, **names})
+    # What reads beside this sees the places as if the path had said them.
+    also = _also(operation, replace(request, parameters={**request.parameters, **names}), caller)
+    return Named(place, above, records, _user_ids(operation, request, caller), tuple(also))
+
+
+def other_id(operation: Operation, request: Request, records: list[Item]) -> str:
+    """Return the id of the other user whose standing the operation asks for; an empty text if that is nobody.
+
+    The path says it, or one of the path's records, by the operation's `whose`.
+    """
+    if not operation.whose:
+        return ""
+    if operation.whose in request.parameters:
+        return request.parameters[operation.whose]
+    return next((record[operation.whose] for record in records if operation.whose in record), "")
+
+
+def _names(needs: At, request: Request) -> dict[str, str]:
+    """Return what names the place and, where that is known, those above it, by parameters; nothing if nothing can."""
+    if needs.in_body:
+        said = request.said.get(needs.field)
+        value = said.strip().lower() if isinstance(said, str) else ""
+        return {needs.place.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
+    name = request.parameters[needs.parameter]
+    # What can't be the name of anything names nothing; that is said once the caller is known.
+    if needs.through:
+        return ancestry.of_record(name) if re.fullmatch(UUID_PATTERN, name) else {}
+    if not re.fullmatch(SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern, name):
+        return {}
+    if not needs.by_slug:
+        return {needs.place.parameter: name}
+    guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": name}))
+    return {} if guard is None or table.expired(guard) else {needs.place.parameter: guard["ref"]}
+
+
+def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]:
+    return {kind: kind.key_of(id=ids[kind.parameter]) for kind in place.lies_in() if kind.parameter in ids}
+
+
+def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, Key | None]:
+    keys: dict[str, Key | None] = {}
+    for name, entity in operation.records.items():
+        value = names[entity.parameter]
+        needed = {**names, entity.named_by: value}
+        known = re.fullmatch(entity.parameter_pattern, value) and entity.is_named_by(needed)
+        keys[name] = entity.key_of(**needed) if known else None
+    return keys
+
+
+def _also(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Iterator[Key]:
+    if operation.also:
+        yield from operation.also(request)
+    if operation.of_caller and isinstance(caller, User):
+        yield from operation.of_caller(request, caller)
+
+
+def _user_ids(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> tuple[str, ...]:
+    """Return the ids of the users whose standing has to be known: the caller's, and the other's that the path names."""
+    other = other_id(operation, request, [])
+    others = (other,) if re.fullmatch(UUID_PATTERN, other) else ()
+    return (caller.id, *others) if isinstance(caller, User) else others
