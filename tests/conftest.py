@@ -16,6 +16,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.mailbox import SENDER, Mailbox
+from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, found, joins
 from tests.harness.receiver import Receiver
 from tests.harness.scenes import scene
@@ -94,6 +95,14 @@ def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Configur
     """Change settings, for the test."""
     yield Configure(monkeypatch)
     settings.cache_clear()
+
+
+@pytest.fixture
+def nameserver(configure: "Configure") -> Iterator[Nameserver]:
+    """The DNS that the service asks."""
+    with Nameserver() as nameserver:
+        configure(dns_nameservers=nameserver.address)
+        yield nameserver
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import base64
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -40,7 +41,12 @@ class Entry:
     @property
     def leaf(self) -> bytes:
         """The hash of its leaf, made of what it says; of an erased one, what was kept of it."""
-        return rfc6962.leaf_hash(self.json) if self.body else self.kept
+        return _leaf(self.body) if self.body else self.kept
+
+
+@cache
+def _leaf(body: bytes) -> bytes:
+    return rfc6962.leaf_hash(json.loads(body))
 
 
 def entries(items: Items | None = None) -> list[Entry]:

@@ -18,6 +18,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from chalicelib.kernel import aws
 from chalicelib.kernel.table import SIDE_BY_SIDE
 
+_READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+
 
 @dataclass(frozen=True)
 class Call:
@@ -41,6 +43,11 @@ class Calls:
     def names(self) -> list[str]:
         """Their names, in order."""
         return [call.name for call in self.made]
+
+    @property
+    def reads(self) -> list[str]:
+        """The names of those that read the table, in order."""
+        return [name for name in self.names if name in _READS]
 
     def of(self, service: str) -> list[str]:
         """Return the names of the calls to one service."""

@@ -7,26 +7,18 @@ from typing import Any
 from chalicelib.features.channels.entities import ChannelMessage, IntegrationChannel
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
+from tests.harness.made import Made
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver
 
 
 @dataclass(frozen=True)
-class Room:
-    """A channel as it was when it was created."""
+class Room(Made):
+    """A channel."""
 
     organization: Founded
-    record: Json
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found."""
-        return f"{self.organization.path}/integration-channels/{self.id}"
+    listed_at = "{organization.path}/integration-channels"
 
 
 def created_room(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Answer:
@@ -40,7 +32,7 @@ def room(api: Api, organization: Founded, url: str | Receiver, **fields: Any) ->
     """Return a channel of an organization, made by its owner."""
     answer = created_room(api, organization, url, **fields)
     assert answer.status == 201, answer.text
-    return Room(organization, answer.json)
+    return Room(answer.json, organization)
 
 
 def shown(api: Api, made: Room) -> Json:

@@ -19,7 +19,7 @@ from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
 from tests.harness import calls, companions
-from tests.harness.fast_tables import fast_tables
+from tests.harness.fast_moto import fast_moto
 from tests.harness.transactions import atomic_transactions
 
 PREFIX: Final = "atrium"
@@ -34,7 +34,7 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), fast_tables(), companions.remembered():
+        with atomic_transactions(), fast_moto(), companions.remembered():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 _provision()
             yield
@@ -81,7 +81,15 @@ def queues() -> list[Queue]:
 def stored() -> list[Item]:
     """Return every item of the table, as plain values."""
     partitions: Any = table().items.values()
-    return [from_wire(item.to_json()["Attributes"]) for partition in partitions for item in partition.values()]
+    return [dict(_plain(item)) for partition in partitions for item in partition.values()]
+
+
+def _plain(item: Any) -> Item:
+    """Return an item as plain values. They are kept with it, because no write alters one."""
+    if "plain" not in vars(item):
+        item.plain = from_wire(item.to_json()["Attributes"])
+    plain: Item = item.plain
+    return plain
 
 
 def put(item: Item) -> None:

@@ -7,10 +7,13 @@ from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
+from tests.harness.logs import log_of
 from tests.harness.nameserver import Nameserver
+from tests.harness.organizations import Founded
 from tests.harness.running import Running
 
 SHOP = "shop.example.com"
+PROOF = f"_atrium-challenge.{SHOP}"
 
 
 def path(platform: Running) -> str:
@@ -56,3 +59,16 @@ def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | 
     usual = {"status": status, "pending_since": None, "next_check_at": None}
     changes.update(stored(platform), **claimed(platform.id, domain, changes.now) | usual | fields)
     changes.commit()
+
+
+def told(api: Api, organization: Founded) -> list[str]:
+    """Return what has happened to the custom domains of an organization's platforms, the first first."""
+    named = [entry["type"].removeprefix("platform.custom_domain.") for entry in log_of(api, organization)]
+    return [name for name in reversed(named) if "." not in name]
+
+
+def entry_of(api: Api, organization: Founded, platform: Running) -> tuple[object, object, object]:
+    """Return what the organization's inventory says of a platform's domain."""
+    items = api.items(f"{organization.path}/domains/inventory", as_=organization.owner)
+    (item,) = [item for item in items if item["platformId"] == platform.id]
+    return item["customDomain"], item["verificationStatus"], item["lastCheckedAt"]

@@ -25,6 +25,7 @@ from tests.catalogue.evidence import PUBLIC_KEY
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller
+from tests.harness.made import Made
 from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 
@@ -35,21 +36,12 @@ def asked_to_export(api: Api, organization: Founded, *, as_: Caller | None = Non
 
 
 @dataclass(frozen=True)
-class Started:
-    """An export in the background as it was when it was started."""
+class Started(Made):
+    """An export in the background."""
 
-    record: Json
     organization: Founded
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found."""
-        return f"{self.organization.path}/audit-log/export-async/{self.id}"
+    listed_at = "{organization.path}/audit-log/export-async"
 
     @property
     def key(self) -> tuple[str, str]:

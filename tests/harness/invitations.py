@@ -15,6 +15,8 @@ from tests.harness.organizations import Founded
 from tests.harness.running import Running
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
+REVOKED: Final = "410 invitation_revoked"
+SOPHIE: Final = "sophie@example.org"
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def status_of(api: Api, organization: Founded, invited: Invited) -> str:
 
 
 def history(api: Api, organization: Founded, invited: Invited) -> list[str]:
-    """Return what happened to an invitation, one thing after the other."""
+    """Return what happened to an invitation, one thing after the other; to one to a platform, by its whole name."""
     entries = log_of(api, organization, targetId=invited.id)
     return [entry["type"].removeprefix("organization.invitation.") for entry in reversed(entries)]
 
@@ -106,3 +108,9 @@ def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], obj
         write(writes)
 
     monkeypatch.setattr(table, "write", interrupted)
+
+
+def listed(api: Api, organization: Founded, as_: Person, limit: int = 100, **query: str) -> list[str]:
+    """Return the ids of the invitations that somebody is shown."""
+    items = api.items(f"{organization.path}/invitations", as_=as_, query={"limit": limit, **query})
+    return [item["id"] for item in items]

@@ -5,32 +5,24 @@ from typing import Any
 
 from chalicelib.features.members.entities import Member
 from chalicelib.kernel.roles import Role
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.joining import join
+from tests.harness.made import Made
 
 
 @dataclass(frozen=True)
-class Founded:
-    """An organization as it was when its owner founded it."""
+class Founded(Made):
+    """An organization."""
 
-    record: Json
     owner: Person
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
+    listed_at = "/organizations"
 
     @property
     def keys(self) -> str:
         """Where its API keys are found."""
         return f"{self.path}/api-keys"
-
-    @property
-    def path(self) -> str:
-        """Where it is found; what belongs to it is below."""
-        return f"/organizations/{self.id}"
 
 
 def found(api: Api, owner: Person, **fields: Any) -> Founded:

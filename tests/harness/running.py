@@ -11,50 +11,33 @@ from chalicelib.kernel.roles import Role
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.joining import beginning
+from tests.harness.made import Made
 from tests.harness.organizations import Founded
 
 M = TypeVar("M", PlatformMember, SpaceMember)
 
 
 @dataclass(frozen=True)
-class Running:
-    """A platform as it was when it was made, or as it was last looked at."""
+class Running(Made):
+    """A platform."""
 
-    record: Json
     owner: Person
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
+    listed_at = "/platforms"
 
     @property
     def organization_id(self) -> str:
         """Whose it is."""
         return str(self.record["organizationId"])
 
-    @property
-    def path(self) -> str:
-        """Where it is found; what belongs to it is below."""
-        return f"/platforms/{self.id}"
-
 
 @dataclass(frozen=True)
-class Room:
-    """A space as it was when it was made."""
+class Room(Made):
+    """A space."""
 
-    record: Json
     platform: Running
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found; what belongs to it is below."""
-        return f"/spaces/{self.id}"
+    listed_at = "/spaces"
 
 
 def run_platform(api: Api, organization: Founded, *, published: bool = False, **fields: Any) -> Running:

@@ -4,45 +4,28 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller
+from tests.harness.made import Made
 from tests.harness.running import Running
 
 
 @dataclass(frozen=True)
-class Node:
-    """A node as it was when it was made."""
+class Node(Made):
+    """A node of a taxonomy."""
 
-    record: Json
     platform: Running
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found; its attachments are below."""
-        return f"/taxonomy-nodes/{self.id}"
+    listed_at = "/taxonomy-nodes"
 
 
 @dataclass(frozen=True)
-class Attached:
-    """An attachment as it was when it was made."""
+class Attached(Made):
+    """An attachment of a node."""
 
-    record: Json
     node: Node
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found."""
-        return f"{self.node.path}/attachments/{self.id}"
+    listed_at = "{node.path}/attachments"
 
 
 def asked_to_plant(

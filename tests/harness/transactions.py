@@ -79,7 +79,8 @@ def _update_item(backend: DynamoDBBackend, table_name: str, key: dict[str, Any],
     pk, sk, item = _found(table, key)
     if item is not None:
         partition: Any = table.items[pk]
-        partition[sk] = copy.deepcopy(item)
+        partition[sk] = written = copy.deepcopy(item)
+        vars(written).pop("plain", None)
     return _UPDATE(backend, table_name, key, *args, **words)
 
 

@@ -5,31 +5,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.harness.api import Answer, Api, Json
+from tests.harness.made import Made
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver, Request
 
 
 @dataclass(frozen=True)
-class Hook:
-    """A webhook as it was when it was created."""
+class Hook(Made):
+    """A webhook."""
 
     organization: Founded
-    record: Json
 
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.record["id"])
+    listed_at = "{organization.path}/webhooks"
 
     @property
     def secret(self) -> str:
         """Its first secret."""
         return str(self.record["secret"])
-
-    @property
-    def path(self) -> str:
-        """Where it is found; what belongs to it is below."""
-        return f"{self.organization.path}/webhooks/{self.id}"
 
 
 def hook(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Hook:
@@ -37,7 +29,7 @@ def hook(api: Api, organization: Founded, url: str | Receiver, **fields: Any) ->
     target = url if isinstance(url, str) else url.url
     answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json={"url": target, **fields})
     assert answer.status == 201, answer.text
-    return Hook(organization, answer.json)
+    return Hook(answer.json, organization)
 
 
 def shown(api: Api, made: Hook) -> Json:

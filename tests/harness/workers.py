@@ -9,10 +9,10 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.local import LambdaContext
 from moto.sqs.models import Queue
 
-from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.clock import now, now_ms
 from infrastructure.resources import QUEUES, queue_name
 from tests.harness.calls import Calls, recorded
-from tests.harness.cloud import PREFIX, queues
+from tests.harness.cloud import PREFIX, queues, stored
 
 Json = dict[str, Any]
 
@@ -78,10 +78,11 @@ class Workers:
         self._call("anchor", _TICK)
 
     def settle(self) -> None:
-        """Deliver, sweep and deliver: what is queued or due now is done then."""
+        """Deliver, sweep and deliver: what is queued or due now is done then. Nothing is swept where nothing is due."""
         self.deliver()
-        self.sweep()
-        self.deliver()
+        if _is_anything_due():
+            self.sweep()
+            self.deliver()
 
     def _call(self, handler: str, event: Json) -> Any:
         with recorded() as self.calls:
@@ -105,6 +106,11 @@ class Workers:
                 free = [m for m in ready if m.id not in hidden and m.group_id not in stuck]
                 if free:
                     yield source, queue, free[: source.batch_size]
+
+
+def _is_anything_due() -> bool:
+    until = f"{now()}~"
+    return any(item.get("duesk", "~") <= until for item in stored())
 
 
 def waiting(name: str) -> Queue:

@@ -1,24 +1,33 @@
-"""What the tests of logs share, those of webhooks and channels, and those of what spaces have."""
+"""What tests at the HTTP boundary share: of logs, of webhooks and channels, of what platforms have."""
 
 import pytest
 
 from chalicelib.features.audit import log as logs
 from chalicelib.kernel import outgoing
 from tests.conftest import Configure
-from tests.harness.api import Api
-from tests.harness.callers import Person
+from tests.harness.api import Api, Json
+from tests.harness.callers import Issuer, Person
+from tests.harness.domains import claim, holds, verify
+from tests.harness.invitations import Invited, invite
+from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, found
 from tests.harness.receiver import Receiver
-from tests.harness.running import Room, make_space, run_platform
+from tests.harness.running import Room, Running, make_space, run_platform, takes_part
 from tests.harness.scenes import scene
 from tests.harness.webhooks import Hook, hook
 from tests.harness.workers import Workers
 
 
 @pytest.fixture
-def looms(api: Api, organization: Founded) -> Room:
-    """An open space of a platform of Ada's organization."""
-    return make_space(api, run_platform(api, organization))
+def platform(api: Api, organization: Founded) -> Running:
+    """A draft of Ada's organization."""
+    return run_platform(api, organization)
+
+
+@pytest.fixture
+def looms(api: Api, platform: Running) -> Room:
+    """An open space of it."""
+    return make_space(api, platform)
 
 
 @pytest.fixture
@@ -61,3 +70,37 @@ def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) 
     made = hook(api, organization, receiver, events=["organization.updated"])
     workers.deliver()
     return made
+
+
+@pytest.fixture
+def elsewhere(api: Api, organization: Founded) -> Running:
+    """Another platform of Ada's organization."""
+    return run_platform(api, organization, name="Looms")
+
+
+@pytest.fixture
+def claimed(api: Api, platform: Running) -> Json:
+    """The custom domain of the platform as it was claimed."""
+    return claim(api, platform)
+
+
+@pytest.fixture
+def verified(api: Api, platform: Running, claimed: Json, nameserver: Nameserver) -> Running:
+    """The platform once its domain is verified."""
+    holds(nameserver, claimed)
+    assert verify(api, platform).json["status"] == "verified"
+    return platform
+
+
+@pytest.fixture
+def emmy(issuer: Issuer, platform: Running) -> Person:
+    """An admin of the platform, and of nothing else."""
+    emmy = issuer.person("emmy", "Emmy Noether")
+    takes_part(platform, emmy, "admin")
+    return emmy
+
+
+@pytest.fixture
+def invited(api: Api, platform: Running, emmy: Person, stranger: Person) -> Invited:
+    """Emmy's invitation of Sophie to become an editor of the platform."""
+    return invite(api, platform, stranger, as_=emmy, role="editor")

@@ -1,6 +1,5 @@
 """The custom domain of a platform: claimed, shown, given up. What DNS makes of it is in the file beside this one."""
 
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
-from tests.harness.domains import SHOP, claim, holds, path, shown, verify
+from tests.harness.domains import SHOP, claim, holds, path, shown, told, verify
 from tests.harness.logs import log_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, make_key
@@ -17,33 +16,6 @@ from tests.harness.running import Running, run_platform
 NONE: Final[Json] = {
     "domain": None, "status": "none", "records": [], "verifiedAt": None, "lastCheckedAt": None, "lastError": None,
 }  # fmt: skip
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A draft, in which nobody has a part of their own."""
-    return run_platform(api, organization)
-
-
-@pytest.fixture
-def nameserver(configure: Configure) -> Iterator[Nameserver]:
-    with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address)
-        yield nameserver
-
-
-@pytest.fixture
-def verified(api: Api, platform: Running, nameserver: Nameserver) -> Running:
-    """A platform whose domain is verified."""
-    holds(nameserver, claim(api, platform))
-    assert verify(api, platform).json["status"] == "verified"
-    return platform
-
-
-def types(api: Api, organization: Founded) -> list[str]:
-    """What has happened to custom domains, the last first."""
-    named = [entry["type"].removeprefix("platform.custom_domain.") for entry in log_of(api, organization)]
-    return [name for name in named if "." not in name]
 
 
 class TestGetCustomDomain:
@@ -135,7 +107,7 @@ class TestSetCustomDomain:
         claimed = claim(api, platform)
         again = api.post(path(platform), as_=platform.owner, json={"domain": SHOP.upper()})
         assert (again.status, again.json) == (200, claimed)
-        assert types(api, organization) == ["added"]
+        assert told(api, organization) == ["added"]
 
     def test_another_one_takes_the_place_of_one_that_is_not_verified(
         self, api: Api, organization: Founded, platform: Running
@@ -188,7 +160,7 @@ class TestRemoveCustomDomain:
 
     def test_of_none_is_no_change(self, api: Api, organization: Founded, platform: Running) -> None:
         assert api.delete(path(platform), as_=platform.owner).status == 204
-        assert types(api, organization) == []
+        assert told(api, organization) == []
 
     def test_a_verified_one_is_free_for_others_at_once(
         self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver
@@ -198,7 +170,7 @@ class TestRemoveCustomDomain:
         assert verify(api, other).json["lastError"] == "DOMAIN_TAKEN"
         api.delete(path(verified), as_=verified.owner)
         assert verify(api, other).json["status"] == "verified"
-        assert types(api, organization)[:2] == ["verified", "removed"]
+        assert told(api, organization)[-2:] == ["removed", "verified"]
 
     def test_a_deleted_platforms_is_free_as_well(
         self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver

@@ -9,8 +9,7 @@ from chalicelib.kernel.table import Found
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.clock import Clock
-from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.running import Running
 from tests.harness.taxonomy import (
     Node,
     asked_to_plant,
@@ -24,12 +23,6 @@ from tests.harness.taxonomy import (
     resolve,
 )
 from tests.harness.workers import Workers
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 def left(platform: Running) -> set[str]:

@@ -17,13 +17,12 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
-from tests.harness.invitations import Invited, accepts, declines, invite, opens, resend, token_of
+from tests.harness.invitations import SOPHIE, Invited, accepts, declines, invite, opens, resend, token_of
 from tests.harness.logs import log_of
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
 
-SOPHIE = "sophie@example.org"
 MINUTE, HOUR = 60, 3_600
 
 

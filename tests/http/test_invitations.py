@@ -11,12 +11,11 @@ from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import ACCEPTANCE, accepts, asked_to_invite, declines, invite, resend, token_of
+from tests.harness.invitations import ACCEPTANCE, SOPHIE, accepts, asked_to_invite, declines, invite, resend, token_of
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
-SOPHIE = "sophie@example.org"
 
 
 def statuses(api: Api, organization: Founded) -> list[str]:

@@ -7,6 +7,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
 from tests.harness.invitations import (
+    SOPHIE,
     Invited,
     accepts,
     asked_to_invite,
@@ -20,7 +21,6 @@ from tests.harness.invitations import (
 from tests.harness.organizations import Founded, make_key
 from tests.harness.workers import Workers, bodies
 
-SOPHIE = "sophie@example.org"
 REVOKED, EXPIRED = "410 invitation_revoked", "410 invitation_expired"
 
 

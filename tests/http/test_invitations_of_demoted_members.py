@@ -6,6 +6,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.invitations import (
     ACCEPTANCE,
+    REVOKED,
     Invited,
     accepts,
     before_the_next_write,
@@ -18,8 +19,6 @@ from tests.harness.invitations import (
 )
 from tests.harness.organizations import Founded, make_key
 from tests.harness.workers import Workers
-
-REVOKED = "410 invitation_revoked"
 
 
 @pytest.fixture

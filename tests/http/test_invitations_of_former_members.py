@@ -5,13 +5,20 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import Invited, accepts, before_the_next_write, history, invite, opens, status_of
+from tests.harness.invitations import (
+    REVOKED,
+    SOPHIE,
+    Invited,
+    accepts,
+    before_the_next_write,
+    history,
+    invite,
+    opens,
+    status_of,
+)
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, joins, make_key
 from tests.harness.workers import Workers
-
-SOPHIE = "sophie@example.org"
-REVOKED = "410 invitation_revoked"
 
 
 @pytest.fixture

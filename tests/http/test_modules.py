@@ -14,12 +14,6 @@ from tests.harness.running import Room, Running, run_platform
 ORDER = list(CATALOGUE)
 
 
-@pytest.fixture
-def platform(looms: Room) -> Running:
-    """The platform of the space."""
-    return looms.platform
-
-
 def patch(api: Api, platform: Running, *modules: Json, **words: Any) -> Answer:
     return api.patch(f"{platform.path}/modules", json={"modules": [*modules]}, **{"as_": platform.owner, **words})
 

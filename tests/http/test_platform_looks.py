@@ -12,12 +12,6 @@ from tests.harness.organizations import Founded
 from tests.harness.running import Running, comes_in, make_space, publish, run_platform, takes_part
 
 
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
-
-
 class TestPublishPlatform:
     def test_an_empty_body_publishes(self, api: Api, platform: Running, clock: Clock) -> None:
         moment = clock.freeze()

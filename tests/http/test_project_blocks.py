@@ -2,19 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.running import Running, run_platform, takes_part
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 def patch(api: Api, platform: Running, *blocks: Json, **words: Any) -> Answer:

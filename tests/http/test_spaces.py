@@ -1,18 +1,10 @@
 """Spaces: create, list, get, change, delete; and who sees private ones."""
 
-import pytest
-
 from tests.harness.api import Api
 from tests.harness.callers import Caller, Issuer, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
 from tests.harness.running import Running, comes_in, make_space, run_platform, takes_part
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 def seen(api: Api, platform: Running, caller: Caller, limit: int = 100) -> list[str]:

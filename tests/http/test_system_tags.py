@@ -1,21 +1,13 @@
 """The system tags of a platform's taxonomy."""
 
-import pytest
-
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.running import Running, takes_part
 from tests.harness.taxonomy import Node, asked_to_plant, attach, fell, move, paths, plant, resolve
 
 DEFAULT = ["featured", "pinned", "official", "archived"]
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 def tagged(api: Api, platform: Running, *tags: str, as_: Person | None = None) -> Answer:

@@ -8,8 +8,7 @@ from chalicelib.features.attachments import operations
 from chalicelib.kernel import table
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write
-from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.running import Running
 from tests.harness.taxonomy import (
     Node,
     asked_to_plant,
@@ -26,12 +25,6 @@ from tests.harness.workers import Workers
 
 LEVELS = [f"level-{n}" for n in range(1, 11)]
 Meanwhile = Callable[[Callable[[], object]], None]
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 @pytest.fixture

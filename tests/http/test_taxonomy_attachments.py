@@ -18,12 +18,6 @@ NOT_YET = ("site", "page", "research-output", "research-artefact")
 
 
 @pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
-
-
-@pytest.fixture
 def looms(api: Api, platform: Running) -> Node:
     """A node of its taxonomy."""
     return plant(api, platform, "Looms")

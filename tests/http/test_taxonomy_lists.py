@@ -15,12 +15,6 @@ NOBODY = "01939d3c-0000-7000-8000-00000000000a"
 
 
 @pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
-
-
-@pytest.fixture
 def nodes(api: Api, platform: Running) -> dict[str, Node]:
     """Two roots with something below, by their slugs; and the system tags."""
     machines = plant(api, platform, "Machines", position=1)

@@ -22,12 +22,6 @@ NOBODY = "01939d3c-0000-7000-8000-00000000000a"
 LEVELS = [f"level-{n}" for n in range(1, 11)]
 
 
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
-
-
 class TestCreateTaxonomyNode:
     def test_with_what_it_has_to_have_it_is_a_root(self, api: Api, platform: Running) -> None:
         record = plant(api, platform, "Looms").record

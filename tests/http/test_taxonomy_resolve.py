@@ -6,17 +6,10 @@ import pytest
 
 from chalicelib.features.taxonomy import trails
 from tests.harness.api import Api
-from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.running import Running
 from tests.harness.taxonomy import Node, fell, move, plant, plant_line, resolve
 
 LEVELS = [f"level-{n}" for n in range(1, 11)]
-
-
-@pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization."""
-    return run_platform(api, organization)
 
 
 def found(api: Api, platform: Running, path: str) -> tuple[str, str] | None:

@@ -7,7 +7,6 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operation_of, operations
 from chalicelib.kernel.operation import Operation
-from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -34,13 +33,6 @@ def _every_operation_has_its_part(monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     yield
     left = {operation.id for operation in operations() if operation.group in GROUPS} - asked
     assert left == set()
-
-
-@pytest.fixture
-def nameserver(configure: Configure) -> Iterator[Nameserver]:
-    with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address)
-        yield nameserver
 
 
 def test_the_life_of_a_platform(

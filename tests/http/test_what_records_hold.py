@@ -10,12 +10,12 @@ from tests.harness.channels import room
 from tests.harness.clock import Clock
 from tests.harness.erasures import begin_erasure, erased, finish, found_at, left_of
 from tests.harness.faults import Fault, failing
+from tests.harness.invitations import SOPHIE
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.webhooks import Hook, change, deliveries, hook, rename, shown
 from tests.harness.workers import Workers
 
-SOPHIE = "sophie@example.org"
 UPDATED = "organization.updated"
 HELD = ("V#", "N#", "F#")
 """What partitions begin with that records hold."""

@@ -1,6 +1,5 @@
 """Only the public Internet is public; and a name has the addresses that its DNS servers say when they are asked."""
 
-from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from time import monotonic
 from typing import Final
@@ -105,13 +104,6 @@ def test_the_metadata_of_a_cloud_is_not_public(address: str) -> None:
 )  # fmt: skip
 def test_what_is_no_address_or_has_a_zone_is_not_public(text: str) -> None:
     assert not is_public(text)
-
-
-@pytest.fixture
-def nameserver(configure: Configure) -> Iterator[Nameserver]:
-    with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address)
-        yield nameserver
 
 
 def found(host: str, seconds: float = 3) -> list[str]:

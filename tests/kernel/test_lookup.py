@@ -1,22 +1,13 @@
 """DNS is asked what a name holds: all of it, or nothing, or nobody knows."""
 
-from collections.abc import Iterator
 from time import monotonic
 
 import pytest
 
 from chalicelib.kernel.lookup import Question, Unanswered, ask
-from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 
 SHOP = "shop.example.com"
-
-
-@pytest.fixture
-def nameserver(configure: Configure) -> Iterator[Nameserver]:
-    with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address)
-        yield nameserver
 
 
 @pytest.mark.parametrize("text", ["atrium-verify=1", "", 'say "so"', "back\\slash", "x" * 255, "x" * 256, "x" * 400])

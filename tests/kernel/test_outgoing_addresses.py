@@ -53,13 +53,6 @@ def internet(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Internet:
 
 
 @pytest.fixture
-def nameserver(configure: Configure) -> Iterator[Nameserver]:
-    with Nameserver() as nameserver:
-        configure(dns_nameservers=nameserver.address)
-        yield nameserver
-
-
-@pytest.fixture
 def private_allowed(configure: Configure) -> None:
     configure(webhook_allow_private="1")
 

@@ -53,8 +53,9 @@ def test_what_is_no_cursor_is_refused_as_one(text: str, binding: str) -> None:
     assert refused(text, binding)
 
 
-@given(st.text(min_size=4, max_size=30), bindings)
+# Of eight bytes, which no cipher writes by chance.
+@given(st.text(min_size=8, max_size=30), bindings)
 def test_nobody_can_read_what_a_cursor_holds(value: str, binding: str) -> None:
-    made = from_base64url(cursor({"pk": value}, binding))
-    assert b"pk" not in made
+    made = from_base64url(cursor({"index1pk": value}, binding))
+    assert b"index1pk" not in made
     assert value.encode(errors="surrogatepass") not in made
