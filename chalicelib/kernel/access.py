@@ -49,11 +49,6 @@ class Access:
         """The caller's own membership of the place itself."""
         return self.standing.memberships.get(type(self.place)) if self.place else None
 
-    @property
-    def memberships(self) -> tuple[Item, ...]:
-        """All memberships that gave the caller their role."""
-        return tuple(self.standing.memberships.values())
-
 
 def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: str) -> None:
     """Raise 401 or 403 if no caller of this kind may perform the operation. A key that ended is told that first."""

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place
+from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place, record_of
 from chalicelib.kernel.fields import RESERVED_SLUGS, slug_from
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.models import Continued, ListQuery, SetQuery
@@ -20,6 +20,7 @@ from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
@@ -111,7 +112,7 @@ class Context:
         """Return those records of the place itself that stand at some keys, of whatever kind: one read."""
         for pk, _ in keys:
             self._refuse_foreign(pk)
-        return [KINDS[item["kind"]].from_item(item) for item in table.get_all(keys).values()]
+        return [*map(record_of, table.get_all(keys).values())]
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
         """Return the first records of the place itself that an index of it holds: one Query, late by moments.
@@ -138,7 +139,7 @@ class Context:
         asks: list[Callable[[], Iterable[Item]]] = [partial(table.whole, pk, begins) for pk, begins in ranges]
         asks += [lambda: table.get_all(keys).values()] if keys else []
         items = [item for found in table.side_by_side(_answer, asks) for item in found]
-        return Records(KINDS[item["kind"]].from_item(item) for item in sorted(items, key=lambda item: str(item["id"])))
+        return Records(record_of(item) for item in sorted(items, key=lambda item: str(item["id"])))
 
     @property
     def ids(self) -> dict[str, str]:
@@ -154,14 +155,18 @@ class Context:
         """Return what a new record begins with: its id, and when it was made: later than `behind`."""
         return beginning(max(self.now, after(behind, seconds=0.001)) if behind else self.now)
 
-    def several(self, number: int) -> "list[dict[str, Any]]":
-        """Return what so many new records begin with, in an order that is kept: that of their ids."""
-        return sorted((self.new() for _ in range(number)), key=lambda new: str(new["id"]))
+    def several(self, kind: type[E], fields: Sequence[Mapping[str, Any]], **ids: Any) -> "list[E]":
+        """Return new records of some fields, all of the same places, in an order that is kept: that of their ids."""
+        news = sorted((self.new() for _ in fields), key=lambda new: str(new["id"]))
+        return [kind(**new, **ids, **each) for new, each in zip(news, fields, strict=True)]
 
-    def require_membership(self) -> None:
-        """Let the change fail if what the caller is here changes before it: for what outlives that, such as a key."""
-        for item in self.access.memberships:
-            self.changes.require(KINDS[item["kind"]].from_item(item))
+    def require_membership(self, of: Standing | None = None) -> None:
+        """Let the change fail if what the caller is here changes before it: for what outlives that, such as a key.
+
+        Or what somebody else is whose standing is `of` that.
+        """
+        for item in (of or self.access.standing).memberships.values():
+            self.changes.require(record_of(item))
 
     def slug(self, given: str | None, name: str) -> str:
         """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""

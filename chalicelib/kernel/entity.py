@@ -335,3 +335,8 @@ def filled(template: str, values: Mapping[str, Any]) -> str | None:
 @cache
 def _names_in(template: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
+
+
+def record_of(item: Item) -> Entity:
+    """Return the record that an item is, of whatever kind it says."""
+    return KINDS[item["kind"]].from_item(item)

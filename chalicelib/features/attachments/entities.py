@@ -49,13 +49,12 @@ def entity_key(platform_id: str, entity_type: str, entity_id: str) -> Key:
 
 def attached(entity: Item | None) -> dict[str, str]:
     """Return the attachments of an entity: their ids by those of their nodes."""
-    texts: frozenset[str] = (entity or {}).get("nodes", frozenset())
-    return dict(text.split("/") for text in texts)
+    return dict(text.split("/") for text in _texts(entity))
 
 
 def attach(attachment: Attachment, entity: Item | None) -> Write:
     """Return the write that notes an attachment with its entity, on condition that this has the same as when read."""
-    texts: frozenset[str] = (entity or {}).get("nodes", frozenset())
+    texts = _texts(entity)
     return Write(
         "Update", _entity_of(attachment), update="ADD #nodes :one", names=["nodes"],
         condition="#nodes = :was" if texts else "attribute_not_exists(#nodes)",
@@ -71,6 +70,11 @@ def detach(attachment: Attachment) -> Write:
 
 def _entity_of(attachment: Attachment) -> Key:
     return entity_key(attachment.platform_id, *attachment.entity)
+
+
+def _texts(entity: Item | None) -> frozenset[str]:
+    texts: frozenset[str] = (entity or {}).get("nodes", frozenset())
+    return texts
 
 
 def _text(attachment: Attachment) -> str:

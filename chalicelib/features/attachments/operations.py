@@ -14,7 +14,7 @@ from chalicelib.features.attachments.finding import of_node, of_platform
 from chalicelib.features.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.attachments.reach import stored_at, unseen
 from chalicelib.features.platforms.entities import Platform, at_platform
-from chalicelib.features.taxonomy.entities import TaxonomyNode, within
+from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import tree_beside, tree_of
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
@@ -84,7 +84,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
     if len(there) >= MOST_ATTACHMENTS:
         detail = f"At most {MOST_ATTACHMENTS} nodes are put on one entity. Take another off first."
         raise Problem("limit_exceeded", detail)
-    new = Attachment(**ctx.new(), **within(node), node_id=node.id, **body.fields())
+    new = Attachment(**ctx.new(), **node.ids, node_id=node.id, **body.fields())
     attachment = ctx.changes.create(new)
     ctx.changes.also(attach(attachment, entity))
     ctx.changes.settle(node, attachment_count=node.attachment_count + 1)

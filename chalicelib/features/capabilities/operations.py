@@ -1,7 +1,5 @@
 """The capabilities of a space: list, add, replace, get, remove."""
 
-from collections.abc import Sequence
-
 from chalicelib.features.capabilities.entities import Capability, CapabilitySet
 from chalicelib.features.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
 from chalicelib.features.spaces.entities import Space, at_space
@@ -30,7 +28,7 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
     if any(capability.capability_key == body.capability_key for capability in present):
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.at("/capabilityKey", "already_exists", detail)
-    (capability,) = (ctx.changes.create(made) for made in _made(ctx, space, [body]))
+    capability = ctx.changes.create(Capability(**ctx.new(), **space.ids, **body.fields()))
     CapabilitySet.refuse_excess([*present, capability])
     ctx.changes.touch(space)
     return CapabilityOut.of(capability)
@@ -45,7 +43,7 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
 
     Every change of them gives the space another version: `If-Match` takes the space's `ETag`.
     """
-    wanted = _made(ctx, space, body.capabilities)
+    wanted = ctx.several(Capability, [write.fields() for write in body.capabilities], **space.ids)
     CapabilitySet.refuse_excess(wanted)
     kept = ctx.changes.replace(space, _present(ctx), wanted, CapabilitySet.of)
     return Page([CapabilityOut.of(capability) for capability in kept], None)
@@ -72,8 +70,3 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
 
 def _present(ctx: Context) -> list[Capability]:
     return ctx.gather(Capability.in_space).of(Capability)
-
-
-def _made(ctx: Context, space: Space, writes: Sequence[CapabilityCreate]) -> list[Capability]:
-    news = ctx.several(len(writes))
-    return [Capability(**new, **space.ids, **write.fields()) for new, write in zip(news, writes, strict=True)]

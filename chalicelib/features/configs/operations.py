@@ -71,20 +71,13 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     overrides are applied to the modules, and its capabilities are listed. A `spaceId` of none that the caller sees is
     not found; a path that names none is no fault, nor is a host that is not the platform's.
     """
-    named = _named(ctx, body)
-    sets = [Capability.in_space, ModuleOverride.in_space] if named else []
-    keys = keys_of(ctx, platform, named[0]) if named else []
-    names = {Space.parameter: named[0]} if named else {}
-    found = ctx.gather(_OF_THE_PLATFORM, *sets, keys=[*dict.fromkeys([*keys, *keys_of_home(ctx, platform)])], **names)
-    space = seen(ctx, platform, named[0], found) if named else None
-    if space is None:
-        if body.space_id:
-            raise not_found()
-        found = Records(record for record in found if not isinstance(record, Capability | ModuleOverride))
-    by = named[1] if space and named else None
+    space_id, by = _named(ctx, body)
+    space, found = _space_seen(ctx, platform, space_id)
+    if space is None and body.space_id:
+        raise not_found()
     matched = MatchedOut(
         host=_host(platform, body.host, found),
-        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space and by else None,
+        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
@@ -98,9 +91,21 @@ def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | N
     return host_match(host, platform, custom, settings().platforms_domain)
 
 
-def _named(ctx: Context, body: ResolveRequest) -> tuple[str, Literal["spaceId", "path"]] | None:
-    """Return the id of the space that a request names, and what named it."""
+def _space_seen(ctx: Context, platform: Platform, space_id: str | None) -> tuple[Space | None, Records]:
+    """Return a space if the caller sees it, and what the config is made of: with the space's own records if so."""
+    home = keys_of_home(ctx, platform)
+    if space_id is None:
+        return None, ctx.gather(_OF_THE_PLATFORM, keys=home)
+    keys, names = keys_of(ctx, platform, space_id), {Space.parameter: space_id}
+    found = ctx.gather(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=[*keys, *home], **names)
+    if space := seen(ctx, platform, space_id, found):
+        return space, found
+    return None, Records(record for record in found if not isinstance(record, Capability | ModuleOverride))
+
+
+def _named(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+    """Return the id of the space that a request names, if it names one, and what names it."""
     if body.space_id:
         return body.space_id, "spaceId"
     guards = [ctx.access.read[key] for key in _path_in(ctx.request) if key in ctx.access.read]
-    return (guards[0]["ref"], "path") if guards else None
+    return (guards[0]["ref"] if guards else None), "path"

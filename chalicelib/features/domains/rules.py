@@ -117,12 +117,12 @@ def judged(custom: CustomDomain, sight: Sight) -> Verdict:
     routed, routing = _routing(custom, sight)
     records = wanted(custom.domain or "", custom.proof or "")
     for record in records:
-        answered, ok = (proven, proven) if record["purpose"] == "ownership" else (routed, routed)
+        answered = proven if record["purpose"] == "ownership" else routed
         if answered is None:
             known = former.get((record["type"], record["expected"]), record)
             record |= {"observed": known["observed"], "ok": known["ok"]}
         else:
-            record |= {"observed": [*_observed(record["type"], sight, ok=answered)], "ok": ok}
+            record |= {"observed": [*_observed(record["type"], sight, ok=answered)], "ok": answered}
     return Verdict(records, ownership or routing, proven)
 
 

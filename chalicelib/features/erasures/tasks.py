@@ -13,7 +13,7 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
 from chalicelib.kernel.changes import Changes, guard_key
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Entity, Item, Place
+from chalicelib.kernel.entity import Entity, Item, Place, record_of
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
@@ -106,7 +106,7 @@ def _leave_records(erasure: Erasure) -> Erasure:
     index, person = room.get("index"), erasure.person
     found = table.query(room["pk"], index=index, after=room.get("after"), limit=_PLACES if index else _PAGE)
     rooms = [{**room, "after": found.last}, *rooms] if found.last else rooms
-    for record in (KINDS[item["kind"]].from_item(item) for item in found.items if "kind" in item):
+    for record in (record_of(item) for item in found.items if "kind" in item):
         if index:  # It lists places, each of which says itself what it is.
             rooms = [*rooms_of(cast("type[Place]", type(record)), record.id), *rooms]
             continue

@@ -9,7 +9,6 @@ from chalicelib.features.invitations.rules import refuse_raise
 from chalicelib.features.members.entering import enter
 from chalicelib.features.members.entities import Joined
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.tokens import User
 
 
@@ -18,8 +17,7 @@ def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
     outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
     ctx.changes.about(invitation)
-    for item in offer.inviter.memberships.values():
-        ctx.changes.require(KINDS[item["kind"]].from_item(item))  # They may be leaving, or be demoted, at this moment.
+    ctx.require_membership(offer.inviter)  # They may be leaving, or be demoted, at this moment.
     if member:
         ctx.changes.require(member)
     joined = None

@@ -6,7 +6,7 @@ from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.rules import refuse_grant
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.entity import record_of
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User
@@ -21,7 +21,7 @@ def enter(ctx: Context, kind: type[J], who: User | Joined, role: str, standing: 
     """
     member = kind.made(ctx.new(behind=standing.left), who, role, **place)
     for item in standing.memberships.values():
-        above = KINDS[item["kind"]].from_item(item)
+        above = record_of(item)
         before = item.get("below_at")
         moment = max(member.created_at, after(before, seconds=0.001)) if before else member.created_at
         ctx.changes.settle(above, below_at=moment)

@@ -11,7 +11,7 @@ from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.kernel import jobs, outbox, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS, Entity, Item
+from chalicelib.kernel.entity import Entity, Item, record_of
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
 
@@ -54,7 +54,7 @@ def _ending(departure: Departure) -> Iterator[Entity]:
     for items in table.pages(pk, index=departure.below.index):
         # Who invited is read after what they invited: whoever has come back since has memberships with other ids.
         present = _present(departure, items)
-        for record in (KINDS[item["kind"]].from_item(item) for item in items):
+        for record in map(record_of, items):
             if isinstance(record, Invitation):
                 if record.status == "pending" and record.invited_as not in present:
                     yield record

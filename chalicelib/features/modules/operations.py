@@ -1,7 +1,5 @@
 """Modules: what a platform switches on and off, what its spaces override, and what holds in a space in the end."""
 
-from collections.abc import Sequence
-
 from chalicelib.features.modules.entities import ModuleOverride, ModuleSet, OverrideSet, PlatformModule
 from chalicelib.features.modules.models import (
     EffectiveModuleOut,
@@ -45,13 +43,9 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     present = ctx.gather(PlatformModule.in_platform).of(PlatformModule)
     said = {module.module_id: module for module in present}
     states = changed(said, body.modules)
-    named = {
-        module_id: PlatformModule(**new, **platform.ids, module_id=module_id, **state.fields())
-        for (module_id, state), new in zip(states.items(), ctx.several(len(states)), strict=True)
-        if state
-    }
-    stay = {module_id: module for module_id, module in said.items() if module_id not in states}
-    wanted = [*stay.values(), *named.values()]
+    named = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
+    stay = [module for module in present if module.module_id not in states]
+    wanted = [*stay, *ctx.several(PlatformModule, named, **platform.ids)]
     ModuleSet.refuse_excess(wanted)
     kept = ctx.changes.replace(platform, present, wanted, lambda place, stored: ModuleSet.of(place, modules_of(stored)))
     return Page([ModuleOut.of(module) for module in modules_of(kept)], None)
@@ -95,7 +89,7 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
     if known:
         override = ctx.changes.update(known, **body.fields())
     else:
-        (override,) = (ctx.changes.create(made) for made in _made(ctx, space, [body]))
+        override = ctx.changes.create(ModuleOverride(**ctx.new(), **space.ids, **body.fields()))
     OverrideSet.refuse_excess([*(present | {body.module_id: override}).values()])
     ctx.changes.touch(space)
     return OverrideOut.of(override)
@@ -110,7 +104,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
 
     Every change of them gives the space another version: `If-Match` takes the space's `ETag`.
     """
-    wanted = _made(ctx, space, body.overrides)
+    wanted = ctx.several(ModuleOverride, [write.fields() for write in body.overrides], **space.ids)
     OverrideSet.refuse_excess(wanted)
     kept = ctx.changes.replace(space, _overrides(ctx), wanted, OverrideSet.of)
     return Page([OverrideOut.of(override) for override in kept], None)
@@ -136,8 +130,3 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
 
 def _overrides(ctx: Context) -> list[ModuleOverride]:
     return ctx.gather(ModuleOverride.in_space).of(ModuleOverride)
-
-
-def _made(ctx: Context, space: Space, writes: Sequence[OverrideWrite]) -> list[ModuleOverride]:
-    news = ctx.several(len(writes))
-    return [ModuleOverride(**new, **space.ids, **write.fields()) for new, write in zip(news, writes, strict=True)]

@@ -1,7 +1,6 @@
 """What a platform's navigation and home may be: pure decisions."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -22,40 +21,38 @@ _TARGETS: Final = {"url": (_LINK, _LINK_ADVICE), "module": (re.compile(HANDLE_PA
 
 def refuse_repeated_ids(items: Iterable[Mapping[str, Any]], pointer: str) -> None:
     """Raise Invalid for each item, or child of one, whose id another one before it has."""
-    placed = [*_placed(items, pointer)]
-    seen: Counter[str] = Counter()
+    seen: set[str] = set()
     faults = []
-    for path, item_id in placed:
-        if seen[item_id]:
+    for path, item in _placed(items, pointer):
+        if item["id"] in seen:
             faults.append(FieldError(f"{path}/id", "repeated", "Another one has this id; ids have to be different."))
-        seen[item_id] += 1
+        seen.add(item["id"])
     if faults:
         raise Invalid(faults)
-
-
-def _placed(items: Iterable[Mapping[str, Any]], pointer: str) -> Iterator[tuple[str, str]]:
-    for number, item in enumerate(items):
-        path = f"{pointer}/{number}"
-        yield path, item["id"]
-        yield from _placed(item.get("children", ()), f"{path}/children")
 
 
 def refuse_dangerous(items: Iterable[Mapping[str, Any]], pointer: str) -> None:
     """Raise Invalid for each item, or child of one, whose target is none that a page may lead to."""
-    faults = [*_dangerous(items, pointer)]
+    faults = [fault for path, item in _placed(items, pointer) for fault in _dangerous(item, path)]
     if faults:
         raise Invalid(faults)
 
 
-def _dangerous(items: Iterable[Mapping[str, Any]], pointer: str) -> Iterator[FieldError]:
+def _placed(items: Iterable[Mapping[str, Any]], pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield items and their children, each with where it stands."""
     for number, item in enumerate(items):
-        path, target = f"{pointer}/{number}", item.get("target")
-        pattern, advice = _TARGETS.get(item["type"], (_NAME, _NAME_ADVICE))
-        if item["type"] == "url" and not target:
-            yield FieldError(f"{path}/target", "required", "An item of type url leads somewhere: name its target.")
-        elif target and not pattern.fullmatch(target):
-            yield FieldError(f"{path}/target", "malformed", advice)
-        yield from _dangerous(item.get("children", ()), f"{path}/children")
+        path = f"{pointer}/{number}"
+        yield path, item
+        yield from _placed(item.get("children", ()), f"{path}/children")
+
+
+def _dangerous(item: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    target = item.get("target")
+    pattern, advice = _TARGETS.get(item["type"], (_NAME, _NAME_ADVICE))
+    if item["type"] == "url" and not target:
+        yield FieldError(f"{path}/target", "required", "An item of type url leads somewhere: name its target.")
+    elif target and not pattern.fullmatch(target):
+        yield FieldError(f"{path}/target", "malformed", advice)
 
 
 def refuse_large(noun: str, value: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Entity, Item, Place
+from chalicelib.kernel.entity import Entity, Item, Place, record_of
 from chalicelib.kernel.table import Write
 
 _AT_ONCE: Final = 10
@@ -58,7 +58,7 @@ def _clear_partition(pk: str, until: float) -> bool:
         if not items:
             return True
         # Counts go last: until then the removal of what they count moves them.
-        records = [KINDS[item["kind"]].from_item(item) for item in items if "kind" in item]
+        records = [record_of(item) for item in items if "kind" in item]
         if records:
             _remove(records)
         else:

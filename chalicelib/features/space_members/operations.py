@@ -25,9 +25,7 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
     """
     if ctx.access.membership:
         return shown_to(ctx)(SpaceMember.from_item(ctx.access.membership))
-    return shown_to(ctx)(
-        enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **space.ids)
-    )  # fmt: skip
+    return shown_to(ctx)(enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **space.ids))
 
 
 @routes.post(

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal, Self
 
-from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.taxonomy import chains
 from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
@@ -101,6 +100,11 @@ class TaxonomyNode(Entity):
     ancestors: tuple["TaxonomyNode", ...] = field(default=(), compare=False)
 
     @property
+    def ids(self) -> dict[str, Any]:
+        """The ids of the places that it is in, by their parameters, as all that belongs to it carries them."""
+        return {"organization_id": self.organization_id, "platform_id": self.platform_id}
+
+    @property
     def path(self) -> str:
         """The slugs from the root to it."""
         return "/".join(node.slug for node in self.line)
@@ -135,13 +139,12 @@ class TaxonomyNode(Entity):
     @property
     def companions(self) -> tuple[Item, ...]:
         """What leads to it: its id, its name, its slug and its other labels."""
-        ids = {"organization_id": self.organization_id, "platform_id": self.platform_id}
         words = [
             exactly(NAMES, folded(self.name)), exactly(WORDS, self.slug) + SLUG,
             *(exactly(WORDS, folded(label)) + LABEL for label in self.alt_labels),
         ]  # fmt: skip
         row = {"pk": self.stored_at[0], "node_id": self.id, "lineage": self.lineage}
-        return ancestry.pointer(self.id, **ids), *({**row, "sk": word + self.id} for word in words)
+        return ancestry.pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets none of its texts say the person."""
@@ -168,9 +171,3 @@ class Felling(Job):
     platform_id: str
     node_id: str
     turns: int = 0
-
-
-def within(place: Platform | TaxonomyNode) -> dict[str, Any]:
-    """Return what says in which places the records of a taxonomy are, by the platform or a node of it."""
-    platform_id = place.id if isinstance(place, Platform) else place.platform_id
-    return {"organization_id": place.organization_id, "platform_id": platform_id}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from chalicelib.features.taxonomy.chains import MOST_REMEMBERED, PARTITION, TREE, Reading
+from chalicelib.features.taxonomy.chains import MOST_REMEMBERED, TREE, Reading
 from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.features.taxonomy.trails import NAMES, beginning
@@ -101,5 +101,5 @@ def begun(ctx: Context, platform_id: str) -> Reading:
 
 def tree_of(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the tree as it was read with what decided access; None if there is none yet."""
-    item = ctx.access.read.get((PARTITION.format(platform_id=platform_id), TREE))
+    item = ctx.access.read.get(Taxonomy.key_of(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from chalicelib.features.attachments.finding import seen_at
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.taxonomy.chains import Reading
-from chalicelib.features.taxonomy.entities import LISTED, ROOTS, SYSTEM, Felling, Taxonomy, TaxonomyNode, within
+from chalicelib.features.taxonomy.entities import LISTED, ROOTS, SYSTEM, Felling, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.finding import all_nodes, tree_beside, tree_of
 from chalicelib.features.taxonomy.models import MOST_POSITION, NodeCreate, NodePatch, Strategy
 from chalicelib.features.taxonomy.rules import height, heights, is_too_deep, refuse_cycle, siblings, too_deep
@@ -64,7 +64,7 @@ def plant(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     above.gains(line, 1, 0, position)
     above.write()
     if tree is None:
-        ctx.changes.create(Taxonomy(**ctx.new(), **within(platform), last_position=position))
+        ctx.changes.create(Taxonomy(**ctx.new(), **platform.ids, last_position=position))
     else:
         ctx.changes.require(tree)
         ctx.changes.settle(tree, last_position=tree.last_position if line else max(tree.last_position, position))
@@ -126,7 +126,7 @@ def fell(ctx: Context, node: TaxonomyNode, strategy: Strategy | None) -> None:
             tree, moved=tree.with_moved([node.id, *(child.id for child in moved)]), last_position=last,
             felled=tree.felled + 1,
         )  # fmt: skip
-        felling = Felling(**ctx.new(), **within(node), node_id=node.id, turn_at=ctx.now)
+        felling = Felling(**ctx.new(), **node.ids, node_id=node.id, turn_at=ctx.now)
         ctx.changes.start(Felling.task, ctx.changes.create(felling))
     above.write()
 

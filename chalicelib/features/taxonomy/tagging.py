@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, SystemTags, Taxonomy, TaxonomyNode, within
+from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, SystemTags, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.finding import tree_of
 from chalicelib.features.taxonomy.models import MOST_TAGS_IN_ALL, NodeOut, SystemTagsOut
 from chalicelib.features.taxonomy.trails import join, trail_key
@@ -58,7 +58,7 @@ def _put(
     if tree:
         ctx.changes.settle(tree, **fields)
     else:
-        ctx.changes.create(Taxonomy(**ctx.new(), **within(platform), **fields))
+        ctx.changes.create(Taxonomy(**ctx.new(), **platform.ids, **fields))
     before, now = (_shown(tags) for tags in (present, together))
     ctx.changes.tell(SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch(platform), now))
 
