@@ -167,7 +167,7 @@ def _ids_below(
         return [record[parameter] for record in found if parameter in record]
     if asked := request.query.get(to_camel(parameter)):
         return [each for each in [asked[-1].strip().lower()] if re.fullmatch(UUID_PATTERN, each)]
-    joined = table.query(below.joined.pk.format(user_id=user_id), index=below.joined.index).items
+    joined = table.query(below.joined.partition(user_id=user_id)).items
     return [membership[parameter] for membership in joined if membership[place.parameter] == place.id]
 
 

@@ -119,15 +119,14 @@ class Context:
 
         Of an index that holds several kinds, it returns those of one or, with what they all are, of each.
         """
-        pk = facet.pk.format_map({**self.ids, **names})
-        self._refuse_foreign(pk)
-        found = [(KINDS[item["kind"]], item) for item in table.query(pk, index=facet.index, limit=limit).items]
+        partition = facet.partition(**{**self.ids, **names})
+        self._refuse_foreign(partition.pk)
+        found = [(KINDS[item["kind"]], item) for item in table.query(partition, limit=limit).items]
         return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
 
     def last(self, entity: type[E], collection: Collection) -> E | None:
         """Return the last record of a list of the place, or of one above it, or None: one Query, late by moments."""
-        pk = collection.pk.format_map(self.ids)
-        found = table.query(pk, index=collection.index, limit=1, newest_first=True).items
+        found = table.query(collection.partition(**self.ids), limit=1, newest_first=True).items
         return entity.from_item(found[0]) if found else None
 
     def gather(self, *sets: Collection, keys: Sequence[Key] = (), **names: str) -> "Records":
@@ -203,9 +202,8 @@ class Context:
         """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see."""
         sk = listed.sk if isinstance(listed, Collection) else entity.sk
         found = table.query(
-            listed.pk.format_map(names), index=listed.index, after=self.position(query), limit=query.limit,
-            begins=sk.partition("{")[0],
-        )  # fmt: skip
+            listed.partition(**names), after=self.position(query), limit=query.limit, begins=sk.partition("{")[0]
+        )
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
 
     def places(
@@ -219,8 +217,8 @@ class Context:
         if isinstance(self.principal, ApiKeyPrincipal):
             keys, last = [place.key_of(id=self.principal.credential.organization_id)], None
         else:
-            pk = memberships.pk.format_map({"user_id": self.principal.id, **names})
-            found = table.query(pk, index=memberships.index, after=position, limit=query.limit)
+            partition = memberships.partition(**{"user_id": self.principal.id, **names})
+            found = table.query(partition, after=position, limit=query.limit)
             keys, last = [place.key_of(id=item[place.parameter]) for item in found.items], found.last
         items = table.get_all(keys)
         shown = [show(place.from_item(items[key])) for key in keys if key in items]

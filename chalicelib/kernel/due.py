@@ -8,7 +8,7 @@ from typing import Final
 
 from chalicelib.kernel import queues, table
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, due_mark
+from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Partition, due_mark
 from chalicelib.kernel.events import WAKE
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.table import Cancelled, Write
@@ -42,7 +42,7 @@ def _sweep_shard(shard: int, woken: set[str]) -> int:
 
 
 def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Found:
-    return table.query(f"DUE#{shard}", index="due", until=f"{moment}~", after=position, limit=limit)
+    return table.query(Partition(f"DUE#{shard}", "due"), until=f"{moment}~", after=position, limit=limit)
 
 
 def _queue(item: Item, woken: set[str]) -> bool:

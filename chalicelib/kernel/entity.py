@@ -37,12 +37,24 @@ SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
 
 
 @dataclass(frozen=True)
+class Partition:
+    """A partition of the table or, with `index`, of that."""
+
+    pk: str
+    index: str | None = None
+
+
+@dataclass(frozen=True)
 class Collection:
     """A list that is one Query: of the table itself or, with `index`, of an index that the record is put in."""
 
     pk: str
     sk: str
     index: str | None = None
+
+    def partition(self, **names: Any) -> Partition:
+        """Return the list of these fields."""
+        return Partition(self.pk.format_map(names), self.index)
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,10 @@ class Facet:
 
     pk: str
     index: str
+
+    def partition(self, **names: Any) -> Partition:
+        """Return what passes by these fields."""
+        return Partition(self.pk.format_map(names), self.index)
 
 
 @dataclass(frozen=True)

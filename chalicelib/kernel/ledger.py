@@ -19,7 +19,7 @@ from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import after, now, now_ms, pause
 from chalicelib.kernel.encoding import from_base64
-from chalicelib.kernel.entity import Due, Item, Key, due_mark, organization_of
+from chalicelib.kernel.entity import Due, Item, Key, Partition, due_mark, organization_of
 from chalicelib.kernel.events import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
@@ -230,7 +230,7 @@ def _key_id(public_key: bytes) -> bytes:
 
 def unanchored(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
-    yield from table.pages(unanchored_pk(shard), index="index2", limit=_PAGE)
+    yield from table.pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE)
 
 
 def note_anchored(log: str, size: int) -> None:

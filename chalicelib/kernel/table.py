@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final, Literal, TypeVar
 
@@ -11,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.kernel import aws
 from chalicelib.kernel.clock import pause
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.entity import Item, Key, Partition
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
 
@@ -79,14 +80,6 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True)
-class Partition:
-    """A partition of the table or, with `index`, of that."""
-
-    pk: str
-    index: str | None = None
-
-
-@dataclass(frozen=True)
 class Found:
     """What a Query found. `last`: the key to go on after, or None at the end."""
 
@@ -126,17 +119,17 @@ def _get_batch(keys: list[dict[str, Any]]) -> dict[Key, Item]:
 
 
 def query(
-    pk: str, *, index: str | None = None, after: Item | None = None, limit: int | None = None, begins: str = "",
+    where: str | Partition, *, after: Item | None = None, limit: int | None = None, begins: str = "",
     until: str | None = None, since: str | None = None, newest_first: bool = False,
 ) -> Found:  # fmt: skip
     """Return the items of one partition, in order of their sort key, at most 1 MB of them.
 
-    `index` reads an index (`facet…` has the table's sort key); `begins`, or `since` and `until` (both inclusive),
-    narrow the sort key; `after` goes on after an earlier page's `last`.
+    `where`: a partition of the table by its key, or one of an index (`facet…` has the table's sort key). `begins`, or
+    `since` and `until` (both inclusive), narrow the sort key; `after` goes on after an earlier page's `last`.
     """
     if since is not None and until is not None and since > until:
         return Found([], None)  # DynamoDB refuses to look between two ends that are the wrong way round.
-    arguments = _among(pk, index, begins, since, until) | {"ScanIndexForward": not newest_first}
+    arguments = _among(where, begins, since, until) | {"ScanIndexForward": not newest_first}
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
     with aws.reaching("database"):
@@ -146,30 +139,21 @@ def query(
 
 
 def merged(
-    pks: Sequence[str | Partition], *, limit: int, index: str | None = None, after: Item | None = None,
-    since: str | None = None, until: str | None = None, newest_first: bool = True,
+    partitions: Sequence[str | Partition], *, limit: int, after: Item | None = None, since: str | None = None,
+    until: str | None = None, newest_first: bool = True,
 ) -> Found:  # fmt: skip
     """Return the items of several partitions as one list, `limit` at most: a Query of each, side by side.
 
     So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
     them; where one has more than that, the page is short. `last` is where the list goes on in all of them: of items
-    with the same sort key one may be left out. `index`, `since` and `until` are those of `query`; a partition may be
-    one of an index of its own.
+    with the same sort key one may be left out. `since` and `until` are those of `query`.
     """
     if after and newest_first:
         until = min(until or _HIGHEST, _right_before(after["at"]))
     elif after:
         since = max(since or "", _right_behind(after["at"]))
-    partitions = [Partition(pk, index) if isinstance(pk, str) else pk for pk in pks]
-
-    def ask(partition: Partition) -> Found:
-        return query(
-            partition.pk, index=partition.index, limit=limit, since=since, until=until, newest_first=newest_first
-        )
-
-    founds = [
-        (_key_names(p.index)[1], found) for p, found in zip(partitions, side_by_side(ask, partitions), strict=True)
-    ]
+    ask = partial(query, limit=limit, since=since, until=until, newest_first=newest_first)
+    founds = [(_sort_key_of(p), found) for p, found in zip(partitions, side_by_side(ask, partitions), strict=True)]
     ends = [found.last[sk] for sk, found in founds if found.last]
     known_to = (max if newest_first else min)(ends, default=None)
     items = sorted(((i[sk], i) for sk, found in founds for i in found.items), key=itemgetter(0), reverse=newest_first)
@@ -180,18 +164,19 @@ def merged(
 
 
 def sifted(
-    pks: Sequence[str], passes: Callable[[Item], bool], *, limit: int, most: int, index: str | None = None,
+    partitions: Sequence[str | Partition], passes: Callable[[Item], bool], *, limit: int, most: int,
     after: Item | None = None, since: str | None = None, until: str | None = None,
 ) -> Found:  # fmt: skip
     """Return the newest items of some partitions that pass, `limit` at most, of up to `most` that are looked at.
 
-    The rest is as of `merged`: a page may be short, or empty, and the list goes on behind it all the same.
+    The partitions are all of the table, or of one index. The rest is as of `merged`: a page may be short, or empty, and
+    the list goes on behind it all the same.
     """
-    found = merged(pks, limit=most, index=index, after=after, since=since, until=until)
+    found = merged(partitions, limit=most, after=after, since=since, until=until)
     passing = [item for item in found.items if passes(item)]
     if len(passing) <= limit:
         return Found(passing, found.last)
-    return Found(passing[:limit], {"at": passing[limit - 1][_key_names(index)[1]]})
+    return Found(passing[:limit], {"at": passing[limit - 1][_sort_key_of(partitions[0])]})
 
 
 def side_by_side(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
@@ -214,11 +199,11 @@ def _right_behind(sort_key: str) -> str:
     return sort_key + " "
 
 
-def pages(pk: str, **words: Any) -> Iterator[list[Item]]:
+def pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
     """Yield what `query` finds, with the same words, page by page to the end; the first is there, be it empty."""
     last = None
     while True:
-        found = query(pk, after=last, **words)
+        found = query(where, after=last, **words)
         yield found.items
         if (last := found.last) is None:
             return
@@ -229,22 +214,23 @@ def whole(pk: str, begins: str) -> list[Item]:
     return [item for items in pages(pk, begins=begins) for item in items]
 
 
-def count(pk: str, *, index: str | None = None, since: str | None = None, until: str | None = None) -> int:
-    """Return how many items of a partition, or of one of an index, `query` would find; of very many at least so many.
+def count(where: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
+    """Return how many items of a partition `query` would find; of very many at least so many.
 
     That is as many as there are in the first 1 MB.
     """
     if since is not None and until is not None and since > until:
         return 0
     with aws.reaching("database"):
-        answer = _dynamodb().query(Select="COUNT", **_among(pk, index, "", since, until))
+        answer = _dynamodb().query(Select="COUNT", **_among(where, "", since, until))
     return int(answer["Count"])
 
 
-def _among(pk: str, index: str | None, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
+def _among(where: str | Partition, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
     """Return the arguments of a Query that say where it looks."""
-    pk_name, sk_name = _key_names(index)
-    names, values = {"#pk": pk_name}, {":pk": pk}
+    partition = _partition(where)
+    pk_name, sk_name = _key_names(partition.index)
+    names, values = {"#pk": pk_name}, {":pk": partition.pk}
     condition = "#pk = :pk"
     if begins:
         condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
@@ -257,7 +243,15 @@ def _among(pk: str, index: str | None, begins: str, since: str | None, until: st
         "TableName": settings().table_name, "KeyConditionExpression": condition, "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
     }  # fmt: skip
-    return arguments | ({"IndexName": index} if index else {"ConsistentRead": True})
+    return arguments | ({"IndexName": partition.index} if partition.index else {"ConsistentRead": True})
+
+
+def _partition(where: str | Partition) -> Partition:
+    return Partition(where) if isinstance(where, str) else where
+
+
+def _sort_key_of(where: str | Partition) -> str:
+    return _key_names(_partition(where).index)[1]
 
 
 def clear(pk: str) -> bool:

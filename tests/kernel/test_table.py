@@ -6,6 +6,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel import aws, table
+from chalicelib.kernel.entity import Partition
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import MOST_WRITES, Cancelled, Write
 from tests.harness.calls import Call, interfering, recorded
@@ -139,15 +140,15 @@ class TestQuery:
         assert position is None
 
     def test_an_index_and_a_facet(self) -> None:
-        assert sort_keys(table.query("I", index="index1")) == ["a#1", "b#1", "a#2", "b#2", "c"]
-        assert sort_keys(table.query("F", index="facet1", since="b")) == ["b#1", "b#2", "c"]
+        assert sort_keys(table.query(Partition("I", "index1"))) == ["a#1", "b#1", "a#2", "b#2", "c"]
+        assert sort_keys(table.query(Partition("F", "facet1"), since="b")) == ["b#1", "b#2", "c"]
 
     def test_counting(self) -> None:
         assert table.count("P") == 5
         assert table.count("P", since="a#2", until="b#3") == 3
         assert table.count("P", since="b", until="a") == 0
-        assert table.count("F", index="facet1", since="b#2") == 2
-        assert table.count("I", index="index1", until="1#b") == 2
+        assert table.count(Partition("F", "facet1"), since="b#2") == 2
+        assert table.count(Partition("I", "index1"), until="1#b") == 2
 
 
 class TestClear:
@@ -218,13 +219,12 @@ class TestMerged:
         for n in range(12):
             put(f"P{n % 3}" if n < 9 else "P0", f"{n:02d}", index1pk=f"I{n % 2}", index1sk=f"{99 - n}")
 
-    def walk(self, *pks: str, limit: int, **words: Any) -> list[list[str]]:
+    def walk(self, *partitions: str | Partition, limit: int, sk: str = "sk", **words: Any) -> list[list[str]]:
         """The sort keys of all pages."""
-        sk = "index1sk" if "index" in words else "sk"
-        found = table.merged(pks, limit=limit, **words)
+        found = table.merged(partitions, limit=limit, **words)
         pages = [[item[sk] for item in found.items]]
         while found.last:
-            found = table.merged(pks, limit=limit, after=found.last, **words)
+            found = table.merged(partitions, limit=limit, after=found.last, **words)
             pages.append([item[sk] for item in found.items])
         return pages
 
@@ -245,7 +245,7 @@ class TestMerged:
         assert [sk for page in between for sk in page] == ["08", "07", "06", "05", "04", "03"]
 
     def test_of_an_index(self) -> None:
-        pages = self.walk("I0", "I1", limit=5, index="index1")
+        pages = self.walk(*(Partition(pk, "index1") for pk in ("I0", "I1")), limit=5, sk="index1sk")
         assert [sk for page in pages for sk in page] == [f"{99 - n}" for n in range(12)]
 
     def test_what_it_stood_at_may_be_gone_and_what_is_newer_stays_out(self) -> None:

@@ -16,8 +16,8 @@ _AT_ONCE: Final = 25
 def clear_node(node: TaxonomyNode, until: float) -> TaxonomyNode | None:
     """Remove a node's attachments; return it without them, or None if the time is over, or the index late."""
     while node.attachment_count:
-        pk = Attachment.of_node.pk.format(platform_id=node.platform_id, node_id=node.id)
-        found = table.query(pk, index=Attachment.of_node.index, limit=_AT_ONCE).items
+        listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
+        found = table.query(listed, limit=_AT_ONCE).items
         if not found:
             return None
         node = take_off(node, [Attachment.from_item(item) for item in found])

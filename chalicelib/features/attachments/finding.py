@@ -21,8 +21,8 @@ _MOST_LOOKED_AT: Final = 100
 
 def of_node(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> Page[AttachmentOut]:
     """Return a page of the attachments of a node that is there."""
-    pk = Attachment.of_node.pk.format(platform_id=platform_id, node_id=node_id)
-    found = table.query(pk, index=Attachment.of_node.index, after=ctx.position(query), limit=query.limit)
+    listed = Attachment.of_node.partition(platform_id=platform_id, node_id=node_id)
+    found = table.query(listed, after=ctx.position(query), limit=query.limit)
     return _page(ctx, found, [Attachment.from_item(item) for item in found.items], query)
 
 
@@ -30,8 +30,8 @@ def seen_at(ctx: Context, node: TaxonomyNode) -> int:
     """Return how many of a node's attachments the caller sees, of the first hundred: a Query, and what they are on."""
     if sees_all(ctx) or not node.attachment_count:
         return node.attachment_count
-    pk = Attachment.of_node.pk.format(platform_id=node.platform_id, node_id=node.id)
-    found = table.query(pk, index=Attachment.of_node.index, limit=_MOST_LOOKED_AT).items
+    listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
+    found = table.query(listed, limit=_MOST_LOOKED_AT).items
     entities = [Attachment.from_item(item).entity for item in found]
     hidden = unseen(ctx, {*entities})
     return sum(entity not in hidden for entity in entities)
@@ -54,15 +54,14 @@ def of_platform(ctx: Context, platform_id: str, tree: Taxonomy | None, query: At
 def _found(ctx: Context, platform_id: str, query: AttachmentsQuery) -> Found:
     after, limit = ctx.position(query), query.limit
     if query.entity_id:
-        listed = Attachment.of_entity
-        pk, begins = listed.pk.format(entity_id=query.entity_id), f"{platform_id}#"
-        return table.query(pk, index=listed.index, begins=begins, after=after, limit=limit)
+        listed = Attachment.of_entity.partition(entity_id=query.entity_id)
+        return table.query(listed, begins=f"{platform_id}#", after=after, limit=limit)
     if not (query.node_id or query.entity_type):
-        pk = Attachment.in_platform.pk.format(platform_id=platform_id)
-        return table.query(pk, begins=Attachment.sk.partition("{")[0], after=after, limit=limit)
+        listed = Attachment.in_platform.partition(platform_id=platform_id)
+        return table.query(listed, begins=Attachment.sk.partition("{")[0], after=after, limit=limit)
     facet = Attachment.of_node if query.node_id else Attachment.of_type
-    pk = facet.pk.format(platform_id=platform_id, node_id=query.node_id, entity_type=query.entity_type)
-    return table.query(pk, index=facet.index, after=after, limit=limit)
+    listed = facet.partition(platform_id=platform_id, node_id=query.node_id, entity_type=query.entity_type)
+    return table.query(listed, after=after, limit=limit)
 
 
 def _of_standing(platform_id: str, attachments: Sequence[Attachment]) -> list[Attachment]:

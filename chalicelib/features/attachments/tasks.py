@@ -20,8 +20,7 @@ def clear_place(place: type[Place], place_id: str, until: float) -> bool:
     """Remove the attachments of a place that is gone; those of a node at a time."""
     if place.kind not in KNOWN:
         return True
-    listed = Attachment.of_entity
-    for items in table.pages(listed.pk.format(entity_id=place_id), index=listed.index):
+    for items in table.pages(Attachment.of_entity.partition(entity_id=place_id)):
         for attachment in map(Attachment.from_item, items):
             if time.monotonic() > until:
                 return False

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.kernel import erasing, ids, table
-from chalicelib.kernel.entity import Facet, Item, Key, organization_of
+from chalicelib.kernel.entity import Facet, Item, Key, Partition, organization_of
 from chalicelib.kernel.events import EntryItem, canonical, text_key
 from chalicelib.kernel.ledger import sequence_key
 
@@ -39,11 +39,11 @@ def page(
     """
     facet = _facet(wanted)
     narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
-    template = facet.pk if facet else EntryItem.pk
+    named = {"type": wanted.type, "actor": wanted.actor_id, "target": wanted.target_id}
     found = table.sifted(
-        [template.format(log_id=log, type=wanted.type, actor=wanted.actor_id, target=wanted.target_id) for log in logs],
+        [facet.partition(log_id=log, **named) if facet else EntryItem.pk.format(log_id=log) for log in logs],
         lambda item: is_entry(item) and item["log_id"] in logs and holds(wanted, EntryItem.from_item(item)),
-        limit=limit, most=limit if narrowed else max(limit, _SIFTED), index=facet.index if facet else None, after=after,
+        limit=limit, most=limit if narrowed else max(limit, _SIFTED), after=after,
         **ids.within(wanted.since, wanted.until),
     )  # fmt: skip
     return [EntryItem.from_item(item) for item in found.items], found.last
@@ -102,7 +102,7 @@ def sealed(log: str, after: int, until: int) -> Iterator[list[StoredEntry]]:
     _, last = sequence_key(log, until)
     while after < until:
         pk, first = sequence_key(log, after + 1)
-        items = table.query(pk, index="index1", since=first, until=last).items
+        items = table.query(Partition(pk, "index1"), since=first, until=last).items
         dense = items[: _dense(log, items, after)]
         if dense:
             yield from (with_bodies(log, portion) for portion in _portions(dense))

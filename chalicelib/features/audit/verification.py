@@ -10,6 +10,7 @@ from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
+from chalicelib.kernel.entity import Partition
 from chalicelib.kernel.ledger import BrokenHead, Head, head_key, origin, pending, public_keys, sequence_key
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.merkle import EMPTY_ROOT
@@ -150,7 +151,7 @@ def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None
     if verified.tree.root() != progress.root:
         return Fault("forked", None)
     pk, following = sequence_key(log, progress.size + 1)
-    beyond = table.query(pk, index="index1", since=following, limit=1).items
+    beyond = table.query(Partition(pk, "index1"), since=following, limit=1).items
     head_now = _head(log) if beyond else None
     grown = head_now is not None and head_now.tree.size > progress.size
     return Fault("forked", progress.size + 1) if beyond and not grown else None

@@ -20,10 +20,10 @@ def page(webhook_id: str, wanted: DeliveriesQuery, after: Item | None) -> tuple[
     both = wanted.status is not None and wanted.event_type is not None
     named = {"webhook_id": webhook_id, "status": wanted.status, "event_type": wanted.event_type}
     found = table.sifted(
-        [(facet.pk if facet else WebhookDelivery.pk).format_map(named)],
+        [facet.partition(**named) if facet else WebhookDelivery.pk.format_map(named)],
         lambda item: _passes(wanted, WebhookDelivery.from_item(item)),
         limit=wanted.limit, most=max(wanted.limit, _SIFTED) if both else wanted.limit,
-        index=facet.index if facet else None, after=after, **ids.within(wanted.since, wanted.until),
+        after=after, **ids.within(wanted.since, wanted.until),
     )  # fmt: skip
     return [WebhookDelivery.from_item(item) for item in found.items], found.last
 
@@ -34,8 +34,7 @@ def count(webhook_id: str, statuses: Iterable[Status], since: str | None, until:
     Of very many it is at least so many, and one that changes at this moment may be missing.
     """
     facet, span = WebhookDelivery.by_status, ids.within(since, until)
-    pks = [facet.pk.format(webhook_id=webhook_id, status=status) for status in statuses]
-    return sum(table.count(pk, index=facet.index, **span) for pk in pks)
+    return sum(table.count(facet.partition(webhook_id=webhook_id, status=status), **span) for status in statuses)
 
 
 def _facet(wanted: DeliveriesQuery) -> Facet | None:

@@ -81,8 +81,7 @@ def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
     They are late by moments. The first page is there, though it may be empty.
     """
     kind, pending = subscriber.delivery, subscriber.delivery.pending
-    pk = pending.pk.format_map({kind.subscriber: subscriber.id})
-    for items in table.pages(pk, index=pending.index, until=f"{now()}~", limit=_PAGE):
+    for items in table.pages(pending.partition(**{kind.subscriber: subscriber.id}), until=f"{now()}~", limit=_PAGE):
         yield sorted(map(kind.from_item, items), key=lambda delivery: delivery.sequence)
 
 

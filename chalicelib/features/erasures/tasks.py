@@ -13,7 +13,7 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
 from chalicelib.kernel.changes import Changes, guard_key
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item, Place, record_of
+from chalicelib.kernel.entity import Entity, Item, Partition, Place, record_of
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
@@ -85,8 +85,7 @@ def _accounts_of_members(erasure: Erasure) -> list[Account]:
     person, place = erasure.person, {"organization_id": erasure.organization_id}
     found = [*table.get_all(Member.key_of(**place, user_id=user_id) for user_id in person.user_ids).values()]
     for email in person.emails:
-        pk = Member.by_email.pk.format(**place, email=email)
-        found += table.query(pk, index=Member.by_email.index).items
+        found += table.query(Member.by_email.partition(**place, email=email)).items
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
 
 
@@ -104,7 +103,7 @@ def _leave_records(erasure: Erasure) -> Erasure:
         return _end(erasure, _OWNER)
     room, *rooms = erasure.rooms or rooms_of(Organization, erasure.organization_id)
     index, person = room.get("index"), erasure.person
-    found = table.query(room["pk"], index=index, after=room.get("after"), limit=_PLACES if index else _PAGE)
+    found = table.query(Partition(room["pk"], index), after=room.get("after"), limit=_PLACES if index else _PAGE)
     rooms = [{**room, "after": found.last}, *rooms] if found.last else rooms
     for record in (record_of(item) for item in found.items if "kind" in item):
         if index:  # It lists places, each of which says itself what it is.

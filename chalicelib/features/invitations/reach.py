@@ -9,7 +9,6 @@ from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Place
 from chalicelib.kernel.operation import Page
-from chalicelib.kernel.table import Partition
 
 
 def list_invited(
@@ -19,10 +18,9 @@ def list_invited(
 
     Each platform takes a Query, all at the same time.
     """
-    names, facet = {"organization_id": organization.id}, PlatformInvitation.of_platform
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
-    sources = [Partition(facet.pk.format(platform_id=each), facet.index) for each in ids]
-    pk, begins = Invitation.key_of(**names, id="")
+    sources = [PlatformInvitation.of_platform.partition(platform_id=each) for each in ids]
+    pk, begins = Invitation.key_of(organization_id=organization.id, id="")
     found = table.merged(
         sources or [pk], limit=query.limit, after=ctx.position(query), since=begins, until=f"{begins}~",
         newest_first=False,

@@ -62,8 +62,7 @@ def remove_invitations(place: type[Place], place_id: str, until: float) -> bool:
     """Remove the invitations to a platform that is gone: they stand among its organization's."""
     if place is not Platform:
         return True
-    facet = PlatformInvitation.of_platform
-    for items in table.pages(facet.pk.format(platform_id=place_id), index=facet.index, limit=_AT_ONCE):
+    for items in table.pages(PlatformInvitation.of_platform.partition(platform_id=place_id), limit=_AT_ONCE):
         if time.monotonic() > until:
             return False
         changes = Changes(now())

@@ -50,8 +50,7 @@ def end_what_stood_on_it(message: dict[str, Any]) -> None:
 
 def _ending(departure: Departure) -> Iterator[Entity]:
     """Yield what ends with a departure, as an index shows it."""
-    pk = departure.below.pk.format_map(departure.__dict__)
-    for items in table.pages(pk, index=departure.below.index):
+    for items in table.pages(departure.below.partition(**departure.__dict__)):
         # Who invited is read after what they invited: whoever has come back since has memberships with other ids.
         present = _present(departure, items)
         for record in map(record_of, items):

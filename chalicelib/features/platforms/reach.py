@@ -14,7 +14,6 @@ from chalicelib.kernel.entity import Collection, Item, Key
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.standing import departure_key, last_left
-from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
@@ -31,13 +30,9 @@ def within_reach(
     that `show` has to leave out. `having`: where a record stands without which a platform is left out.
     """
     organizations = _organizations(ctx, organization_id)
-    sources = [
-        Partition(listed.pk.format_map({**names, "organization_id": organization}), listed.index)
-        for organization in organizations
-    ]
+    sources = [listed.partition(**names, organization_id=organization) for organization in organizations]
     if isinstance(ctx.principal, User):
-        own = PlatformMember.of_user
-        sources.append(Partition(own.pk.format(user_id=ctx.principal.id), own.index))
+        sources.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
     found = table.merged(sources, limit=query.limit, after=ctx.position(query), newest_first=False)
     shown = [show(platform) for platform in _open(ctx, found.items, organizations, organization_id, having)]
     return ctx.page([item for item in shown if item is not None], found.last, query)
@@ -51,8 +46,8 @@ def _organizations(ctx: Context, wanted: str | None) -> list[str]:
     user_id = ctx.user.id
     if wanted:
         return [wanted] if table.get(Member.key_of(organization_id=wanted, user_id=user_id)) else []
-    pk = Member.of_user.pk.format(user_id=user_id, shelf="active")
-    return [item["organization_id"] for page in table.pages(pk, index=Member.of_user.index) for item in page]
+    memberships = Member.of_user.partition(user_id=user_id, shelf="active")
+    return [item["organization_id"] for page in table.pages(memberships) for item in page]
 
 
 def _open(

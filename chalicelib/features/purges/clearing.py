@@ -47,8 +47,7 @@ def clear_held(record: Entity) -> None:
 
 
 def _places(kind: type[Place], parameter: str, place_id: str) -> Iterator[Item]:
-    pk = kind.siblings.pk.format_map({parameter: place_id})
-    for items in table.pages(pk, index=kind.siblings.index):
+    for items in table.pages(kind.siblings.partition(**{parameter: place_id})):
         yield from items
 
 

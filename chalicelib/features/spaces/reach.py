@@ -11,12 +11,11 @@ from chalicelib.kernel import table
 from chalicelib.kernel.access import sees_private
 from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.entity import Item, Key, Partition
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.standing import departure_key, holds, last_left, membership_key
-from chalicelib.kernel.table import Partition
 from chalicelib.kernel.tokens import User
 
 
@@ -66,15 +65,14 @@ def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceO
     since = f"{after['at']} " if after else None
     everything = sees_all(ctx)
     listed = Space.siblings if everything else Space.by_visibility
-    partitions = [Partition(listed.pk.format(platform_id=platform.id, visibility="open"), listed.index)]
+    partitions = [listed.partition(platform_id=platform.id, visibility="open")]
     if isinstance(ctx.principal, User) and not everything:
-        pk = SpaceMember.of_user.pk.format(user_id=ctx.principal.id, platform_id=platform.id)
-        partitions.append(Partition(pk, SpaceMember.of_user.index))
+        partitions.append(SpaceMember.of_user.partition(user_id=ctx.principal.id, platform_id=platform.id))
 
     def ask(partition: Partition) -> table.Found:
         of_spaces = partition is partitions[0]
         words: Mapping[str, Any] = {"limit": query.limit, "since": since} if of_spaces else {}
-        return table.query(partition.pk, index=partition.index, **words)
+        return table.query(partition, **words)
 
     found, *memberships = table.side_by_side(ask, partitions)
     own = _own(ctx, platform, [item for each in memberships for item in each.items])

@@ -32,8 +32,8 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOu
     else:
         shelf = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
         listed = TaxonomyNode.among_siblings if shelf else TaxonomyNode.in_platform
-        pk = listed.pk.format(platform_id=platform_id, shelf=shelf, listed=LISTED)
-        found = table.query(pk, index=listed.index, after=after, limit=query.limit)
+        partition = listed.partition(platform_id=platform_id, shelf=shelf, listed=LISTED)
+        found = table.query(partition, after=after, limit=query.limit)
         reading.note(found.items)
         ids = [item["id"] for item in found.items]
     shown = [NodeOut.of(node) for node in known(reading, ids) if _passes(node, query)]

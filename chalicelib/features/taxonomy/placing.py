@@ -144,9 +144,8 @@ def _move_up(ctx: Context, node: TaxonomyNode, above: "_Above", placed: int) -> 
             f"It has {node.child_count} children; at most {MOST_REPARENTED} move at once. Move or delete some first."
         )
         raise Problem.at("query/strategy", "limit_exceeded", detail)
-    listed = TaxonomyNode.among_siblings
-    pk = listed.pk.format(platform_id=node.platform_id, shelf=node.id)
-    found = table.query(pk, index=listed.index, limit=MOST_REPARENTED + 1).items
+    below = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
+    found = table.query(below, limit=MOST_REPARENTED + 1).items
     if len(found) != node.child_count:
         raise Contended  # The index is late by moments.
     up = {"parent_id": node.parent_id, "shelf": node.parent_id or ROOTS, "placed": placed}

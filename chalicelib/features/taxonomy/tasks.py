@@ -43,9 +43,8 @@ def _clear(node: TaxonomyNode, until: float) -> bool:
         return False
     node = bare
     while node.child_count:
-        listed = TaxonomyNode.among_siblings
-        pk = listed.pk.format(platform_id=node.platform_id, shelf=node.id)
-        found = [item["id"] for item in table.query(pk, index=listed.index, limit=_AT_ONCE).items]
+        below = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
+        found = [item["id"] for item in table.query(below, limit=_AT_ONCE).items]
         children = _fresh(node.platform_id, found)
         if not children:
             return False

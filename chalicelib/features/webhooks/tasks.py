@@ -222,9 +222,8 @@ def _letter(notice: DisabledNotice) -> mail.Letter | None:
 
 def _admins(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and its owner, as far as they were not told yet."""
-    members = Member.in_organization
-    pk = members.pk.format(organization_id=notice.organization_id)
-    for items in table.pages(pk, index=members.index, since=notice.told):
+    members = Member.in_organization.partition(organization_id=notice.organization_id)
+    for items in table.pages(members, since=notice.told):
         for member in map(Member.from_item, items):
             if member.id != notice.told and Role(member.role).covers(Role.ADMIN):
                 yield member
