@@ -48,9 +48,9 @@ class Person:
         named = self._user_named if _ADDRESS.fullmatch(text) else self._named
         return named.sub(IN_THEIR_STEAD, text)
 
-    def out_of_all(self, texts: Mapping[str, str | None]) -> dict[str, str | None]:
-        """Return those of some texts that name them, as they have to be that they name them no more."""
-        return {name: self.out_of(text) for name, text in texts.items() if text and self.in_text(text)}
+    def out_of_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of some texts, or other JSON, that name them, as they have to be that they name them no more."""
+        return {name: self.out_of_value(value) for name, value in values.items() if self.in_value(value)}
 
     def out_of_value(self, value: Any) -> Any:
         """Return JSON that names them no more, in any text, also by what a member is called."""

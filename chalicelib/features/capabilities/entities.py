@@ -33,7 +33,7 @@ class Capability(Entity):
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets its settings not name the person."""
-        return {"settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else {}
+        return person.out_of_all({"settings": self.settings})
 
 
 class CapabilitySet(Whole):

@@ -55,9 +55,8 @@ class Platform(Place):
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets none of its texts name the person, whatever it is to show."""
-        shown = {name: getattr(self, name) for name in ("theme", "navigation", "home")}
-        named = person.out_of_all({"name": self.name, "description": self.description})
-        return {**named, **{n: person.out_of_value(value) for n, value in shown.items() if person.in_value(value)}}
+        said = ("name", "description", "theme", "navigation", "home")
+        return person.out_of_all({name: getattr(self, name) for name in said})
 
 
 def custom_domain_key(request: Request) -> list[Key]:

@@ -30,8 +30,7 @@ class ProjectBlock(Entity):
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets neither its title nor its settings name the person."""
-        named = person.out_of_all({"title": self.title})
-        return {**named, "settings": person.out_of_value(self.settings)} if person.in_value(self.settings) else named
+        return person.out_of_all({"title": self.title, "settings": self.settings})
 
 
 class ProjectBlockSet(Whole):
