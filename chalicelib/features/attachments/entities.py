@@ -3,7 +3,7 @@
 from typing import Final
 
 from chalicelib.features.attachments.models import AttachmentOut
-from chalicelib.features.taxonomy.chains import PARTITION
+from chalicelib.features.taxonomy.trails import PARTITION
 from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key
 from chalicelib.kernel.table import Write
 

@@ -7,14 +7,15 @@ from chalicelib.features.attachments.entities import Attachment
 from chalicelib.features.attachments.models import AttachmentOut, AttachmentsQuery
 from chalicelib.features.attachments.reach import unseen
 from chalicelib.features.spaces.reach import sees_all
-from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.entities import Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.finding import known
+from chalicelib.features.taxonomy.trails import tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.table import Found
+from chalicelib.kernel.trees import Reading
 
 _MOST_LOOKED_AT: Final = 100
 
@@ -67,7 +68,7 @@ def _found(ctx: Context, platform_id: str, query: AttachmentsQuery) -> Found:
 def _of_standing(platform_id: str, attachments: Sequence[Attachment]) -> list[Attachment]:
     """Return the attachments of nodes that are there: those of deleted ones are being removed."""
     nodes = [*dict.fromkeys(one.node_id for one in attachments)]
-    standing = {node.id for node in known(Reading(platform_id), nodes)}
+    standing = {node.id for node in known(Reading(tree_of(platform_id)), nodes)}
     return [one for one in attachments if one.node_id in standing]
 
 

@@ -15,7 +15,7 @@ from chalicelib.features.attachments.models import AttachmentCreate, AttachmentO
 from chalicelib.features.attachments.reach import stored_at, unseen
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.taxonomy.entities import TaxonomyNode
-from chalicelib.features.taxonomy.finding import tree_beside, tree_of
+from chalicelib.features.taxonomy.finding import state_of, tree_beside
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.fields import HANDLE_PATTERN, UUID_PATTERN
@@ -50,7 +50,7 @@ def list_platform_taxonomy_attachments(
 
     With several filters a page may be short. What is on a private space shows to those who see it.
     """
-    return of_platform(ctx, platform.id, tree_of(ctx, platform.id), query)
+    return of_platform(ctx, platform.id, state_of(ctx, platform.id), query)
 
 
 @routes.get(

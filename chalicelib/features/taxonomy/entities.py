@@ -1,11 +1,11 @@
 """What is stored of a platform's taxonomy: its nodes, the tree as a whole, and what leads to nodes.
 
 All of it stands in one partition. A node knows its parent only; its path and its depth follow from its ancestors when
-it is read (`chains.py`), so that a move writes the same few items whatever is below. Beside its record stand rows that
-lead to it: by its name, its slug, its other labels. The *trail* of a slug names all nodes that have it: with the trails
-of all segments of a path the nodes on it are known, and read at once. That of a slug which very many nodes have is wide
-and not relied on; the guards of their slugs lead on then, one level after the other. Where a node was, below another
-or as a root, leads to it still, and so to all below it (`trails.py`).
+it is read (`kernel/trees.py`), so that a move writes the same few items whatever is below. Beside its record stand rows
+that lead to it: by its name, its slug, its other labels. The *trail* of a slug names all nodes that have it: with the
+trails of all segments of a path the nodes on it are known, and read at once. That of a slug which very many nodes have
+is wide and not relied on; the guards of their slugs lead on then, one level after the other. Where a node was, below
+another or as a root, leads to it still, and so to all below it (`trails.py`).
 
 The tree's version is raised by whatever changes the path of a node that is there: all such changes are one after the
 other, and what relies on a path (a new node below, another move) is made on condition that none was in between. A node
@@ -18,16 +18,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal, Self
 
-from chalicelib.features.taxonomy import chains
-from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
-from chalicelib.features.taxonomy.trails import LABEL, NAMES, SLUG, WORDS, exactly
-from chalicelib.kernel import ancestry
+from chalicelib.features.taxonomy.trails import LABEL, NAMES, PARTITION, SLUG, WORDS, exactly, tree_of
+from chalicelib.kernel import ancestry, trees
 from chalicelib.kernel.entity import Collection, Entity, Item, Key, Limit, Unique
 from chalicelib.kernel.fields import folded
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.sets import Whole
+from chalicelib.kernel.trees import Reading
 
 LISTED: Final = "L"
 ROOTS: Final = "roots"
@@ -41,7 +40,7 @@ class Taxonomy(Entity):
     """
 
     kind = "taxonomy"
-    pk, sk = chains.PARTITION, chains.TREE
+    pk, sk = PARTITION, trees.STATE
     guarded_by = ("version", "felled")
 
     organization_id: str
@@ -53,10 +52,7 @@ class Taxonomy(Entity):
 
     def with_moved(self, nodes: Iterable[str]) -> dict[str, int]:
         """Return which nodes were placed anew last, with some of the version that comes next."""
-        latest = sorted(self.moved.items(), key=lambda one: one[1], reverse=True)
-        now = dict.fromkeys(nodes, self.version + 1)
-        kept = [one for one in latest if one[0] not in now][: chains.MOST_REMEMBERED - len(now)]
-        return {**now, **dict(kept)}
+        return trees.remembered(self.moved, self.version + 1, nodes)
 
 
 class TaxonomyNode(Entity):
@@ -68,14 +64,14 @@ class TaxonomyNode(Entity):
     """
 
     kind, parameter = "taxonomy.node", "taxonomy_node_id"
-    pk, sk = chains.PARTITION, chains.NODE
+    pk, sk = PARTITION, trees.NODE
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
     among_siblings = Collection("P#{platform_id}#T#C#{shelf}", "{position:010d}#{id}", index="index2")
     by_slug = Unique(
         "taxonomy-slug#{platform_id}#{parent_id}", "{slug}", taken="slug_taken", field="slug",
         holds=lambda node: node.listed is not None, advice="Siblings have different slugs: choose another.",
     )  # fmt: skip
-    limit = Limit("taxonomy nodes", chains.PARTITION, MOST_NODES, lambda _node: True)
+    limit = Limit("taxonomy nodes", PARTITION, MOST_NODES, lambda _node: True)
     public = NodeOut
     guarded_by = ("version", "child_count", "attachment_count", "height")
     unstored = frozenset({"ancestors"})
@@ -123,7 +119,7 @@ class TaxonomyNode(Entity):
 
     def found(self, read: dict[Key, Item]) -> Self | None:
         """Return it with its ancestors; None if it or one of them is felled. Others that were read get theirs too."""
-        reading = Reading.of(self.platform_id, read)
+        reading = Reading.of(tree_of(self.platform_id), read)
         nodes = [item["id"] for item in read.values() if item.get("kind") == self.kind]
         reading.complete(nodes)
         return self.of(reading, self.id)
@@ -165,7 +161,7 @@ class Felling(Job):
     """The removal of all that is below a deleted node, and of itself at last; `turns` counts those that were full."""
 
     kind, task = "taxonomy.felling", "taxonomy.remove"
-    pk, sk = chains.PARTITION, "G#{node_id}"
+    pk, sk = PARTITION, "G#{node_id}"
 
     organization_id: str
     platform_id: str

@@ -1,21 +1,17 @@
 """Nodes as they are read: one, a page of them, all of them."""
 
 from collections.abc import Iterable
-from typing import Final
 
-from chalicelib.features.taxonomy.chains import MOST_REMEMBERED, TREE, Reading
 from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
-from chalicelib.features.taxonomy.trails import NAMES, beginning
+from chalicelib.features.taxonomy.trails import NAMES, beginning, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import folded
 from chalicelib.kernel.operation import Page
-from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.request import Request
-
-_TRIES: Final = 3
+from chalicelib.kernel.trees import Reading, read_whole
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOut]:
@@ -27,7 +23,7 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOu
     reading, after = begun(ctx, platform_id), ctx.position(query)
     if query.q:
         begins = beginning(NAMES, folded(query.q))
-        found = table.query(reading.partition, begins=begins, after=after, limit=query.limit)
+        found = table.query(reading.tree.partition, begins=begins, after=after, limit=query.limit)
         ids = meet(reading, found.items)
     else:
         shelf = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
@@ -44,7 +40,7 @@ def meet(reading: Reading, rows: list[Item]) -> list[str]:
     """Read the nodes that some rows lead to, and their ancestors; return the ids of the nodes."""
     ids = [row["node_id"] for row in rows]
     if rows:
-        reading.read(reading.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+        reading.read(reading.tree.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
     return ids
 
 
@@ -65,23 +61,8 @@ def all_nodes(platform_id: str, before: Taxonomy | None) -> list[TaxonomyNode]:
 
     Those that were placed anew since the tree was read `before` are read once more.
     """
-    version = before.version if before else 0
-    for _ in range(_TRIES):
-        reading = Reading(platform_id)
-        for page in table.pages(reading.partition, begins=TREE[0]):
-            reading.note(page)
-        if unsettled := reading.unsettled():
-            reading.read(unsettled)
-        if _reaches_back(reading, version) and not reading.unsettled():
-            return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree_key]
-        version = reading.tree.get("version", 0)
-    raise unavailable("Others keep moving the nodes of this taxonomy.")
-
-
-def _reaches_back(reading: Reading, version: int) -> bool:
-    """Return whether the tree still says all that was placed anew since a version of it."""
-    moved = reading.tree.get("moved", {})
-    return len(moved) < MOST_REMEMBERED or min(moved.values()) <= version
+    reading = read_whole(tree_of(platform_id), before.version if before else 0)
+    return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree.state_key]
 
 
 def tree_beside(request: Request) -> list[Key]:
@@ -92,14 +73,14 @@ def tree_beside(request: Request) -> list[Key]:
 
 def begun(ctx: Context, platform_id: str) -> Reading:
     """Return a reading that begins with the tree as it was read with what decided access."""
-    reading = Reading(platform_id)
-    reading.asked.add(reading.tree_key)
-    if item := ctx.access.read.get(reading.tree_key):
-        reading.items[reading.tree_key] = item
+    reading = Reading(tree_of(platform_id))
+    reading.asked.add(reading.tree.state_key)
+    if item := ctx.access.read.get(reading.tree.state_key):
+        reading.items[reading.tree.state_key] = item
     return reading
 
 
-def tree_of(ctx: Context, platform_id: str) -> Taxonomy | None:
+def state_of(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the tree as it was read with what decided access; None if there is none yet."""
     item = ctx.access.read.get(Taxonomy.key_of(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 from chalicelib.features.attachments.finding import seen_at
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.entities import LISTED, ROOTS, SYSTEM, Felling, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.finding import all_nodes, tree_beside, tree_of
+from chalicelib.features.taxonomy.finding import all_nodes, state_of, tree_beside
 from chalicelib.features.taxonomy.models import MOST_POSITION, NodeCreate, NodePatch, Strategy
 from chalicelib.features.taxonomy.rules import height, heights, is_too_deep, refuse_cycle, siblings, too_deep
-from chalicelib.features.taxonomy.trails import former_key, join, leads, leave, trail_key
+from chalicelib.features.taxonomy.trails import former_key, join, leads, leave, trail_key, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.context import Context
@@ -22,6 +21,7 @@ from chalicelib.kernel.entity import Key
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
+from chalicelib.kernel.trees import Reading
 
 MOST_REPARENTED: Final = 30
 """Children that move to the parent of their own at once: each is three writes of the transaction."""
@@ -47,7 +47,7 @@ def surroundings(request: Request) -> list[Key]:
 
 def plant(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     """Create a node. Raises Problem if it can't be where it is to be."""
-    tree, parent = tree_of(ctx, platform.id), _parent(ctx, platform.id, body.parent_id)
+    tree, parent = state_of(ctx, platform.id), _parent(ctx, platform.id, body.parent_id)
     line = parent.line if parent else ()
     if is_too_deep(line, 0):
         raise too_deep(0)
@@ -197,7 +197,7 @@ def _above(node: TaxonomyNode) -> TaxonomyNode | None:
 def _parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reading = Reading.of(platform_id, dict(ctx.access.read))
+    reading = Reading.of(tree_of(platform_id), dict(ctx.access.read))
     reading.complete([parent_id])
     parent = TaxonomyNode.of(reading, parent_id)
     if parent is None:

@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from chalicelib.features.taxonomy.chains import Reading
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import known, meet
 from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
-from chalicelib.features.taxonomy.trails import SLUG, WORDS, exactly, former_key, led_to, nodes_on, trail_key
+from chalicelib.features.taxonomy.trails import SLUG, WORDS, exactly, former_key, led_to, nodes_on, trail_key, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import SLUG_PATTERN, folded
 from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.trees import KEEP_MOVING, Reading
 
 _MOST_NAMESAKES: Final = 25
 _MOST_STEPS: Final = 100
@@ -41,9 +41,9 @@ def by_word(platform_id: str, word: str) -> Match | None:
 
     What case, accents and spaces it is written with makes no difference.
     """
-    reading, sought = Reading(platform_id), folded(word)
+    reading, sought = Reading(tree_of(platform_id)), folded(word)
     begins = exactly(WORDS, sought)
-    rows = table.query(reading.partition, begins=begins, limit=_MOST_NAMESAKES).items
+    rows = table.query(reading.tree.partition, begins=begins, limit=_MOST_NAMESAKES).items
     by_slug = {row["node_id"] for row in rows if row["sk"].startswith(begins + SLUG)}
     for node in known(reading, meet(reading, rows)):
         if node.id in by_slug and node.slug == sought:
@@ -60,24 +60,25 @@ def by_path(platform_id: str, path: str, read: dict[Key, Item]) -> Match | None:
     """
     for _ in range(_TRIES):
         walk = Walk(platform_id, segments(path), read)
-        version = walk.reading.tree.get("version")
-        if (match := walk.whole() or walk.former()) or walk.reading.tree.get("version") == version:
+        version = walk.reading.state.get("version")
+        if (match := walk.whole() or walk.former()) or walk.reading.state.get("version") == version:
             return match
-        read = table.get_all([walk.reading.tree_key, *signposts(platform_id, path)])
-    raise unavailable("Others keep moving the nodes of this taxonomy.")
+        read = table.get_all([walk.reading.tree.state_key, *signposts(platform_id, path)])
+    raise unavailable(KEEP_MOVING)
 
 
 class Walk:
     """A walk through a platform's tree along the slugs of a path, whose trails were read."""
 
     def __init__(self, platform_id: str, slugs: list[str], read: dict[Key, Item]) -> None:
-        self.reading, self.slugs = Reading.of(platform_id, read), slugs
+        self.platform_id, self.slugs = platform_id, slugs
+        self.reading = Reading.of(tree_of(platform_id), read)
         self._trails = [nodes_on(read.get(trail_key(platform_id, slug))) for slug in slugs]
         self._been: set[tuple[str | None, int]] = set()
 
     def whole(self) -> Match | None:
         """Return the node that the path leads to, if there is one."""
-        nodes = (self.reading.key(node_id) for trail in self._trails for node_id in trail or ())
+        nodes = (self.reading.tree.key(node_id) for trail in self._trails for node_id in trail or ())
         self.reading.read([*nodes, *self._further(self._guard, wide_only=True)])
         above: str | None = None
         for level in range(len(self.slugs)):
@@ -120,11 +121,11 @@ class Walk:
             above = trail or ()
 
     def _guard(self, above: str | None, slug: str) -> Key:
-        place = {"platform_id": self.reading.platform_id, "parent_id": above, "slug": slug}
+        place = {"platform_id": self.platform_id, "parent_id": above, "slug": slug}
         return guard_key(TaxonomyNode.by_slug, place)
 
     def _former_key(self, above: str | None, slug: str) -> Key:
-        return former_key(self.reading.platform_id, above, slug)
+        return former_key(self.platform_id, above, slug)
 
     def _below(self, above: str | None, level: int) -> str | None:
         """Return the node that has the slug of a level below another, or as a root."""
@@ -133,7 +134,7 @@ class Walk:
             guard = self._guard(above, slug)
             self._look_at(guard)
             nodes = frozenset({str(self.reading.items.get(guard, {}).get("ref"))})
-            self._look_at(*map(self.reading.key, nodes))
+            self._look_at(*map(self.reading.tree.key, nodes))
         for node_id in nodes:
             node = self.reading.node(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (above, slug):

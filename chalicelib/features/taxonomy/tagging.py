@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, SystemTags, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.finding import tree_of
+from chalicelib.features.taxonomy.finding import state_of
 from chalicelib.features.taxonomy.models import MOST_TAGS_IN_ALL, NodeOut, SystemTagsOut
 from chalicelib.features.taxonomy.trails import join, trail_key
 from chalicelib.kernel import table
@@ -23,7 +23,7 @@ def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTag
 
     Raises Problem `slug_taken` if another root has the slug of one, and `limit_exceeded`.
     """
-    tree = tree_of(ctx, platform.id)
+    tree = state_of(ctx, platform.id)
     tags = tree.tags if tree else {}
     missing = [slug for slug in slugs if slug not in tags]
     there = {slug: TaxonomyNode.key_of(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}

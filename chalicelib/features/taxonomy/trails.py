@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from chalicelib.features.taxonomy.chains import PARTITION
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.table import Write
+from chalicelib.kernel.trees import Tree
+
+PARTITION: Final = "P#{platform_id}#T"
 
 MOST_NAMESAKES: Final = 10
 """Nodes that a trail names. With more it is wide, for good: then it is not relied on."""
@@ -20,6 +22,11 @@ _END: Final = "#"
 """Ends a word in a key. In a word a sign stands for it that no folded text holds."""
 
 _FULL_WIDTH: Final = "\uff03"
+
+
+def tree_of(platform_id: str) -> Tree:
+    """Return the tree that the nodes of a platform's taxonomy make."""
+    return Tree(PARTITION.format(platform_id=platform_id))
 
 
 def trail_key(platform_id: str, slug: str) -> Key:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.taxonomy.entities import TaxonomyNode
-from chalicelib.features.taxonomy.finding import all_nodes, tree_of
+from chalicelib.features.taxonomy.finding import all_nodes, state_of
 from chalicelib.features.taxonomy.models import MOST_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.features.taxonomy.rules import Siblings, siblings
 from chalicelib.kernel.context import Context
@@ -16,7 +16,7 @@ _MOST_BYTES: Final = 5_000_000
 
 def tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
     """Return a platform's tree, or a part of it. Raises Problem if its root isn't there, or it is too large."""
-    below = siblings(all_nodes(platform_id, tree_of(ctx, platform_id)))
+    below = siblings(all_nodes(platform_id, state_of(ctx, platform_id)))
     roots: Sequence[TaxonomyNode] = below.get(None, ())
     if query.root_id:
         roots = [node for nodes in below.values() for node in nodes if node.id == query.root_id]

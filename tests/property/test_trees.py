@@ -12,14 +12,15 @@ from unittest.mock import patch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.taxonomy import chains, finding
-from chalicelib.features.taxonomy.chains import MOST_REMEMBERED, Reading
+from chalicelib.features.taxonomy import finding
 from chalicelib.features.taxonomy.entities import LISTED, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.rules import siblings
-from chalicelib.kernel import table
+from chalicelib.features.taxonomy.trails import tree_of
+from chalicelib.kernel import table, trees
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.trees import MOST_REMEMBERED, Reading
 from tests.harness.joining import beginning
 
 PLATFORM: Final = "platform"
@@ -104,7 +105,7 @@ class Tree:
 
     def item(self, key: Key) -> Item | None:
         self.pass_time()
-        if key[1] == chains.TREE:
+        if key[1] == trees.STATE:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None
@@ -118,12 +119,12 @@ class Tree:
 
     def pages(self, _pk: str, **_words: str) -> Iterator[list[Item]]:
         """Read the partition in order, some items a page; the tree is its last."""
-        reading, page, last = Reading(PLATFORM), list[Item](), ""
+        reading, page, last = Reading(tree_of(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
-            page.append(self.item(reading.key(last)) or {})
+            page.append(self.item(reading.tree.key(last)) or {})
         yield page
-        yield [self.item(reading.tree_key) or {}]
+        yield [self.item(reading.tree.state_key) or {}]
 
 
 seeds = st.integers(0, 2**32)
@@ -139,7 +140,7 @@ def test_a_path_was_true_at_one_moment_of_the_read(seed: int, eager: float, befo
     tree.eager = eager
     wanted = [node_id for node_id in tree.nodes if len(tree.line(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        begun, reading = tree.tree.version, Reading(PLATFORM)
+        begun, reading = tree.tree.version, Reading(tree_of(PLATFORM))
         try:
             reading.complete(wanted)
         except Problem:
