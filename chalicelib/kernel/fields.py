@@ -24,6 +24,11 @@ UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
 _TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
 _URL_ADVICE: Final = "must be a web address such as https://example.com/logo.svg"
+LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
+LINK: Final = re.compile(
+    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
+)
+"""What a page may lead to: a web address, an e-mail address, a path of its own host, a place in it."""
 _NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _FREE_FORM_BYTES: Final = 64 * 1024
@@ -82,6 +87,12 @@ def _web_url(text: str) -> str:
         raise ValueError(_URL_ADVICE) from None
     if url.scheme not in ("http", "https") or url.username or url.password or _NOT_IN_A_URL.search(text):
         raise ValueError(_URL_ADVICE)
+    return text
+
+
+def _link(text: str) -> str:
+    if not LINK.fullmatch(text):
+        raise ValueError(LINK_ADVICE)
     return text
 
 
@@ -147,6 +158,8 @@ Name = Annotated[
     str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible)
 ]
 Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
+Prose = Annotated[str, StringConstraints(strip_whitespace=False), AfterValidator(_printable)]
+"""Text of any length, kept as it was written: spaces at its ends may mean something."""
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
 Locale = Annotated[
     str, StringConstraints(max_length=100),
@@ -161,6 +174,7 @@ Locale = Annotated[
 WebUrl = Annotated[
     str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
 ]
+Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_link)]
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
 ]  # fmt: skip
@@ -188,6 +202,10 @@ Handle = Annotated[
     str, *shape(HANDLE_PATTERN, "must be a letter and up to 63 letters, digits, dots, underscores, colons and hyphens")
 ]
 """An id that callers choose: of a module, a capability, an entity type."""
+ElementId = Annotated[
+    str, *shape("^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$", "must be 1 to 128 letters, digits, dots, _, : and hyphens")
+]
+"""An id that callers give a part of a document: a block, an item of a navigation."""
 FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
 """JSON of any shape that the service keeps as it is."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.fields import (
+    ElementId,
     FreeForm,
     Handle,
     Locale,
@@ -33,9 +34,6 @@ Color = Annotated[
     str, BeforeValidator(lower_case),
     *shape("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
 ]  # fmt: skip
-ElementId = Annotated[
-    str, *shape("^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$", "must be 1 to 128 letters, digits, dots, _, : and hyphens")
-]
 Target = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 

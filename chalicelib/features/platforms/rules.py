@@ -6,17 +6,13 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.kernel.fields import HANDLE_PATTERN
+from chalicelib.kernel.fields import HANDLE_PATTERN, LINK, LINK_ADVICE
 from chalicelib.kernel.problems import FieldError, Invalid
 
 _MOST_BYTES: Final = 64 * 1024
 _NAME: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
-_LINK: Final = re.compile(
-    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
-)
-_LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
 _NAME_ADVICE: Final = "must be an id, a slug or a path; an item of type url leads elsewhere"
-_TARGETS: Final = {"url": (_LINK, _LINK_ADVICE), "module": (re.compile(HANDLE_PATTERN), "must be the id of a module")}
+_TARGETS: Final = {"url": (LINK, LINK_ADVICE), "module": (re.compile(HANDLE_PATTERN), "must be the id of a module")}
 
 
 def refuse_repeated_ids(items: Iterable[Mapping[str, Any]], pointer: str) -> None:

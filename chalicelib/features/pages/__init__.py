@@ -1,0 +1,1 @@
+"""Pages: what a site shows, drafted, kept as revisions and published."""

@@ -1,0 +1,208 @@
+"""What the blocks of a page may be, and what is told of those that may not."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from chalicelib.entrypoints.openapi import described_together
+from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut, Blocks
+from chalicelib.kernel.models import Input, RecordOutput
+from chalicelib.kernel.operation import Caller, RouteGroup
+from chalicelib.kernel.problems import Invalid
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.validation import body
+
+Stored = dict[str, Any]
+
+
+class LeafletCreate(Input):
+    """What has blocks."""
+
+    blocks: Blocks = Field([], examples=[[{"id": "opening", "type": "divider"}]])
+
+
+class LeafletOut(RecordOutput):
+    """What has blocks, as callers see it."""
+
+    blocks: list[BlockOut]
+
+
+def kept(*blocks: Any) -> list[Stored]:
+    """Return blocks as they are stored after a caller sent them. Raises Invalid."""
+    sent = json.dumps({"blocks": blocks}).encode()
+    found = body(LeafletCreate, Request("POST", "/", {}, {}, {}, sent, "id", "127.0.0.1"), None)
+    stored: list[Stored] = found.fields()["blocks"]
+    return stored
+
+
+def faults(*blocks: Any) -> list[tuple[str, str]]:
+    """Return pointer and code of each fault that is found."""
+    with pytest.raises(Invalid) as refused:
+        kept(*blocks)
+    return [(fault.pointer, fault.code) for fault in refused.value.errors]
+
+
+def block(kind: str, name: str = "a", **fields: Any) -> Stored:
+    return {"id": name, "type": kind, **fields}
+
+
+def columns(*inner: Stored, name: str) -> Stored:
+    return block("columns", name, columns=[list(inner)])
+
+
+EACH = [
+    block("heading", level=1, text="The *engine*"),
+    block("text", text="# Notes\n\n    indented\n"),
+    block("text", text=""),
+    block("list", items=["The mill", "The store"], ordered=True),
+    block("quote", text="It weaves.", cite="Ada Lovelace"),
+    block("code", text="  if weaving:\n\tstop()\n", language="python"),
+    block("image", url="https://example.com/engine.jpg", alt=""),
+    block("image", url="/engine.jpg", alt="The engine"),
+    block("embed", url="https://video.example.com/engine?t=10"),
+    *(block("button", label="Go", url=url) for url in ("https://example.com", "mailto:a@example.com", "/", "#a", "/b")),
+    block("divider"),
+    block("columns", columns=[[block("divider", "b")], []]),
+    block("custom", data={"chart_of": ["visitors"], "snake_case": None}),
+]
+
+
+class TestBlocks:
+    @pytest.mark.parametrize("sent", EACH, ids=lambda sent: sent["type"])
+    def test_are_kept_as_they_were_sent(self, sent: Stored) -> None:
+        assert kept(sent) == [sent]
+
+    def test_say_what_was_left_out(self) -> None:
+        list_, quote, code = kept(
+            block("list", "a", items=[]), block("quote", "b", text="q"), block("code", "c", text="c", language=None)
+        )
+        assert (list_["ordered"], quote["cite"], code["language"]) == (False, None, None)
+
+    def test_are_shown_with_all_their_fields(self) -> None:
+        shown = [BlockOut.of(sent).model_dump(mode="json", by_alias=True) for sent in EACH]
+        assert shown == EACH
+
+    def test_have_text_of_any_length(self) -> None:
+        long = "x" * 200_000
+        assert kept(block("text", text=long)) == [block("text", text=long)]
+
+
+class TestWhatIsWrongWithABlock:
+    @pytest.mark.parametrize(
+        ("sent", "fault"),
+        [
+            (7, ("", "not_an_object")),
+            (None, ("", "not_an_object")),
+            ({"type": "divider"}, ("/id", "required")),
+            (block("divider", "-"), ("/id", "malformed")),
+            (block("divider", "x" * 129), ("/id", "malformed")),
+            ({"id": "a"}, ("/type", "required")),
+            ({"id": "a", "type": None}, ("/type", "required")),
+            (block("carousel"), ("/type", "not_one_of")),
+            ({"id": "a", "type": 7}, ("/type", "not_one_of")),
+            (block("divider", colour="red"), ("/colour", "unknown_field")),
+            (block("heading", text="a"), ("/level", "required")),
+            (block("heading", text="a", level=0), ("/level", "out_of_range")),
+            (block("heading", text="a", level=7), ("/level", "out_of_range")),
+            (block("heading", text="a", level="1"), ("/level", "wrong_type")),
+            (block("heading", text="a\x00", level=1), ("/text", "malformed")),
+            (block("text"), ("/text", "required")),
+            (block("text", text=7), ("/text", "wrong_type")),
+            (block("text", text="\x1b[31m"), ("/text", "malformed")),
+            (block("list", items="a"), ("/items", "wrong_type")),
+            (block("list", items=["a", 7]), ("/items/1", "wrong_type")),
+            (block("list", items=["a", "\x07"]), ("/items/1", "malformed")),
+            (block("list", items=[], ordered="yes"), ("/ordered", "wrong_type")),
+            (block("quote", text="a", cite=7), ("/cite", "wrong_type")),
+            (block("code", text=None), ("/text", "required")),
+            (block("code", text="a", language="py\nthon"), ("/language", "malformed")),
+            (block("image", url="https://example.com/a.jpg"), ("/alt", "required")),
+            (block("image", url="a.jpg", alt=""), ("/url", "malformed")),
+            (block("image", url="//example.com/a.jpg", alt=""), ("/url", "malformed")),
+            (block("image", url="data:image/png;base64,AA==", alt=""), ("/url", "malformed")),
+            (block("image", url="mailto:a@example.com", alt=""), ("/url", "malformed")),
+            (block("image", url="#a", alt=""), ("/url", "malformed")),
+            (block("embed", url="http://example.com"), ("/url", "malformed")),
+            (block("embed", url="/film"), ("/url", "malformed")),
+            (block("embed", url="https://ada:secret@example.com"), ("/url", "malformed")),
+            (block("button", label="Go", url="javascript:alert(1)"), ("/url", "malformed")),
+            (block("button", label="Go", url="JaVaScRiPt:alert(1)"), ("/url", "malformed")),
+            (block("button", label="Go", url="/\\example.com"), ("/url", "malformed")),
+            (block("button", label="Go", url="/" + "x" * 2000), ("/url", "too_long")),
+            (block("button", url="/"), ("/label", "required")),
+            (block("columns", columns=[]), ("/columns", "too_few")),
+            (block("columns", columns=[[]] * 7), ("/columns", "too_many")),
+            (block("columns", columns=[block("divider")]), ("/columns/0", "wrong_type")),
+            (
+                block("columns", columns=[[], [block("heading", "b", level=9, text="")]]),
+                ("/columns/1/0/level", "out_of_range"),
+            ),
+            (block("custom", data=[]), ("/data", "wrong_type")),
+            (block("custom", data={"text": "x" * 65_536}), ("/data", "too_large")),
+        ],
+    )
+    def test_is_told_where_it_stands(self, sent: Any, fault: tuple[str, str]) -> None:
+        pointer, code = fault
+        assert faults(block("divider", "before"), sent) == [(f"/blocks/1{pointer}", code)]
+
+    def test_is_told_at_once_for_all_of_them(self) -> None:
+        found = faults(block("heading", level=9, text=7), block("carousel"), block("image"))
+        assert found == [
+            ("/blocks/0/level", "out_of_range"), ("/blocks/0/text", "wrong_type"), ("/blocks/1/type", "not_one_of"),
+            ("/blocks/2/url", "required"), ("/blocks/2/alt", "required"),
+        ]  # fmt: skip
+
+    def test_of_an_unknown_type_names_those_there_are(self) -> None:
+        with pytest.raises(Invalid) as refused:
+            kept(block("carousel"))
+        assert refused.value.errors[0].detail == (
+            "must be one of 'heading', 'text', 'list', 'quote', 'code', 'image', 'embed', 'button', 'divider', "
+            "'columns', 'custom'"
+        )
+
+
+class TestWhatIsWrongWithAllBlocksTogether:
+    def test_is_an_id_that_another_has_wherever_it_stands(self) -> None:
+        inner = columns(block("divider", "a"), block("divider", "c"), name="b")
+        assert faults(block("divider", "a"), inner, block("divider", "c")) == [
+            ("/blocks/1/columns/0/0/id", "repeated"), ("/blocks/2/id", "repeated"),
+        ]  # fmt: skip
+
+    def test_is_a_fourth_level_of_columns(self) -> None:
+        three = columns(columns(columns(block("divider", "d"), name="c"), name="b"), name="a")
+        assert kept(three) == [three]
+        assert faults(columns(three, name="0")) == [
+            ("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")
+        ]  # fmt: skip
+
+    def test_is_one_more_than_there_may_be_of_them(self) -> None:
+        inner = [block("divider", f"b{number}") for number in range(MOST_BLOCKS - 1)]
+        assert len(kept(columns(*inner, name="a"))[0]["columns"][0]) == MOST_BLOCKS - 1
+        assert faults(columns(*inner, name="a"), block("divider", "one-more")) == [("/blocks", "too_many")]
+
+
+def test_the_interface_tells_the_fields_of_each_type() -> None:
+    def create_leaflet(_ctx: object, body: LeafletCreate) -> LeafletOut:
+        """Create a leaflet."""
+        raise NotImplementedError(body)
+
+    group = RouteGroup("sites")
+    group.post("/leaflets", needs=Caller.USER, scope=None, emits=None)(create_leaflet)
+    schemas = described_together(group.operations)["components"]["schemas"]
+    told = {reference["$ref"].rpartition("/")[2] for reference in _choices(schemas["LeafletCreate"])}
+    types = {schemas[name]["properties"]["type"]["const"] for name in told}
+    assert types == {sent["type"] for sent in EACH}
+    assert _choices(schemas["ColumnsBlock"]) == _choices(schemas["LeafletCreate"])
+    assert schemas["Leaflet"]["properties"]["blocks"]["items"] == {"$ref": "#/components/schemas/Block"}
+    assert schemas["Block"]["additionalProperties"]
+
+
+def _choices(schema: Stored) -> list[Stored]:
+    """Return the schemas that a list of blocks, the schema's last field, may be made of."""
+    blocks = list(schema["properties"].values())[-1]
+    while "anyOf" not in blocks or {"type": "null"} in blocks["anyOf"]:
+        blocks = blocks["items"] if "items" in blocks else blocks["anyOf"][0]
+    choices: list[Stored] = blocks["anyOf"]
+    return choices
