@@ -48,6 +48,11 @@ def pointer(record_id: str, **ids: str) -> Item:
     return {"pk": pk, "sk": sk, **ids}
 
 
+def forget_one(key: Key) -> None:
+    """Forget in which places the one stored at a key lies: it was told otherwise."""
+    _known.pop(key, None)
+
+
 def forget() -> None:
     """Forget all that was met."""
     _known.clear()

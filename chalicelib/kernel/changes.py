@@ -87,6 +87,10 @@ class Changes:
         """Let a place have another version if anything changes: one of its sets does. So no two change it at once."""
         return place if self.empty else self._renew(self._change(place), place, {})
 
+    def advance(self, record: R, **changed: Any) -> R:
+        """Change a record without an entry about it, be it only that it has another version."""
+        return self._renew(self._change(record), record, changed)
+
     def supersede(self, ended: Entity, record: R) -> R:
         """Put a new record in the place of one that holds no longer."""
         self._begin(record, _Change(ended, record, afresh=True))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS: Final = 235
 """DNS takes names of 253; a name that stands below this one, such as that of a proof, needs some of them."""
 
+_HOST: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 _NEVER: Final = re.compile(r"[\s/:@?#*\\]")
 _NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
@@ -53,6 +54,20 @@ def registered(name: str) -> str | None:
 def is_within(name: str, domain: str) -> bool:
     """Return whether a name is a domain or lies below it."""
     return f".{name}".endswith(f".{domain}")
+
+
+def host_name(host: str) -> str | None:
+    """Return the name in a host, as DNS knows it, without port; None if there is none."""
+    found = _HOST.fullmatch(host.strip())
+    name = found[1].removesuffix(".") if found else ""
+    if name.isascii():
+        return name.lower() or None
+    import idna
+
+    try:
+        return idna.encode(name, uts46=True).decode()
+    except idna.IDNAError:
+        return None
 
 
 def _ascii(text: str) -> str:

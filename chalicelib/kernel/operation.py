@@ -105,7 +105,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Moved:
-    """A redirect to `location`, an absolute path of the service."""
+    """A redirect to `location`, an absolute path of the service or an address elsewhere."""
 
     location: str
     status: int = 301

@@ -132,7 +132,8 @@ def _respond(ctx: Context, answer: Any) -> Response:
     if answer is None:
         return Response(status)
     if isinstance(answer, Moved):
-        return Response(answer.status, headers={"Location": request.base + answer.location})
+        base = request.base if answer.location.startswith("/") else ""
+        return Response(answer.status, headers={"Location": base + answer.location})
     if isinstance(answer, Document):
         return _document(request, answer, status)
     if isinstance(answer, Page):

@@ -36,7 +36,8 @@ MOST_WRITES: Final = 100
 class Write:
     """One action of a transaction, with expressions in DynamoDB's own language: `#x` and `:x` stand for x.
 
-    A failed condition returns the item that stood in the way.
+    `names`: what stands for attributes, or with the attribute that each of it stands for where that is another. A
+    failed condition returns the item that stood in the way.
     """
 
     kind: Literal["Put", "Update", "Delete", "ConditionCheck"]
@@ -44,7 +45,7 @@ class Write:
     item: Item | None = None
     update: str = ""
     condition: str = ""
-    names: Sequence[str] = ()
+    names: Sequence[str] | Mapping[str, str] = ()
     values: Mapping[str, Any] | None = None
 
     def wire(self) -> dict[str, Any]:
@@ -60,7 +61,8 @@ class Write:
             action["ConditionExpression"] = self.condition
             action["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         if self.names:
-            action["ExpressionAttributeNames"] = {f"#{name}": name for name in self.names}
+            attributes = self.names if isinstance(self.names, Mapping) else {name: name for name in self.names}
+            action["ExpressionAttributeNames"] = {f"#{name}": attribute for name, attribute in attributes.items()}
         if self.values:
             action["ExpressionAttributeValues"] = {f":{name}": _value_to_wire(v) for name, v in self.values.items()}
         return {self.kind: action}

@@ -14,6 +14,7 @@ from chalicelib.features.project_blocks.entities import ProjectBlock, in_order
 from chalicelib.features.project_blocks.models import ProjectBlockOut
 from chalicelib.features.spaces.entities import Space
 from chalicelib.kernel.context import Records
+from chalicelib.kernel.domain_names import host_name
 from chalicelib.kernel.fields import SLUG_PATTERN
 
 T = TypeVar("T", ConfigModuleOut, ProjectBlockOut)
@@ -21,7 +22,6 @@ T = TypeVar("T", ConfigModuleOut, ProjectBlockOut)
 HostMatch = Literal["customDomain", "subdomain"]
 
 _SPACES: Final = "spaces"
-_HOST: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 
 
 def said(
@@ -69,21 +69,7 @@ def slug_in(path: object) -> str | None:
 
 def host_match(host: str | None, platform: Platform, custom: CustomDomain | None, service: str) -> HostMatch | None:
     """Return which of a platform's names a host is. `service`: the domain that its subdomain lies below."""
-    name = normalized(host or "")
+    name = host_name(host or "")
     if custom and custom.status == "verified" and name == custom.domain:
         return "customDomain"
     return "subdomain" if name == f"{platform.subdomain}.{service}" else None
-
-
-def normalized(host: str) -> str | None:
-    """Return the name in a host, as DNS knows it, without port; None if there is none."""
-    found = _HOST.fullmatch(host.strip())
-    name = found[1].removesuffix(".") if found else ""
-    if name.isascii():
-        return name.lower() or None
-    import idna
-
-    try:
-        return idna.encode(name, uts46=True).decode()
-    except idna.IDNAError:
-        return None

@@ -113,6 +113,19 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "A message was sent to a webhook, to see whether it arrives.", "{actor} tested the webhook {target}."
     ),
     "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
+    "page.created": EventType("A page was created; it is a draft.", "{actor} created the page {target}."),
+    "page.deleted": EventType("A page was deleted, with all pages below it.", "{actor} deleted the page {target}."),
+    "page.published": EventType(
+        "A page was published: its draft or an earlier revision, by somebody or at its time.",
+        "{actor} published the page {target}.",
+    ),
+    "page.restored": EventType(
+        "The draft of a page is what an earlier revision was.", "{actor} restored a revision of the page {target}."
+    ),
+    "page.unpublished": EventType("A page is public no more.", "{actor} unpublished the page {target}."),
+    "page.updated": EventType(
+        "The draft of a page was changed, or when it is published.", "{actor} changed the page {target}."
+    ),
     "platform.created": EventType("A platform was created.", "{actor} created the platform {target}."),
     "platform.custom_domain.added": EventType(
         "A custom domain was claimed for a platform; it is not verified yet.", "{actor} claimed the domain {target}."
@@ -183,6 +196,17 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "platform.unpublished": EventType("A platform is a draft again.", "{actor} unpublished the platform {target}."),
     "platform.updated": EventType("A platform was changed.", "{actor} changed the platform {target}."),
+    "site.created": EventType("A site was created; it is a draft.", "{actor} created the site {target}."),
+    "site.deleted": EventType("A site was deleted, with all in it.", "{actor} deleted the site {target}."),
+    "site.navigation.updated": EventType(
+        "A menu of a site was made or changed.", "{actor} changed the menu {target} of a site."
+    ),
+    "site.published": EventType("A site was published.", "{actor} published the site {target}."),
+    "site.redirect.created": EventType("A redirect was created.", "{actor} created a redirect from {target}."),
+    "site.redirect.deleted": EventType("A redirect was deleted.", "{actor} deleted the redirect from {target}."),
+    "site.redirect.updated": EventType("A redirect was changed.", "{actor} changed the redirect from {target}."),
+    "site.unpublished": EventType("A site is a draft again.", "{actor} unpublished the site {target}."),
+    "site.updated": EventType("A site was changed.", "{actor} changed the site {target}."),
     "space.capabilities.replaced": EventType(
         "The capabilities of a space were replaced; `items` are those it has now.",
         "{actor} replaced the capabilities of the space {target}.",

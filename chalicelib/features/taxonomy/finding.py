@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
-from chalicelib.features.taxonomy.trails import NAMES, beginning, tree_of
+from chalicelib.features.taxonomy.trails import NAMES, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
@@ -12,6 +12,7 @@ from chalicelib.kernel.fields import folded
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.trees import Reading, read_whole
+from chalicelib.kernel.words import beginning
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOut]:

@@ -7,13 +7,14 @@ from typing import Final
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import known, meet
 from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
-from chalicelib.features.taxonomy.trails import SLUG, WORDS, exactly, former_key, led_to, nodes_on, trail_key, tree_of
+from chalicelib.features.taxonomy.trails import SLUG, WORDS, former_key, led_to, nodes_on, trail_key, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import SLUG_PATTERN, folded
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.trees import KEEP_MOVING, Reading
+from chalicelib.kernel.words import exactly
 
 _MOST_NAMESAKES: Final = 25
 _MOST_STEPS: Final = 100

@@ -16,12 +16,7 @@ WORDS: Final = "W#"
 SLUG: Final = "0"
 LABEL: Final = "1"
 
-_MOST_CHARACTERS: Final = 200
 _ROOT: Final = "-"
-_END: Final = "#"
-"""Ends a word in a key. In a word a sign stands for it that no folded text holds."""
-
-_FULL_WIDTH: Final = "\uff03"
 
 
 def tree_of(platform_id: str) -> Tree:
@@ -73,13 +68,3 @@ def led_to(former: Item | None) -> list[str | None]:
     """Return where a former place leads to; None is the root of all."""
     found = [former["node_id"], former.get("instead_of")] if former else []
     return [None if node_id == _ROOT else node_id for node_id in found if node_id]
-
-
-def beginning(kind: str, word: str) -> str:
-    """Return how the keys of all words begin that begin so."""
-    return kind + word[:_MOST_CHARACTERS].replace(_END, _FULL_WIDTH)
-
-
-def exactly(kind: str, word: str) -> str:
-    """Return how the keys of a word begin."""
-    return beginning(kind, word) + _END

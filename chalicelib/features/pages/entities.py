@@ -1,0 +1,255 @@
+"""What is stored of a page: its record, the revisions it had, and its seats in the two trees of its site.
+
+A page has a draft, and may have a revision that is published. Slug and parent belong to a revision: so a site has two
+trees, of drafts and of what is published, and a page has a *seat* in each: its slug, and below which page. The second
+changes only when something is published. A page that was never published, or is no more, keeps its seat in it while
+others are published below it.
+
+A seat is a row of its own tree's partition, small, beside the record: paths, the sitemap and menus are read from these.
+Revisions stand in a partition of the page's own, what they consist of beside them, so that neither lists nor paths read
+it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, Final, Literal, Self
+
+from pydantic_core import from_json, to_json
+
+from chalicelib.features.pages.models import PageOut, RevisionOut
+from chalicelib.features.pages.paths import path_along
+from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
+from chalicelib.kernel import ancestry
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Key, Unique
+from chalicelib.kernel.fields import folded
+from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.words import exactly
+
+TURN: Final = "pages.turn"
+
+_NO_SEO = {"title": None, "description": None, "canonical": None, "noindex": False, "image": None}
+
+
+class Page(Entity):
+    """A page. `title`, `slug`, `parent_id`, `seo` belong to its draft, `live_…` to its seat among the published.
+
+    `lineage` and `placed`: see `kernel/trees.py`. `child_count` and `live_count` are the pages right below it in either
+    tree. `live_version` is its version of when it was published last, `last_seat` where it was published until it was
+    taken back: `path`, `parent_id`, `slug`. `epoch` is raised to end all links to previews. `blocks`, `line` (the seats
+    from the root of the drafts to it) and `home` (the page that is the home of the drafts) are known once it is found.
+    """
+
+    kind, parameter = "page", "page_id"
+    pk, sk = "W#{site_id}", "N#{id}"
+    in_site = Collection("W#{site_id}", "N#{id}")
+    by_status = Facet("W#{site_id}#P#S#{status}", "facet1")
+    below = Facet("W#{site_id}#P#C#{parent_id}", "facet2")
+    below_live = Facet("W#{site_id}#P#L#{live_parent_id}", "facet3")
+    by_slug = Unique(
+        "page-slug#{site_id}#{parent_id}", "{slug}", taken="slug_taken", field="slug",
+        advice="Pages below the same one have different slugs: choose another.",
+    )  # fmt: skip
+    by_live_slug = Unique(
+        "live-slug#{site_id}#{live_parent_id}", "{live_slug}", taken="slug_taken", field="slug",
+        holds=lambda page: page.live_placed is not None,
+        advice="It is still published there: publish it elsewhere first, or change this one's slug.",
+    )  # fmt: skip
+    public = PageOut
+    holds = "R#{id}"
+    guarded_by = ("version", "child_count", "live_count", "placed", "live_placed")
+    unstored = frozenset({"blocks", "line", "home"})
+
+    organization_id: str
+    site_id: str
+    title: str
+    slug: str
+    parent_id: str | None = None
+    seo: dict[str, Any] = field(default_factory=lambda: dict(_NO_SEO))
+    lineage: list[str] = field(default_factory=list)
+    placed: int = 1
+    live_slug: str | None = None
+    live_parent_id: str | None = None
+    live_lineage: list[str] = field(default_factory=list)
+    live_placed: int | None = None
+    indexable: bool = True
+    draft_revision_id: str
+    published_revision_id: str | None = None
+    published_at: str | None = None
+    live_version: int = 1
+    last_seat: dict[str, Any] | None = None
+    was_published: bool = False
+    publish_at: str | None = None
+    unpublish_at: str | None = None
+    status: Literal["draft", "scheduled", "published", "archived"] = "draft"
+    child_count: int = 0
+    live_count: int = 0
+    epoch: int = 0
+    blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    line: tuple[Item, ...] = field(default=(), compare=False)
+    home: str | None = field(default=None, compare=False)
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The ids of what it is in, by their parameters, as all that belongs to it carries them."""
+        return {"organization_id": self.organization_id, "site_id": self.site_id}
+
+    @property
+    def is_home(self) -> bool:
+        """Whether it is the home of the drafts."""
+        return self.id == self.home
+
+    @property
+    def path(self) -> str:
+        """Where its draft would be."""
+        return path_along(self.line, self.home)
+
+    @property
+    def has_unpublished_changes(self) -> bool:
+        """Whether its draft is another than what is published."""
+        return self.draft_revision_id != self.published_revision_id
+
+    @property
+    def name_shown(self) -> str:
+        """Its title."""
+        return self.title
+
+    @property
+    def due(self) -> Due | None:
+        """When it is published or taken back by itself, whichever is first."""
+        times = [self.publish_at, self.unpublish_at if self.published_revision_id or self.publish_at else None]
+        return Due(TURN, min(filter(None, times))) if any(times) else None
+
+    @property
+    def seat(self) -> Item:
+        """Its row in the tree of the drafts."""
+        pk, sk = tree_of(self.site_id, DRAFT).key(self.id)
+        return {
+            "pk": pk, "sk": sk, "id": self.id, "parent_id": self.parent_id, "slug": self.slug, "lineage": self.lineage,
+            "placed": self.placed, "listed": True,
+        }  # fmt: skip
+
+    @property
+    def live_seat(self) -> Item:
+        """Its row in the tree of what is published: with the revision, if it is published itself."""
+        pk, sk = tree_of(self.site_id, LIVE).key(self.id)
+        return {
+            "pk": pk, "sk": sk, "id": self.id, "parent_id": self.live_parent_id, "slug": self.live_slug,
+            "lineage": self.live_lineage, "placed": self.live_placed, "listed": True,
+            "revision_id": self.published_revision_id, "published_at": self.published_at, "indexable": self.indexable,
+        }  # fmt: skip
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """Its seats, and what leads to it by its id and by its title."""
+        seats = (self.seat,) if self.live_placed is None else (self.seat, self.live_seat)
+        title = {"pk": f"W#{self.site_id}#Q", "sk": exactly("", folded(self.title)) + self.id, "page_id": self.id}
+        return *seats, ancestry.pointer(self.id, **self.ids), title
+
+    def found(self, read: dict[Key, Item]) -> Self | None:
+        """Return it with its blocks and its ancestors; None if one of these is gone. It takes one read, mostly."""
+        return self.shown_in(read, [Content.key_of(page_id=self.id, id=self.draft_revision_id)])
+
+    def shown_in(self, read: dict[Key, Item], also: Sequence[Key] = ()) -> Self | None:
+        """Return it with its ancestors and, if they are read too, with its blocks; None if an ancestor is gone."""
+        reading = Reading.of(tree_of(self.site_id, DRAFT), read)
+        reading.note([self.seat])
+        wanted = [*also, *(reading.tree.key(above) for above in self.lineage)]
+        if {*wanted, reading.tree.state_key} - read.keys():
+            reading.read(wanted)
+        reading.complete([self.id])
+        line = reading.chain(self.id)
+        if line is None:
+            return None
+        content = read.get(Content.key_of(page_id=self.id, id=self.draft_revision_id))
+        return self.but(
+            line=tuple(line),
+            home=reading.state.get("home"),
+            blocks=Content.from_item(content).blocks if content else (),
+        )
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets its title and what search engines are told not name the person."""
+        return person.out_of_all({"title": self.title, "seo": self.seo})
+
+
+class Revision(Entity):
+    """A page as it was at one time; what it consists of is its `Content`, and `blocks` that, once it is found."""
+
+    kind, parameter = "page.revision", "revision_id"
+    pk, sk = "R#{page_id}", "N#{id}"
+    of_page = Collection("R#{page_id}", "N#{id}")
+    public = RevisionOut
+    unstored = frozenset({"blocks"})
+
+    organization_id: str
+    site_id: str
+    page_id: str
+    title: str
+    slug: str
+    parent_id: str | None = None
+    seo: dict[str, Any] = field(default_factory=lambda: dict(_NO_SEO))
+    created_by: str | None = None
+    restored_from: str | None = None
+    blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+
+    def found(self, read: dict[Key, Item]) -> Self | None:
+        """Return it with its blocks, which were read with it."""
+        content = read.get(Content.key_of(page_id=self.page_id, id=self.id))
+        return self.but(blocks=Content.from_item(content).blocks if content else ())
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets it neither name the person nor say that they made it."""
+        named = person.out_of_all({"title": self.title, "seo": self.seo})
+        return {**named, "created_by": None} if self.created_by in person.user_ids else named
+
+
+class Content(Entity):
+    """What a revision consists of: its blocks as JSON. It has the revision's id."""
+
+    kind = "page.content"
+    pk, sk = "R#{page_id}", "B#{id}"
+
+    organization_id: str
+    page_id: str
+    text: bytes
+
+    @property
+    def blocks(self) -> tuple[Mapping[str, Any], ...]:
+        """The blocks."""
+        return tuple(from_json(self.text))
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets none of its blocks name the person."""
+        blocks = [*self.blocks]
+        return {"text": to_json(person.out_of_value(blocks))} if person.in_value(blocks) else {}
+
+
+class Removal(Job):
+    """The removal of what a deleted page leaves: its revisions, the pages below it. `passes`: how often it was done."""
+
+    kind, task = "page.removal", "pages.remove"
+    pk, sk = "W#{site_id}#D", "G#{page_id}"
+
+    organization_id: str
+    site_id: str
+    page_id: str
+    passes: int = 0
+
+
+def guard_of(site_id: str, name: TreeName, parent_id: str | None, slug: str) -> Key:
+    """Return where it stands which page has a slug below another in a tree."""
+    unique = Page.by_live_slug if name == LIVE else Page.by_slug
+    names = {"site_id": site_id, "parent_id": parent_id, "live_parent_id": parent_id, "slug": slug, "live_slug": slug}
+    return guard_key(unique, names)
+
+
+def status_of(page: Page, publish_at: str | None) -> str:
+    """Return the status of a page that is to be published by itself at a moment, or at none."""
+    if page.published_revision_id:
+        return "published"
+    if publish_at:
+        return "scheduled"
+    return "archived" if page.was_published else "draft"

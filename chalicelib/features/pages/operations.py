@@ -1,0 +1,169 @@
+"""Pages: create, find, change, publish, delete; their revisions."""
+
+from chalicelib.features.pages import placing
+from chalicelib.features.pages.entities import TURN, Content, Page, Revision, status_of
+from chalicelib.features.pages.finding import list_pages as find_pages
+from chalicelib.features.pages.models import (
+    DeleteQuery,
+    PageCreate,
+    PageOut,
+    PagePatch,
+    PagePublication,
+    PagesQuery,
+    PageSummary,
+    RevisionOut,
+    RevisionSummary,
+)
+from chalicelib.features.pages.publishing import PageToPublish, Publishing, take_back
+from chalicelib.features.pages.seating import Trees
+from chalicelib.features.sites.entities import Site, at_site, trees_of
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Key
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page as PageOfList
+from chalicelib.kernel.operation import RouteGroup
+from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("sites")
+
+_REVISION = "/sites/{site_id}/pages/{page_id}/revisions/{revision_id}"
+
+
+def both_trees(request: Request) -> list[Key]:
+    """Return where it stands what is known of both trees of the site that the path names."""
+    return [*trees_of(request.parameters["site_id"])]
+
+
+def content_beside(request: Request) -> list[Key]:
+    """Return where the blocks stand of the revision that the path names, and what is known of both trees."""
+    names = {"page_id": request.parameters["page_id"], "id": request.parameters["revision_id"]}
+    return [*both_trees(request), Content.key_of(**names)]
+
+
+def revision_beside(request: Request) -> list[Key]:
+    """Return where the revision stands that the body names, and what is known of both trees."""
+    revision_id = request.said.get("revisionId")
+    names = {"page_id": request.parameters["page_id"], "id": str(revision_id).lower()}
+    return [*both_trees(request), *([Revision.key_of(**names)] if isinstance(revision_id, str) else [])]
+
+
+@routes.get("/sites/{site_id}/pages", needs=at_site(Role.MEMBER), scope="sites:read", emits=None, also=both_trees)
+def list_pages(ctx: Context, site: Site, query: PagesQuery) -> PageOfList[PageSummary]:
+    """List the pages of a site as their drafts are, in the order they were created; with `q` by title.
+
+    With several filters a page of the list may be short.
+    """
+    return find_pages(ctx, site.id, query)
+
+
+@routes.post(
+    "/sites/{site_id}/pages",
+    needs=at_site(Role.EDITOR), scope="sites:write", emits="page.created", also=placing.surroundings,
+)  # fmt: skip
+def create_page(ctx: Context, site: Site, body: PageCreate) -> PageOut:
+    """Create a page; it is a draft until it is published, or its `publishAt` comes. The first of a site is its home."""
+    page = placing.plant(ctx, site, body)
+    _start_if_due(ctx, page)
+    return PageOut.of(page)
+
+
+@routes.get(
+    "/sites/{site_id}/pages/{page_id}", needs=at_site(Role.MEMBER), scope="sites:read", emits=None, also=both_trees
+)  # fmt: skip
+def get_page(_ctx: Context, _site: Site, page: Page) -> PageOut:
+    """Get a page as its draft is."""
+    return PageOut.of(page)
+
+
+@routes.patch(
+    "/sites/{site_id}/pages/{page_id}",
+    needs=at_site(Role.EDITOR), scope="sites:write", emits=("page.updated", "page.unpublished"),
+    also=placing.surroundings,
+)  # fmt: skip
+def update_page(ctx: Context, site: Site, page: Page, body: PagePatch) -> PageOut:
+    """Change the draft of a page: nothing of it is public before it is published.
+
+    An `unpublishAt` that is past takes back what is published at once; a `publishAt` that is past publishes the draft
+    within seconds.
+    """
+    trees = Trees(ctx.changes, site.id, ctx.access.read)
+    changed = placing.change(ctx, trees, site, page, body)
+    if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
+        changed = take_back(trees, changed, ctx.now)
+        ctx.changes.event = "page.unpublished"
+    trees.write()
+    times = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
+    timed = ctx.changes.update(
+        changed, **times, epoch=page.epoch + body.revoke_previews, status=status_of(changed, body.publish_at)
+    )
+    _start_if_due(ctx, timed)
+    return PageOut.of(timed)
+
+
+@routes.delete(
+    "/sites/{site_id}/pages/{page_id}",
+    needs=at_site(Role.EDITOR), scope="sites:write", emits="page.deleted", also=both_trees,
+)  # fmt: skip
+def delete_page(ctx: Context, site: Site, page: Page, query: DeleteQuery) -> None:
+    """Delete a page with all its revisions, or with `cascade` also all pages below it: they are gone at once."""
+    placing.uproot(ctx, site, page, cascade=query.strategy == "cascade")
+
+
+@routes.post(
+    "/sites/{site_id}/pages/{page_id}/publish",
+    success=200, needs=at_site(Role.EDITOR), scope="sites:write", emits="page.published", also=revision_beside,
+)  # fmt: skip
+def publish_page(ctx: Context, site: Site, page: PageToPublish, body: PagePublication) -> PageOut:
+    """Publish the draft of a page, or another revision of it.
+
+    If its path changes by that, those of all pages below it do, and the former ones lead on.
+    """
+    revision = page if body.revision_id in (None, page.draft_revision_id) else _revision(ctx, page, body.revision_id)
+    trees = Trees(ctx.changes, site.id, ctx.access.read)
+    published = Publishing(trees, page, ctx.now).publish(revision)
+    trees.write()
+    return PageOut.of(published)
+
+
+@routes.get(
+    "/sites/{site_id}/pages/{page_id}/revisions",
+    needs=at_site(Role.MEMBER), scope="sites:read", emits=None, also=both_trees,
+)  # fmt: skip
+def list_page_revisions(
+    ctx: Context, _site: Site, page: Page, query: ListQuery
+) -> PageOfList[RevisionSummary]:  # fmt: skip
+    """List the revisions of a page, the newest first."""
+    return ctx.list(Revision, Revision.of_page, query, RevisionSummary.of, page_id=page.id)
+
+
+@routes.get(_REVISION, needs=at_site(Role.MEMBER), scope="sites:read", emits=None, also=content_beside)
+def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revision) -> RevisionOut:
+    """Get a revision of a page."""
+    return RevisionOut.of(revision)
+
+
+@routes.post(
+    f"{_REVISION}/restore",
+    success=200, needs=at_site(Role.EDITOR), scope="sites:write", emits="page.restored", also=content_beside,
+)  # fmt: skip
+def restore_page_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> PageOut:
+    """Let the draft of a page be what a revision was; what is published stays as it is.
+
+    It is a new revision, so nothing is lost. If another page has the path by now that the page had then, it stays where
+    it is.
+    """
+    return PageOut.of(placing.restore(ctx, site, page, revision))
+
+
+def _revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+    key = Revision.key_of(page_id=page.id, id=str(revision_id))
+    if key not in ctx.access.read:
+        raise Invalid([FieldError("/revisionId", "unknown", "No revision of this page has this id.")])
+    return Revision.from_item(ctx.access.read[key])
+
+
+def _start_if_due(ctx: Context, page: Page) -> None:
+    if page.publish_at and page.publish_at <= ctx.now:
+        ctx.changes.start(TURN, page)

@@ -1,0 +1,134 @@
+"""Seats of pages in a tree: whether a page can have one, and what else is written when it gets it or leaves it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.features.pages.entities import Page, guard_of
+from chalicelib.features.pages.models import MOST_DEPTH
+from chalicelib.features.pages.trails import Steps
+from chalicelib.features.sites.entities import DRAFT, LIVE, SiteTree, TreeName, tree_of
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.table import Write
+from chalicelib.kernel.trees import Tree, read_whole
+
+Line = Sequence[Mapping[str, Any]]
+
+
+def refuse_cycle(page_id: str, above: Line, advice: str) -> None:
+    """Raise Problem `cycle` if a page is to be below itself."""
+    if any(each["id"] == page_id for each in above):
+        raise Problem.at("/parentId", "cycle", f"The page would be below itself. {advice}")
+
+
+def refuse_depth(site_id: str, tree: SiteTree, page_id: str, levels: int, *, has_children: bool) -> None:
+    """Raise Invalid if a page, or the lowest below it, would be deeper than pages may be; `levels` are above it.
+
+    Only if it has children the tree is read for how many levels these are: a Query for each megabyte of its seats.
+    """
+    below = _height(site_id, tree, page_id) if has_children else 0
+    if levels + 1 + below > MOST_DEPTH:
+        deeper = f", and there are {below} below this one" if below else ""
+        detail = f"is too deep: a site has at most {MOST_DEPTH} levels{deeper}"
+        raise Invalid([FieldError("/parentId", "too_deep", detail)])
+
+
+def _height(site_id: str, tree: SiteTree, page_id: str) -> int:
+    below: dict[str, list[str]] = {}
+    for item in read_whole(tree_of(site_id, tree.tree), tree.version).items.values():
+        if item.get("parent_id"):
+            below.setdefault(item["parent_id"], []).append(item["id"])
+    level, height = below.get(page_id, []), 0
+    while level and height < MOST_DEPTH:
+        level, height = [child for each in level for child in below.get(each, [])], height + 1
+    return height
+
+
+def refuse_twin(trees: "Trees", name: TreeName, parent_id: str | None, slug: str) -> None:
+    """Let the change fail if another page has the path that a page with this seat is to have.
+
+    What is below the home has the same paths as what is below nothing; the home itself is at `/`.
+    """
+    home = trees.state(name).home
+    if home is None or parent_id not in (None, home):
+        return
+    key = guard_of(trees.site_id, name, home if parent_id is None else None, slug)
+    where = "Right below the home" if parent_id is None else "Beside the home"
+    detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
+    absent = Write(
+        "ConditionCheck", key, condition="attribute_not_exists(#pk) OR #ref = :home", names=["pk", "ref"],
+        values={"home": home},
+    )  # fmt: skip
+    trees.changes.also(absent, Problem.at("/slug", "slug_taken", detail))
+
+
+class Trees:
+    """Both trees of a site in one transaction: as they were read, and what becomes of them, their pages and trails.
+
+    `read` holds the states of both, and whatever else was read; what is read more is added to it.
+    """
+
+    def __init__(self, changes: Changes, site_id: str, read: Mapping[Key, Item]) -> None:
+        self.changes, self.site_id, self.read = changes, site_id, dict(read)
+        self._were = {name: SiteTree.from_item(self.read[self.tree(name).state_key]) for name in (DRAFT, LIVE)}
+        self._are = {**self._were}
+        self._steps = {name: Steps(self.tree(name), self.read) for name in (DRAFT, LIVE)}
+        self._pages: dict[str, tuple[Page, dict[str, Any]]] = {}
+
+    def tree(self, name: TreeName) -> Tree:
+        """Return one of the trees."""
+        return tree_of(self.site_id, name)
+
+    def state(self, name: TreeName) -> SiteTree:
+        """Return a tree as it will be."""
+        return self._are[name]
+
+    def next_version(self, name: TreeName) -> int:
+        """Return the version that a tree has once something in it is placed anew."""
+        return self._were[name].version + 1
+
+    def steps(self, name: TreeName) -> Steps:
+        """Return what becomes of the trails of a tree."""
+        return self._steps[name]
+
+    def let(self, name: TreeName, **fields: Any) -> None:
+        """Let some fields of a tree be others."""
+        self._are[name] = self.changes.advance(self._are[name], **fields)
+
+    def page(self, page_id: str | None) -> Page | None:
+        """Return another page as it will be, read if it was not yet; None if there is none."""
+        key = Page.key_of(site_id=self.site_id, id=str(page_id))
+        if page_id and key not in self.read:
+            self.read |= table.get_all([key])
+        if not page_id or key not in self.read:
+            return None
+        page, fields = self._pages.get(page_id, (Page.from_item(self.read[key]), {}))
+        return page.but(**fields)
+
+    def let_page(self, page_id: str | None, **fields: Any) -> None:
+        """Let some fields of another page be others, if it is there."""
+        if page := self.page(page_id):
+            was, known = self._pages.get(page.id, (page, {}))
+            self._pages[page.id] = was, {**known, **fields}
+
+    def count(self, page_id: str | None, **delta: int) -> None:
+        """Let another page have more pages right below it, or fewer: `child_count`, `live_count`."""
+        if page := self.page(page_id):
+            self.let_page(page_id, **{name: getattr(page, name) + number for name, number in delta.items()})
+
+    def write(self) -> None:
+        """Say it all to the unit of work. A tree that did not change has to be as it was read."""
+        for page, fields in self._pages.values():
+            self.changes.settle(page, **fields)
+        for name, steps in self._steps.items():
+            if self._are[name] is self._were[name] and steps:
+                self.changes.require(self._were[name])
+            for write in steps.writes():
+                self.changes.also(write)
+
+
+def ids_of(line: Line) -> list[str]:
+    """Return the ids of some pages."""
+    return [str(each["id"]) for each in line]

@@ -1,0 +1,139 @@
+"""What happens to pages at their time, and to what a deleted one leaves."""
+
+import time
+from typing import Any, Final
+
+from chalicelib.features.pages.entities import TURN, Page, Removal, status_of
+from chalicelib.features.pages.placing import leave
+from chalicelib.features.pages.publishing import PageToPublish, Publishing, orphan
+from chalicelib.features.pages.seating import Trees
+from chalicelib.features.redirects.entities import Redirect
+from chalicelib.features.sites.entities import trees_of
+from chalicelib.kernel import jobs, outbox, table, tasks
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.logs import report
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.tasks import task
+
+_AT_ONCE: Final = 25
+_OUR_FAULT: Final = 500
+_PASSES: Final = 2
+_PAUSE_SECONDS: Final = 60
+"""Longer than an index lags."""
+
+
+@task(TURN, emits={"page.published": Page, "page.unpublished": Page})
+def take_turn(message: dict[str, Any]) -> None:
+    """Publish a page whose `publishAt` has come, or take it back whose `unpublishAt` has, whichever was first.
+
+    What can't be published where it would be is tried again with each sweep, until somebody makes room for it or takes
+    the time away.
+    """
+    about = tasks.about(PageToPublish, message)
+    read = table.get_all(trees_of(about.site_id)) if about else {}
+    page = about.found(read) if about and len(read) > 1 else None
+    if page is None or page.due is None or page.due.at > now():
+        return
+    changes = Changes(now())
+    trees = Trees(changes, page.site_id, read)
+    try:
+        event, turned = _turned(Publishing(trees, page, page.due.at), page)
+        trees.write()
+        if turned is page:  # It is so already.
+            changes.settle(page, **_over(page, page.due.at))
+            changes.commit()
+        else:
+            outbox.commit(changes, event, Origin.system(TURN))
+    except Problem as problem:
+        if problem.status >= _OUR_FAULT:
+            raise
+        report(page=f"not published yet: {problem.code}")
+
+
+def _turned(publishing: Publishing, page: Page) -> tuple[str, Page]:
+    if page.due and page.due.at == page.publish_at:
+        return "page.published", publishing.publish(page)
+    return "page.unpublished", publishing.take_back()
+
+
+def _over(page: Page, moment: str) -> dict[str, Any]:
+    times = {"publish_at": page.publish_at, "unpublish_at": page.unpublish_at}
+    over: dict[str, Any] = {name: None for name, at in times.items() if at == moment}
+    return {**over, "status": status_of(page, None if "publish_at" in over else page.publish_at)}
+
+
+@task(Removal.task, emits={"page.unpublished": Page})
+def remove_below(message: dict[str, Any]) -> None:
+    """Remove what a deleted page leaves: its revisions, the redirects that led to it, and all pages below it."""
+    job, until = jobs.take(Removal, message), jobs.ends_at()
+    if job is None:
+        return
+    try:
+        done = _clear(job.site_id, job.page_id, until)
+    except Contended:
+        done = False
+    if not done and time.monotonic() > until:
+        jobs.pass_on(job)
+    elif not done:
+        jobs.try_again(job)
+    elif job.passes + 1 < _PASSES:
+        jobs.pass_on(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+    else:
+        jobs.remove(job)
+
+
+def _clear(site_id: str, page_id: str, until: float) -> bool:
+    """Remove what belonged to a page that is gone; False if the time is over."""
+    while table.clear(f"R#{page_id}"):
+        pass
+    for items in table.pages(Redirect.of_page.partition(site_id=site_id, page_id=page_id), limit=_AT_ONCE):
+        _remove_redirects([item["id"] for item in items], site_id)
+    for below, let_go in ((Page.below, _remove), (Page.below_live, _orphan)):
+        partition = below.partition(site_id=site_id, parent_id=page_id, live_parent_id=page_id)
+        for item in (item for items in table.pages(partition) for item in items):
+            if time.monotonic() > until:
+                return False
+            let_go(site_id, item["id"])
+            if not _clear(site_id, item["id"], until):
+                return False
+    return True
+
+
+def _remove_redirects(ids: list[str], site_id: str) -> None:
+    changes = Changes(now())
+    for item in table.get_all(Redirect.key_of(site_id=site_id, id=each) for each in ids).values():
+        changes.delete(Redirect.from_item(item))
+    if not changes.empty:
+        changes.commit()
+
+
+def _remove(site_id: str, page_id: str) -> None:
+    """Remove a page whose parent is gone."""
+    page, trees = _found(site_id, page_id)
+    if page:
+        leave(trees, page, trees.changes.now)
+        trees.changes.delete(page)
+        trees.write()
+        trees.changes.commit()
+
+
+def _orphan(site_id: str, page_id: str) -> None:
+    """Take back a page that is published below one that is gone, though its draft is elsewhere."""
+    page, trees = _found(site_id, page_id)
+    if page is None or page.live_placed is None:
+        return
+    orphaned = trees.changes.update(page, **orphan(trees, page))
+    trees.write()
+    if page.published_revision_id:
+        outbox.commit(trees.changes, "page.unpublished", Origin.system(Removal.task))
+    else:
+        trees.changes.commit()
+    report(orphaned=orphaned.id)
+
+
+def _found(site_id: str, page_id: str) -> tuple[Page | None, Trees]:
+    read = table.get_all([Page.key_of(site_id=site_id, id=page_id), *trees_of(site_id)])
+    item = read.get(Page.key_of(site_id=site_id, id=page_id))
+    return (Page.from_item(item) if item else None), Trees(Changes(now()), site_id, read)

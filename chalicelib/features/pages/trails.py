@@ -1,0 +1,108 @@
+"""Trails: what leads from slugs to pages. Items beside the seats of a tree, two for each slug, without a version.
+
+The *trail* of a slug says of all pages that have it below which page they are; so a path is known from the trails of
+its slugs, in one read. Its *former* trail says of all pages that had it, and were published there, below which page
+that was. As it names both by their ids, it holds for ever: whatever else has moved since, a path that was true once
+leads to the page that was there. A trail of too many pages is wide: it names none, and the guards of the slugs lead on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.table import Write
+from chalicelib.kernel.trees import Tree
+
+MOST_NAMESAKES: Final = 100
+MOST_FORMER: Final = 200
+"""Of a slug: how many pages its trail names, and how many former places of pages; the oldest of these are forgotten."""
+
+_ROOT: Final = "-"
+_WIDE: Final = "wide"
+_KEYS: Final = ("pk", "sk", _WIDE)
+_SAID: Final = ("parent_id", "placed", "revision_id")
+
+Seat = Mapping[str, Any]
+"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if it is published, `revision_id`."""
+
+
+def trail_key(tree: Tree, slug: str) -> Key:
+    """Return where it stands which pages have a slug."""
+    return tree.partition, f"S#{slug}"
+
+
+def former_key(tree: Tree, slug: str) -> Key:
+    """Return where it stands which pages had a slug, and below which page."""
+    return tree.partition, f"F#{slug}"
+
+
+def seats_on(trail: Item | None) -> Mapping[str, Seat] | None:
+    """Return the seats of all pages that have the slug of a trail, by their ids; None if it is wide."""
+    if trail and trail.get(_WIDE):
+        return None
+    return {name: seat for name, seat in (trail or {}).items() if name not in _KEYS}
+
+
+def were_below(former: Item | None, parent_id: str | None) -> list[str]:
+    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first."""
+    begins = f"{parent_id or _ROOT}/"
+    found = {name.removeprefix(begins): left for name, left in (former or {}).items() if name.startswith(begins)}
+    return sorted(found, key=lambda page_id: str(found[page_id]), reverse=True)
+
+
+class Steps:
+    """What becomes of the trails of a tree in one transaction, where each is written once at most.
+
+    `read`: the trails, as far as they were read; the rest is taken to be short.
+    """
+
+    def __init__(self, tree: Tree, read: Mapping[Key, Item]) -> None:
+        self._tree, self._read = tree, read
+        self._set: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
+        self._gone: defaultdict[Key, set[str]] = defaultdict(set)
+
+    def __bool__(self) -> bool:
+        return any(self._set.values()) or any(self._gone.values())
+
+    def lead_to(self, seat: Seat) -> None:
+        """Let the trail of its slug lead to a page, where that is now; `seat`: its row, with `id` and `slug`."""
+        said = {name: seat[name] for name in _SAID if name in seat}
+        self._set[trail_key(self._tree, seat["slug"])][seat["id"]] = said
+
+    def leave(self, seat: Seat) -> None:
+        """Let the trail of the slug that a page had no longer lead to it."""
+        self._gone[trail_key(self._tree, seat["slug"])].add(seat["id"])
+
+    def remember(self, seat: Seat, moment: str) -> None:
+        """Remember where a page was published until a moment."""
+        key = former_key(self._tree, seat["slug"])
+        self._set[key][f"{seat['parent_id'] or _ROOT}/{seat['id']}"] = moment
+        known = {name: left for name, left in self._read.get(key, {}).items() if "/" in name}
+        oldest = sorted(known, key=lambda name: str(known[name]))[: max(0, len(known) + 1 - MOST_FORMER)]
+        self._gone[key] |= {*oldest} - {*self._set[key]}
+
+    def forget(self, page_id: str, parent_id: str | None, slug: str) -> None:
+        """Forget that a page was published somewhere."""
+        self._gone[former_key(self._tree, slug)].add(f"{parent_id or _ROOT}/{page_id}")
+
+    def writes(self) -> Iterator[Write]:
+        """Yield what is to be written."""
+        for key in {**self._set, **self._gone}:
+            changed, gone = self._set[key], self._gone[key] - {*self._set[key]}
+            trail = self._read.get(key, {})
+            if key[1].startswith("S#") and len({*trail, *changed} - {*_KEYS} - gone) > MOST_NAMESAKES:
+                changed, gone = {_WIDE: True}, {*trail} - {*_KEYS}
+            elif trail.get(_WIDE):
+                continue
+            if changed or gone:
+                yield _update(key, changed, gone)
+
+
+def _update(key: Key, changed: Mapping[str, Any], gone: set[str]) -> Write:
+    # No id can be a placeholder: these are of letters and digits.
+    names = {f"n{number}": name for number, name in enumerate([*changed, *sorted(gone)])}
+    of = {name: placeholder for placeholder, name in names.items()}
+    update = "SET " + ", ".join(f"#{of[name]} = :{of[name]}" for name in changed) if changed else ""
+    update += " REMOVE " + ", ".join(f"#{of[name]}" for name in sorted(gone)) if gone else ""
+    return Write("Update", key, update=update, names=names, values={of[name]: v for name, v in changed.items()})

@@ -1,0 +1,78 @@
+"""What is stored of a redirect."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+from chalicelib.features.redirects.models import RedirectOut
+from chalicelib.features.redirects.targets import is_of_the_site
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key, Unique
+from chalicelib.kernel.paths import normalized, prefixes
+from chalicelib.kernel.person import Person
+
+MOST_KEY_BYTES: Final = 1024
+"""Of a sort key of the table."""
+
+
+class Redirect(Entity):
+    """A redirect of a site. One of the origin `page` only tells what the former trails of the site's pages do.
+
+    `page_id`, `former_parent_id` and `former_slug` say which: the page that was there, below which one, by which slug.
+    """
+
+    kind, parameter = "site.redirect", "redirect_id"
+    pk, sk = "W#{site_id}#F", "D#{id}"
+    in_site = Collection("W#{site_id}#F", "D#{id}")
+    of_page = Facet("W#{site_id}#F#P#{page_id}", "facet1")
+    by_path = Unique(
+        "redirect#{site_id}", "{from_path}", taken="already_exists", field="fromPath",
+        advice="Change that one, or delete it first.",
+    )  # fmt: skip
+    public = RedirectOut
+
+    organization_id: str
+    site_id: str
+    from_path: str
+    to_path: str | None = "/"
+    status_code: int = 301
+    enabled: bool = True
+    origin: Literal["manual", "page"] = "manual"
+    page_id: str | None = None
+    former_parent_id: str | None = None
+    former_slug: str | None = None
+
+    @property
+    def name_shown(self) -> str:
+        """The path that it leads from."""
+        return self.from_path
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """Itself, found by its path; and that it leads to another, found by that."""
+        copy = {name: value for name in self._names if (value := getattr(self, name)) is not None}
+        pk, sk = path_key(self.site_id, self.from_path)
+        by_path = {**copy, "pk": pk, "sk": sk}
+        if self.origin == "page" or not self.to_path or not is_of_the_site(self.to_path):
+            return (by_path,)
+        return by_path, {"pk": pk, "sk": leading_to(self.to_path) + self.id, "from_path": self.from_path}
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return None if it names the person: an address without that is another."""
+        return None if person.in_value([self.from_path, self.to_path or ""]) else {}
+
+
+def path_key(site_id: str, from_path: str) -> Key:
+    """Return where a redirect stands by the path that it leads from."""
+    return f"W#{site_id}#F", f"E#{from_path}"
+
+
+def keys_from(site_id: str, path: str) -> list[Key]:
+    """Return where the redirects stand that a path may match: its own, then those of all below, the nearest first."""
+    wildcards = [f"{prefix.rstrip('/')}/*" for prefix in prefixes(path)]
+    keys = [path_key(site_id, source) for source in (path, *wildcards)]
+    return [key for key in keys if len(key[1].encode()) <= MOST_KEY_BYTES]
+
+
+def leading_to(to_path: str) -> str:
+    """Return how the keys of the rows begin of all redirects that lead to a path, in the partition of redirects."""
+    return f"T#{sha256((normalized(to_path) or to_path).encode()).hexdigest()}#"

@@ -1,0 +1,89 @@
+"""Where a path of a site leads: to a page, or by a redirect elsewhere; and whether redirects come to an end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.features.pages import finding
+from chalicelib.features.pages.finding import Located
+from chalicelib.features.redirects.entities import Redirect, keys_from
+from chalicelib.features.redirects.targets import is_of_the_site, with_splat
+from chalicelib.kernel import table
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.paths import normalized
+
+MOST_HOPS: Final = 5
+_MOVED: Final = 301
+_ANY: Final = "*"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a redirect leads: a path of the site, or a web address. `redirect`: which; None of a page that moved."""
+
+    to_path: str
+    status_code: int
+    redirect: Redirect | None = None
+
+    @property
+    def path(self) -> str | None:
+        """The path of the site that it is, if it is one."""
+        return normalized(self.to_path) if is_of_the_site(self.to_path) else None
+
+
+Found = Located | Target | None
+
+
+def signposts(site_id: str, path: str) -> list[Key]:
+    """Return where it stands what a path leads to; `look_up` is done with what is read there."""
+    return [*finding.leading_to(site_id, path), *keys_from(site_id, path)]
+
+
+def look_up(site_id: str, path: str, read: dict[Key, Item]) -> Found:
+    """Return what is at a path: a page, where a redirect leads, or nothing.
+
+    A redirect of the path itself goes before the page there, this before who was there once, and redirects of all that
+    is below a path come last, the longest first. One that would lead back here is none.
+    """
+    exact, *below = _redirects(site_id, path, read)
+    if exact and not _leads_back(site_id, path, exact):
+        return exact
+    if page := finding.at(site_id, path, read):
+        return page
+    if moved := finding.moved_from(site_id, path, read):
+        return Target(moved.path, _MOVED)
+    return next((target for target in below if target and not _leads_back(site_id, path, target)), None)
+
+
+def _redirects(site_id: str, path: str, read: dict[Key, Item]) -> Iterator[Target | None]:
+    """Yield where the redirects lead that a path matches; the first is that of the path itself, be there none."""
+    for key in keys_from(site_id, path):
+        redirect = Redirect.from_item(read[key]) if key in read else None
+        yield target_of(redirect, path) if redirect and redirect.enabled and redirect.origin == "manual" else None
+
+
+def target_of(redirect: Redirect, path: str) -> Target:
+    """Return where a manual redirect leads from a path that it matches."""
+    splat = path.removeprefix(redirect.from_path.removesuffix(_ANY)) if redirect.from_path.endswith(_ANY) else ""
+    return Target(with_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
+
+
+def steps(site_id: str, target: Target) -> Iterator[Target]:
+    """Yield where a target leads on to, redirect by redirect: a read for each, and as many as there may be at most."""
+    for _ in range(MOST_HOPS):
+        if target.path is None:
+            return
+        read = table.get_all(signposts(site_id, target.path))
+        exact, *below = _redirects(site_id, target.path, read)
+        page = finding.at(site_id, target.path, read) if exact is None else None
+        moved = finding.moved_from(site_id, target.path, read) if exact is None and page is None else None
+        following = exact or (Target(moved.path, _MOVED) if moved else next(filter(None, below), None))
+        if page or following is None:
+            return
+        yield following
+        target = following
+
+
+def _leads_back(site_id: str, path: str, target: Target) -> bool:
+    """Return whether a redirect leads, at once or by others, to the path that it leads from."""
+    return target.path == path or any(each.path == path for each in steps(site_id, target))

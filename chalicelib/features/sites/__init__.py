@@ -1,0 +1,1 @@
+"""Sites: what organizations publish."""

@@ -1,0 +1,118 @@
+"""What is stored of a site, and of the two trees that its pages make: of their drafts, and of what is published."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any, Final, Literal
+
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.sites.models import RobotsIn, SiteOut
+from chalicelib.kernel import trees
+from chalicelib.kernel.entity import Collection, Entity, Place, Unique
+from chalicelib.kernel.operation import At
+from chalicelib.kernel.person import Person
+from chalicelib.kernel.roles import Role
+from chalicelib.kernel.settings import settings
+from chalicelib.kernel.trees import Tree
+
+DRAFT: Final = "D"
+LIVE: Final = "L"
+TREES: Final = "W#{site_id}#{tree}"
+MOST_FORMER_HOMES: Final = 50
+
+TreeName = Literal["D", "L"]
+
+
+class Site(Place):
+    """What an organization publishes: pages below one host. `domain`: the verified one of its platform, once known."""
+
+    kind, parameter, within, area = "site", "site_id", Organization, "sites"
+    pk, sk = "W#{id}", "#"
+    siblings = Collection("O#{organization_id}#W", "{id}", index="index1")
+    by_slug = Unique("site-slug", "{slug}", taken="slug_taken", field="slug")
+    by_platform = Unique(
+        "site-platform", "{platform_id}", taken="already_exists", field="platformId",
+        holds=lambda site: site.platform_id is not None, advice="A platform has one site at most: choose another.",
+    )  # fmt: skip
+    partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q")
+    public = SiteOut
+    unstored = frozenset({"domain"})
+
+    organization_id: str
+    name: str
+    slug: str
+    description: str | None = None
+    default_locale: str = "en"
+    platform_id: str | None = None
+    robots: dict[str, Any] = field(default_factory=lambda: RobotsIn(disallow=[], extra=None).fields())
+    status: Literal["draft", "published"] = "draft"
+    published_at: str | None = None
+    home_page_id: str | None = None
+    domain: str | None = None
+
+    @property
+    def published(self) -> bool:
+        """Whether everybody may see what is published of it."""
+        return self.status == "published"
+
+    @property
+    def host(self) -> str:
+        """Where it is."""
+        return self.domain or f"{self.slug}.{sites_domain()}"
+
+    @property
+    def url(self) -> str:
+        """What the addresses of its pages begin with."""
+        return f"https://{self.host}"
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what lets none of its texts name the person."""
+        return person.out_of_all({name: getattr(self, name) for name in ("name", "description", "robots")})
+
+
+class SiteTree(Entity):
+    """One of the two trees of a site: of its drafts, or of what is published, as a whole.
+
+    `moved`: see `kernel/trees.py`. `home`: the page at `/`, whose children are right below that; of what is published
+    also the revision that is shown there. `former_homes`: the pages that were there, the last of them first.
+    """
+
+    kind = "site.tree"
+    pk, sk = TREES, trees.STATE
+
+    organization_id: str
+    site_id: str
+    tree: TreeName
+    moved: dict[str, int] = field(default_factory=dict)
+    home: str | None = None
+    home_revision_id: str | None = None
+    former_homes: list[str] = field(default_factory=list)
+
+    def with_moved(self, *pages: str) -> dict[str, int]:
+        """Return which pages were placed anew last, with some of the version that comes next."""
+        return trees.remembered(self.moved, self.version + 1, pages)
+
+    def with_home(self, page_id: str | None) -> dict[str, Any]:
+        """Return the fields of the tree with another page as its home, or none."""
+        former = [self.home, *self.former_homes] if self.home else self.former_homes
+        kept = [page for page in dict.fromkeys(former) if page != page_id]
+        return {"home": page_id, "former_homes": kept[:MOST_FORMER_HOMES]}
+
+
+def tree_of(site_id: str, tree: TreeName) -> Tree:
+    """Return one of the two trees of a site."""
+    return Tree(TREES.format(site_id=site_id, tree=tree))
+
+
+def trees_of(site_id: str) -> Iterable[tuple[str, str]]:
+    """Return where it stands of both trees of a site what is known of them as a whole."""
+    return [tree_of(site_id, DRAFT).state_key, tree_of(site_id, LIVE).state_key]
+
+
+def sites_domain() -> str:
+    """Return the domain below which every site has a name."""
+    return f"sites.{settings().platforms_domain}"
+
+
+def at_site(role: Role, *, published: bool = False) -> At:
+    """Return the need for a role at the organization of the site that the path names."""
+    return At(Site, role, above=Organization, published=published)

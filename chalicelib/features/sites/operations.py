@@ -1,0 +1,71 @@
+"""Sites: create, find, change, publish, delete."""
+
+from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.features.purges.entities import purge
+from chalicelib.features.sites.entities import DRAFT, LIVE, Site, SiteTree, at_site
+from chalicelib.features.sites.models import SiteCreate, SiteOut, SitePatch
+from chalicelib.features.sites.reach import refuse_foreign_platform, with_domains
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import At, Page, RouteGroup
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("sites")
+
+
+@routes.get(
+    "/organizations/{organization_id}/sites", needs=at_organization(Role.MEMBER), scope="sites:read", emits=None
+)  # fmt: skip
+def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> Page[SiteOut]:
+    """List the sites of an organization, in the order they were created."""
+    page = ctx.list(Site, Site.siblings, query, lambda site: site, organization_id=organization.id)
+    sites = with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
+    return Page([SiteOut.of(site) for site in sites], page.next_cursor)
+
+
+@routes.post(
+    "/organizations/{organization_id}/sites",
+    needs=at_organization(Role.EDITOR), scope="sites:write", emits="site.created", listed_at="/sites",
+)  # fmt: skip
+def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> SiteOut:
+    """Create a site; it is a draft until its `status` is set to `published`."""
+    refuse_foreign_platform(ctx, organization.id, body.platform_id)
+    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
+    site = ctx.changes.create(Site(**ctx.new(), **fields, organization_id=organization.id))
+    for tree in (DRAFT, LIVE):
+        ctx.changes.create(SiteTree(**ctx.new(), organization_id=organization.id, site_id=site.id, tree=tree))
+    return _shown(ctx, site)
+
+
+@routes.get("/sites/{site_id}", needs=at_site(Role.MEMBER), scope="sites:read", emits=None)
+def get_site(ctx: Context, site: Site) -> SiteOut:
+    """Get a site."""
+    return _shown(ctx, site)
+
+
+@routes.patch(
+    "/sites/{site_id}",
+    needs=at_site(Role.EDITOR), scope="sites:write", emits=("site.updated", "site.published", "site.unpublished"),
+)  # fmt: skip
+def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
+    """Change a site, publish it, or with `status` = `draft` take it back from the public."""
+    fields = body.fields()
+    if body.platform_id != site.platform_id:
+        refuse_foreign_platform(ctx, site.organization_id, body.platform_id)
+    if body.status != site.status:
+        ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
+        fields["published_at"] = ctx.now if body.status == "published" else None
+    return _shown(ctx, ctx.changes.update(site, **fields))
+
+
+@routes.delete(
+    "/sites/{site_id}",
+    needs=At(Site, Role.ADMIN, above=Organization), scope="sites:write", emits="site.deleted",
+)  # fmt: skip
+def delete_site(ctx: Context, site: Site) -> None:
+    """Delete a site, and all in it: it is gone at once, and its slug and its platform are free for another."""
+    purge(ctx.changes, site)
+
+
+def _shown(ctx: Context, site: Site) -> SiteOut:
+    return SiteOut.of(with_domains(ctx, [site])[0])

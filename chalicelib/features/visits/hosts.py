@@ -1,0 +1,83 @@
+"""Which site a host is of. A process remembers what it has met; what is read says whether that holds still."""
+
+from dataclasses import dataclass
+
+from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.sites.entities import Site, sites_domain
+from chalicelib.kernel import ancestry, table
+from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.domain_names import host_name
+from chalicelib.kernel.entity import Item, Key
+
+
+@dataclass(frozen=True)
+class Host:
+    """A name that a site may be reached by. `slug`: of the site, if it is a name of the service."""
+
+    name: str
+    slug: str | None
+
+    @classmethod
+    def of(cls, host: str) -> "Host | None":
+        """Return the name in a host, with a port or not; None if there is none that a site can have."""
+        name = host_name(host)
+        if not name:
+            return None
+        own = f".{sites_domain()}"
+        return cls(name, name.removesuffix(own) if name.endswith(own) else None)
+
+    @property
+    def guard(self) -> Key:
+        """Where it stands whose name it is: the site's by its slug, or the platform's by its domain."""
+        if self.slug is not None:
+            return guard_key(Site.by_slug, {"slug": self.slug})
+        return guard_key(CustomDomain.by_domain, {"domain": self.name})
+
+    def site_id(self) -> str | None:
+        """Return the id of the site that it was of when it was met; where it was not yet, by one read or two."""
+        known = ancestry.known(self._met)
+        if not known:
+            owner = table.get(self.guard)
+            guard = owner and (owner if self.slug is not None else table.get(_of_platform(owner["ref"])))
+            if not guard:
+                return None
+            known = {Site.parameter: guard["ref"]}
+            ancestry.remember(self._met, known)
+        return known[Site.parameter]
+
+    def is_of(self, site: Site, read: dict[Key, Item]) -> bool:
+        """Return whether it is a site's name still; `read` holds what stands at its guard."""
+        mine = site.id if self.slug is not None else site.platform_id
+        holds = mine is not None and read.get(self.guard, {}).get("ref") == mine
+        if not holds:
+            ancestry.forget_one(self._met)
+        return holds
+
+    @property
+    def _met(self) -> Key:
+        return f"HOST#{self.name}", "#"
+
+
+def _of_platform(platform_id: str) -> Key:
+    return guard_key(Site.by_platform, {"platform_id": platform_id})
+
+
+def keys_of(site_id: str) -> list[Key]:
+    """Return where a site is stored, and its organization if that is known."""
+    site = Site.key_of(id=site_id)
+    known = ancestry.known(site).get(Organization.parameter)
+    return [site, *([Organization.key_of(id=known)] if known else [])]
+
+
+def open_site(site_id: str, read: dict[Key, Item]) -> Site | None:
+    """Return a site that everybody may see; None if there is none. `read`: what `keys_of` leads to, and is added to."""
+    item = read.get(Site.key_of(id=site_id))
+    site = Site.from_item(item) if item else None
+    if site is None or not site.published:
+        return None
+    key = Organization.key_of(id=site.organization_id)
+    ancestry.remember(site.stored_at, site.ids)
+    if key not in read:
+        read |= table.get_all([key])
+    return site if key in read and not Organization.from_item(read[key]).closed else None

@@ -1,0 +1,103 @@
+"""Visits: the page at a path, the home, what a host and path lead to."""
+
+from urllib.parse import urlencode
+
+from chalicelib.features.pages.finding import Located, at, drafted, leading_to, published, to_public
+from chalicelib.features.pages.models import DraftQuery, PageOut, PathQuery
+from chalicelib.features.redirects.following import Target, look_up, signposts
+from chalicelib.features.redirects.targets import as_location
+from chalicelib.features.sites.entities import Site, at_site
+from chalicelib.features.visits.coming import arrive, beside_host
+from chalicelib.features.visits.models import ResolveQuery, VisitOut
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Key
+from chalicelib.kernel.operation import Caller, Moved, RouteGroup
+from chalicelib.kernel.paths import normalized
+from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.request import Request
+from chalicelib.kernel.roles import Role
+
+routes = RouteGroup("sites")
+
+_HOME = "/"
+
+
+def beside_path(request: Request) -> list[Key]:
+    """Return where it stands what the path leads to that the query names: of what is published, and of the drafts."""
+    site_id, path = request.parameters["site_id"], normalized(request.query.get("path", [_HOME])[-1])
+    if path is None:
+        return []
+    drafts = leading_to(site_id, path, draft=True) if "draft" in request.query else []
+    return [*signposts(site_id, path), *drafts]
+
+
+def beside_home(request: Request) -> list[Key]:
+    """Return where it stands which pages are at `/`."""
+    site_id = request.parameters["site_id"]
+    return [*leading_to(site_id, _HOME), *leading_to(site_id, _HOME, draft=True)]
+
+
+@routes.get("/sites/resolve", needs=Caller.PUBLIC, scope=None, emits=None, also=beside_host)
+def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
+    """Find what is at a host and path: a page of the site, where a redirect leads, or nothing.
+
+    Hosts are compared as DNS does, whatever their case, port and dot at the end. A path that is another way to write a
+    page's is redirected to that. A host of no site, or of one that is not published, is not found.
+    """
+    ctx.headers["Cache-Control"] = "public, max-age=60"
+    visit = arrive(query.host, query.path, dict(ctx.access.read))
+    if visit is None:
+        raise not_found()
+    return visit
+
+
+@routes.get(
+    "/sites/{site_id}/pages/by-path",
+    needs=at_site(Role.MEMBER, published=True), scope="sites:read", emits=None, also=beside_path,
+)  # fmt: skip
+def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> PageOut | Moved:
+    """Get the page at a path as it is published; with `draft`, members get the draft that is at the path of the drafts.
+
+    Where a redirect leads on, or a page was once, the answer does.
+    """
+    path, read = normalized(query.path), dict(ctx.access.read)
+    if path is None:
+        raise not_found()
+    if query.draft and ctx.role is not None:
+        return _draft(ctx, site, at(site.id, path, read, draft=True))
+    found = look_up(site.id, path, read)
+    if isinstance(found, Target):
+        return _moved(site, found)
+    return _page(ctx, site, found)
+
+
+@routes.get(
+    "/sites/{site_id}/pages/home",
+    needs=at_site(Role.MEMBER, published=True), scope="sites:read", emits=None, also=beside_home,
+)  # fmt: skip
+def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageOut:
+    """Get the page at `/` as it is published; with `draft`, members get its draft."""
+    read = dict(ctx.access.read)
+    if query.draft and ctx.role is not None:
+        return _draft(ctx, site, at(site.id, _HOME, read, draft=True))
+    return _page(ctx, site, at(site.id, _HOME, read))
+
+
+def _page(ctx: Context, site: Site, located: Located | None) -> PageOut:
+    page = published(site.id, located) if located else None
+    if page is None:
+        raise not_found()
+    return PageOut.of(page) if ctx.role is not None else to_public(page)
+
+
+def _draft(_ctx: Context, site: Site, located: Located | None) -> PageOut:
+    page = drafted(site.id, located) if located else None
+    if page is None:
+        raise not_found()
+    return PageOut.of(page)
+
+
+def _moved(site: Site, target: Target) -> Moved:
+    if target.path is None:
+        return Moved(as_location(target.to_path), target.status_code)
+    return Moved(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.path})}", target.status_code)

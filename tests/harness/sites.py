@@ -1,0 +1,80 @@
+"""Sites, pages and what leads to them, made over HTTP."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Person
+from tests.harness.made import Made
+from tests.harness.organizations import Founded
+
+
+@dataclass(frozen=True)
+class Published(Made):
+    """A site."""
+
+    owner: Person
+
+    listed_at = "/sites"
+
+
+@dataclass(frozen=True)
+class Leaf(Made):
+    """A page of a site."""
+
+    site: Published
+
+    @property
+    def path(self) -> str:
+        """Where the record is found."""
+        return f"{self.site.path}/pages/{self.id}"
+
+    @property
+    def draft_revision_id(self) -> str:
+        """Its first draft, or the one that it was read with."""
+        return str(self.record["draftRevisionId"])
+
+
+def make_site(api: Api, organization: Founded, *, published: bool = True, **fields: Any) -> Published:
+    """Let an organization's owner create a site, and publish it."""
+    owner = organization.owner
+    answer = api.post(f"{organization.path}/sites", as_=owner, json={"name": "Engines", **fields})
+    assert answer.status == 201, answer.text
+    site = Published(answer.json, owner)
+    if published:
+        answer = api.patch(site.path, as_=owner, json={"status": "published"})
+        assert answer.status == 200, answer.text
+    return replace(site, record=answer.json)
+
+
+def write_page(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
+    """Let a site's owner write a page, a draft."""
+    body = {"title": title, "parentId": below and below.id, **fields}
+    answer = api.post(f"{site.path}/pages", as_=site.owner, json=body)
+    assert answer.status == 201, answer.text
+    return Leaf(answer.json, site)
+
+
+def publish_page(api: Api, page: Leaf, **body: Any) -> Json:
+    """Let a page be published as it is, or an earlier revision of it; return it."""
+    answer = api.post(f"{page.path}/publish", as_=page.site.owner, json=body)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def page_of(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
+    """Let a site's owner write a page and publish it."""
+    page = write_page(api, site, title, below=below, **fields)
+    return replace(page, record=publish_page(api, page))
+
+
+def edit(api: Api, page: Leaf, **fields: Any) -> Json:
+    """Let a page be changed; return it."""
+    answer = api.patch(page.path, as_=page.site.owner, json=fields)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def visit(api: Api, site: Published, path: str, *, as_: Any = None, **query: Any) -> Answer:
+    """Return what somebody, or anybody, is answered who asks for the page at a path."""
+    return api.get(f"{site.path}/pages/by-path", as_=as_, query={"path": path, **query})
