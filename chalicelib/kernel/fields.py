@@ -57,9 +57,14 @@ def _one_line(text: str) -> str:
     return text
 
 
+def is_visible(text: str) -> bool:
+    """Return whether something of a text can be seen."""
+    return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
+
+
 def visible(text: str) -> str:
     """Return text of which something can be seen; none at all, or blanks only, is too short."""
-    if all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text):
+    if not is_visible(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
     return text
 

@@ -1,51 +1,21 @@
 """What the blocks of a page may be, and what is told of those that may not."""
 
-import json
 from typing import Any
 
 import pytest
-from pydantic import Field
 
 from chalicelib.entrypoints.openapi import described_together
-from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut, Blocks
-from chalicelib.kernel.models import Input, RecordOutput
+from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut
+from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.operation import Caller, RouteGroup
 from chalicelib.kernel.problems import Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.validation import body
-
-Stored = dict[str, Any]
-
-
-class LeafletCreate(Input):
-    """What has blocks."""
-
-    blocks: Blocks = Field([], examples=[[{"id": "opening", "type": "divider"}]])
+from tests.harness.blocks import LeafletCreate, Stored, block, faults, kept
 
 
 class LeafletOut(RecordOutput):
     """What has blocks, as callers see it."""
 
     blocks: list[BlockOut]
-
-
-def kept(*blocks: Any) -> list[Stored]:
-    """Return blocks as they are stored after a caller sent them. Raises Invalid."""
-    sent = json.dumps({"blocks": blocks}).encode()
-    found = body(LeafletCreate, Request("POST", "/", {}, {}, {}, sent, "id", "127.0.0.1"), None)
-    stored: list[Stored] = found.fields()["blocks"]
-    return stored
-
-
-def faults(*blocks: Any) -> list[tuple[str, str]]:
-    """Return pointer and code of each fault that is found."""
-    with pytest.raises(Invalid) as refused:
-        kept(*blocks)
-    return [(fault.pointer, fault.code) for fault in refused.value.errors]
-
-
-def block(kind: str, name: str = "a", **fields: Any) -> Stored:
-    return {"id": name, "type": kind, **fields}
 
 
 def columns(*inner: Stored, name: str) -> Stored:
@@ -100,7 +70,7 @@ class TestWhatIsWrongWithABlock:
             (block("divider", "x" * 129), ("/id", "malformed")),
             ({"id": "a"}, ("/type", "required")),
             ({"id": "a", "type": None}, ("/type", "required")),
-            (block("carousel"), ("/type", "not_one_of")),
+            ({"id": "a", "type": "carousel"}, ("/type", "not_one_of")),
             ({"id": "a", "type": 7}, ("/type", "not_one_of")),
             (block("divider", colour="red"), ("/colour", "unknown_field")),
             (block("heading", text="a"), ("/level", "required")),
@@ -148,7 +118,7 @@ class TestWhatIsWrongWithABlock:
         assert faults(block("divider", "before"), sent) == [(f"/blocks/1{pointer}", code)]
 
     def test_is_told_at_once_for_all_of_them(self) -> None:
-        found = faults(block("heading", level=9, text=7), block("carousel"), block("image"))
+        found = faults(block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, block("image"))
         assert found == [
             ("/blocks/0/level", "out_of_range"), ("/blocks/0/text", "wrong_type"), ("/blocks/1/type", "not_one_of"),
             ("/blocks/2/url", "required"), ("/blocks/2/alt", "required"),
@@ -156,7 +126,7 @@ class TestWhatIsWrongWithABlock:
 
     def test_of_an_unknown_type_names_those_there_are(self) -> None:
         with pytest.raises(Invalid) as refused:
-            kept(block("carousel"))
+            kept({"id": "a", "type": "carousel"})
         assert refused.value.errors[0].detail == (
             "must be one of 'heading', 'text', 'list', 'quote', 'code', 'image', 'embed', 'button', 'divider', "
             "'columns', 'custom'"

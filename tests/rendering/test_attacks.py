@@ -1,0 +1,65 @@
+"""Nobody's words make a page do anything: what is sent to run scripts is shown, or left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chalicelib.features.pages.blocks import BlockType
+from chalicelib.features.rendering.models import MenuItem
+from tests.harness.blocks import block, faults
+from tests.harness.pages import Element, rendered
+
+ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
+"""The XSS Filter Evasion Cheat Sheet of OWASP and others of its kind, the same by way of Markdown, and addresses."""
+
+
+def everywhere(words: str, address: str = "/") -> Element:
+    """Return a page that says some words wherever it says anything, and leads to an address wherever it leads."""
+    said = [
+        block("heading", "a", level=2, text=words), block("text", "b", text=words),
+        block("list", "c", items=[words, words], ordered=True), block("quote", "d", text=words, cite=words),
+        block("code", "e", text=words, language=words), block("image", "f", url=address, alt=words),
+        block("button", "g", label=words, url=address), block("embed", "h", url=address),
+        block("custom", "i", data={words: words}),
+    ]  # fmt: skip
+    inner = [{**one, "id": f"inner-{one['id']}"} for one in said]
+    below = MenuItem(words, address, children=[MenuItem(words, address, children=[MenuItem(words)])])
+    return rendered(
+        *said, block("columns", "j", columns=[inner, []]), title=words, site_name=words, description=words,
+        menu=[MenuItem(words, address, current=True), below], home_href=address, preview=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS["html"] + ATTACKS["markdown"])
+class TestAnAttackInWords:
+    def test_is_not_obeyed_wherever_it_stands(self, attack: str) -> None:
+        everywhere(attack)
+
+    def test_is_shown_as_it_is_where_words_are_no_markdown(self, attack: str) -> None:
+        root = everywhere(attack)
+        assert root.one("figure", id="e").one("code").words == attack
+        assert root.one("figure", id="f").one("img").attributes["alt"] == attack
+        assert root.one("p", id="g").one("a").words == attack
+        assert root.one("h1").words == attack
+        assert root.one("title").words == attack
+        assert root.one("meta", name="description").attributes["content"] == attack
+        assert root.one("meta", property="og:site_name").attributes["content"] == attack
+
+    @pytest.mark.parametrize("kind", ["heading", "text", "quote"])
+    def test_brings_no_element_that_markdown_does_not_have(self, kind: BlockType, attack: str) -> None:
+        plain = {e.tag for e in rendered(block(kind, level=2, text="x", cite=None)).all()}
+        found = {e.tag for e in rendered(block(kind, level=2, text=attack, cite=None)).all()}
+        assert found - plain <= {"a", "blockquote", "code", "div", "em", "h2", "img", "li", "ol", "p", "pre", "s",
+                                 "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ATTACKS["addresses"])
+class TestAnAttackInAnAddress:
+    def test_leads_nowhere_even_if_it_was_stored(self, address: str) -> None:
+        everywhere("words", address)
+
+    @pytest.mark.parametrize(("kind", "words"), [("button", "label"), ("image", "alt"), ("embed", None)])
+    def test_is_not_stored(self, kind: BlockType, words: str | None, address: str) -> None:
+        sent = block(kind, url=address, **({words: "words"} if words else {}))
+        assert faults(sent) == [("/blocks/0/url", "malformed")]
