@@ -642,6 +642,18 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ("sites", "GET", "/sites/resolve", "chalicelib.features.visits.operations:resolve_site"),
     ("sites", "GET", "/sites/{site_id}/pages/by-path", "chalicelib.features.visits.operations:get_page_by_path"),
     ("sites", "GET", "/sites/{site_id}/pages/home", "chalicelib.features.visits.operations:get_home_page"),
+    (
+        "sites",
+        "GET",
+        "/sites/{site_id}/pages/{page_id}/preview",
+        "chalicelib.features.previews.operations:preview_page",
+    ),
+    (
+        "sites",
+        "GET",
+        "/sites/{site_id}/pages/{page_id}/preview-public",
+        "chalicelib.features.previews.operations:preview_page_publicly",
+    ),
     ("system", "GET", "/status", "chalicelib.features.system.operations:get_status"),
     ("system", "GET", "/system/audit-log", "chalicelib.features.system.operations:list_system_audit_log"),
     ("documentation", "GET", "/event-types", "chalicelib.entrypoints.event_types:list_event_types"),

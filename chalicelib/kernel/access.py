@@ -53,7 +53,7 @@ class Access:
 def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: str) -> None:
     """Raise 401 or 403 if no caller of this kind may perform the operation. A key that ended is told that first."""
     needs = operation.needs
-    if needs is Caller.PUBLIC and (operation.keys or not isinstance(caller, KeyHolder)):
+    if operation.everyones and (operation.keys or not isinstance(caller, KeyHolder)):
         return
     if isinstance(caller, Anonymous):
         if isinstance(needs, At) and needs.published:

@@ -202,8 +202,9 @@ class Context:
         """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see."""
         sk = listed.sk if isinstance(listed, Collection) else entity.sk
         found = table.query(
-            listed.partition(**names), after=self.position(query), limit=query.limit, begins=sk.partition("{")[0]
-        )
+            listed.partition(**names), after=self.position(query), limit=query.limit, begins=sk.partition("{")[0],
+            newest_first=isinstance(listed, Collection) and listed.newest_first,
+        )  # fmt: skip
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
 
     def places(

@@ -51,6 +51,7 @@ class Collection:
     pk: str
     sk: str
     index: str | None = None
+    newest_first: bool = False
 
     def partition(self, **names: Any) -> Partition:
         """Return the list of these fields."""

@@ -52,9 +52,10 @@ class At:
     Without a role any user may, and the operation says who; the place itself is there for everyone then. The path names
     the place, by its id or, with `by_slug`, its slug; or the body does, with `in_body`; or, with `through`, the path
     names a record in it by an id that leads to the place. `above`: the kind of place above it where the role has to be
-    held. `published`: whether everybody may, once the place is published. `reopened_by`: what the owner's request has
-    to say to reach the place although it waits for its purge; to everything else it isn't there. `or_below`: where else
-    the role may be held.
+    held. `published`: whether everybody may, once the place is published. `everyone`: the word for anybody at all who
+    may, published or not, where the operation says what they see; without a credential too. `reopened_by`: what the
+    owner's request has to say to reach the place although it waits for its purge; to everything else it isn't there.
+    `or_below`: where else the role may be held.
     """
 
     place: type[Place]
@@ -64,6 +65,7 @@ class At:
     through: type[Entity] | None = None
     above: type[Place] | None = None
     published: bool = False
+    everyone: str = ""
     reopened_by: Mapping[str, str] = field(default_factory=dict)
     or_below: Below | None = None
 
@@ -87,6 +89,8 @@ class At:
     @property
     def access(self) -> str:
         """Who may, in one word."""
+        if self.everyone:
+            return self.everyone
         word = f"{self.judged.kind}:{self.role}" if self.role else Caller.USER.value
         return f"published|{word}" if self.published else word
 
@@ -191,6 +195,11 @@ class Operation:
     def access(self) -> str:
         """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
         return self.needs.value if isinstance(self.needs, Caller) else self.needs.access
+
+    @property
+    def everyones(self) -> bool:
+        """Whether anybody at all may call it, without a credential too."""
+        return self.needs is Caller.PUBLIC or (isinstance(self.needs, At) and bool(self.needs.everyone))
 
     @cached_property
     def path_parameters(self) -> tuple[str, ...]:

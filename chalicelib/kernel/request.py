@@ -1,11 +1,14 @@
 """Request and Response: what the pipeline sees of HTTP, whoever speaks it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from pydantic_core import from_json
+
+_QUALITY: Final = re.compile(r";\s*q=([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 
 EXPOSED_HEADERS: Final = (
     "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, "
@@ -42,10 +45,25 @@ class Request:
             return {}
         return body if isinstance(body, dict) else {}
 
+    def prefers(self, kind: str, to: str) -> bool:
+        """Return whether one media type is accepted, by its name, rather than another (RFC 9110, section 12.5.1).
+
+        Of two that are accepted alike the one that is named first is preferred.
+        """
+        ranges = [each.strip() for each in self.headers.get("accept", "").lower().split(",")]
+        quality = {each.partition(";")[0].strip(): (_quality(each), -place) for place, each in enumerate(ranges)}
+        wanted, other = quality.get(kind), quality.get(to, quality.get("*/*", (0.0, -len(ranges))))
+        return wanted is not None and wanted[0] > 0 and wanted > other
+
     def url(self, **changed: str) -> str:
         """Return the request's own address with some query parameters changed."""
         query = {name: values[-1] for name, values in self.query.items()} | changed
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")
+
+
+def _quality(media_range: str) -> float:
+    found = _QUALITY.search(media_range)
+    return float(found[1]) if found else 1.0
 
 
 @dataclass

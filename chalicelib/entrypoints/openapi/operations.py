@@ -150,9 +150,19 @@ def _successes(operation: Operation, components: Components) -> dict[str, Any]:
             "description": "It has not changed: use the one in hand.",
             "headers": with_common("ETag"),
         }
-    if Moved in get_args(signature(operation.function).return_annotation):
-        responses["301"] = {"description": "It has moved.", "headers": with_common("Location")}
+    for status in _moves(operation):
+        responses[str(status)] = {"description": "It has moved.", "headers": with_common("Location")}
     return responses
+
+
+def _moves(operation: Operation) -> list[int]:
+    """Return the statuses of an answer that leads elsewhere: `Annotated[Moved, 301, 308]`, or 301 alone."""
+    for answer in get_args(signature(operation.function).return_annotation):
+        if answer is Moved:
+            return [301]
+        if get_args(answer)[:1] == (Moved,):
+            return [*get_args(answer)[1:]]
+    return []
 
 
 def _success(operation: Operation, components: Components) -> dict[str, Any]:
@@ -167,7 +177,8 @@ def _success(operation: Operation, components: Components) -> dict[str, Any]:
         example |= secrets(operation.answer)
     if operation.success == HTTPStatus.ACCEPTED:
         example |= begun(operation.answer)
-    return response | {"content": {"application/json": {"schema": schema, "example": example}}}
+    others = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
+    return response | {"content": {"application/json": {"schema": schema, "example": example}, **others}}
 
 
 def _outcome(operation: Operation) -> str:
@@ -189,6 +200,9 @@ def _success_headers(operation: Operation) -> Headers:
 
 
 def media_types(operation: Operation) -> list[str]:
-    """Return what an operation answers that answers no JSON record: `Annotated[Document, "text/html"]`."""
-    kind, *types = get_args(signature(operation.function).return_annotation) or [None]
-    return [t for t in types if isinstance(t, str)] if kind is Document else []
+    """Return what an operation answers that is no JSON record: `Annotated[Document, "text/html"]`, alone or not."""
+    annotation = signature(operation.function).return_annotation
+    for kind in (annotation, *get_args(annotation)):
+        if get_args(kind)[:1] == (Document,):
+            return [*get_args(kind)[1:]]
+    return []

@@ -180,7 +180,7 @@ class Revision(Entity):
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
-    of_page = Collection("R#{page_id}", "N#{id}")
+    of_page = Collection("R#{page_id}", "N#{id}", newest_first=True)
     public = RevisionOut
     unstored = frozenset({"blocks"})
 

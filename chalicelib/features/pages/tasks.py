@@ -1,6 +1,7 @@
 """What happens to pages at their time, and to what a deleted one leaves."""
 
 import time
+from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.pages.entities import TURN, Page, Removal, status_of
@@ -12,6 +13,7 @@ from chalicelib.features.sites.entities import trees_of
 from chalicelib.kernel import jobs, outbox, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Item, Partition
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.problems import Problem
@@ -85,20 +87,34 @@ def remove_below(message: dict[str, Any]) -> None:
 
 
 def _clear(site_id: str, page_id: str, until: float) -> bool:
-    """Remove what belonged to a page that is gone; False if the time is over."""
+    """Remove what belonged to a page that is gone, and what is below it; False if the time is over."""
     while table.clear(f"R#{page_id}"):
         pass
     for items in table.pages(Redirect.of_page.partition(site_id=site_id, page_id=page_id), limit=_AT_ONCE):
         _remove_redirects([item["id"] for item in items], site_id)
-    for below, let_go in ((Page.below, _remove), (Page.below_live, _orphan)):
-        partition = below.partition(site_id=site_id, parent_id=page_id, live_parent_id=page_id)
-        for item in (item for items in table.pages(partition) for item in items):
-            if time.monotonic() > until:
-                return False
-            let_go(site_id, item["id"])
-            if not _clear(site_id, item["id"], until):
-                return False
+    for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):
+        if time.monotonic() > until:
+            return False
+        _remove(site_id, item["id"])
+        if not _clear(site_id, item["id"], until):
+            return False
+    return _orphan_below(site_id, page_id, until)
+
+
+def _orphan_below(site_id: str, page_id: str, until: float) -> bool:
+    """Take back what is published below a page that is gone, though its draft is elsewhere; False if time is over."""
+    for item in _listed(Page.below_live.partition(site_id=site_id, live_parent_id=page_id)):
+        if time.monotonic() > until:
+            return False
+        _orphan(site_id, item["id"])
+        if not _orphan_below(site_id, item["id"], until):
+            return False
     return True
+
+
+def _listed(where: Partition) -> Iterator[Item]:
+    for items in table.pages(where):
+        yield from items
 
 
 def _remove_redirects(ids: list[str], site_id: str) -> None:
@@ -120,7 +136,7 @@ def _remove(site_id: str, page_id: str) -> None:
 
 
 def _orphan(site_id: str, page_id: str) -> None:
-    """Take back a page that is published below one that is gone, though its draft is elsewhere."""
+    """Take back a page that is published below one that is gone."""
     page, trees = _found(site_id, page_id)
     if page is None or page.live_placed is None:
         return

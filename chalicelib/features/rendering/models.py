@@ -24,14 +24,16 @@ class MenuItem:
 class View:
     """A page as it is to be shown.
 
-    `lang`: BCP 47. `blocks`: as they are stored. `canonical`, `image`: absolute addresses. `theme`: as a platform
-    stores it. `home_href`: where the site begins. `preview`: whether readers are told that this is a draft.
+    `lang`: BCP 47. `called`: what others show in place of the title. `blocks`: as they are stored. `canonical` and
+    `image`: absolute addresses. `theme`: as a platform stores it. `home_href`: where the site begins. `preview`:
+    whether readers are told that this is a draft.
     """
 
     lang: str
     title: str
     site_name: str
     blocks: Sequence[Mapping[str, Any]] = ()
+    called: str | None = None
     description: str | None = None
     canonical: str | None = None
     image: str | None = None

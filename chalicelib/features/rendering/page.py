@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -28,8 +29,8 @@ _NO_ICON: Final = "data:,"
 _REGIONAL: Final = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
 
 
-def page(view: View, cache_control: str) -> Document:
-    """Return a page as it is sent.
+def page(view: View, headers: Mapping[str, str]) -> Document:
+    """Return a page as it is sent; `headers` say for whom it is, and for how long.
 
     Nothing in it runs, nothing can be sent from it, no other page can frame it, and it fetches pictures only. What is
     embedded is a link to where it is: a frame would tell another site of every reader, and show nothing of many.
@@ -48,20 +49,19 @@ def page(view: View, cache_control: str) -> Document:
             body=markup.sanitised(_body(view)),
         )
     )
-    return Document(html, "text/html; charset=utf-8", _headers(style) | {"Cache-Control": cache_control})
+    return Document(html, "text/html; charset=utf-8", {**headers, **_safe(style)})
 
 
 def _body(view: View) -> str:
     return _environment().get_template("body.html.jinja").render(view=view, blocks=shown(view.blocks, view.title))
 
 
-def _headers(style: str) -> dict[str, str]:
+def _safe(style: str) -> dict[str, str]:
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{allowed}'; img-src https: http: data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         "Referrer-Policy": "no-referrer",
-        "Vary": "Accept, Authorization",
         "X-Content-Type-Options": "nosniff",
     }
 

@@ -1,17 +1,20 @@
 """Visits: the page at a path, the home, what a host and path lead to."""
 
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from chalicelib.features.pages.finding import Located, at, drafted, leading_to, published, to_public
 from chalicelib.features.pages.models import DraftQuery, PageOut, PathQuery
 from chalicelib.features.redirects.following import Target, look_up, signposts
 from chalicelib.features.redirects.targets import as_location
+from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
 from chalicelib.features.sites.entities import Site, at_site
 from chalicelib.features.visits.coming import arrive, beside_host
 from chalicelib.features.visits.models import ResolveQuery, VisitOut
+from chalicelib.kernel.auth import Anonymous
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
-from chalicelib.kernel.operation import Caller, Moved, RouteGroup
+from chalicelib.kernel.operation import Caller, Document, Moved, RouteGroup
 from chalicelib.kernel.paths import normalized
 from chalicelib.kernel.problems import not_found
 from chalicelib.kernel.request import Request
@@ -19,7 +22,11 @@ from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("sites")
 
-_HOME = "/"
+Shown = PageOut | Annotated[Document, "text/html"]
+
+_HOME: Final = "/"
+_PUBLIC: Final = "public, max-age=60"
+_PRIVATE: Final = "private, no-cache"
 
 
 def beside_path(request: Request) -> list[Key]:
@@ -42,7 +49,7 @@ def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
     """Find what is at a host and path: a page of the site, where a redirect leads, or nothing.
 
     Hosts are compared as DNS does, whatever their case, port and dot at the end. A path that is another way to write a
-    page's is redirected to that. A host of no site, or of one that is not published, is not found.
+    page's is redirected to that. A host of no site, or of one that is not published, is `not_found`.
     """
     ctx.headers["Cache-Control"] = "public, max-age=60"
     visit = arrive(query.host, query.path, dict(ctx.access.read))
@@ -55,10 +62,11 @@ def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
     "/sites/{site_id}/pages/by-path",
     needs=at_site(Role.MEMBER, published=True), scope="sites:read", emits=None, also=beside_path,
 )  # fmt: skip
-def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> PageOut | Moved:
-    """Get the page at a path as it is published; with `draft`, members get the draft that is at the path of the drafts.
+def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> Shown | Annotated[Moved, 301, 302, 307, 308]:
+    """Get the page at a path as it is published, in JSON or as HTML.
 
-    Where a redirect leads on, or a page was once, the answer does.
+    With `draft`, members get the draft that is at the path of the drafts. Where a redirect leads on, or a page was
+    once, the answer does.
     """
     path, read = normalized(query.path), dict(ctx.access.read)
     if path is None:
@@ -75,26 +83,31 @@ def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> PageOut | Mo
     "/sites/{site_id}/pages/home",
     needs=at_site(Role.MEMBER, published=True), scope="sites:read", emits=None, also=beside_home,
 )  # fmt: skip
-def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageOut:
-    """Get the page at `/` as it is published; with `draft`, members get its draft."""
+def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> Shown:
+    """Get the page at `/` as it is published, in JSON or as HTML; with `draft`, members get its draft."""
     read = dict(ctx.access.read)
     if query.draft and ctx.role is not None:
         return _draft(ctx, site, at(site.id, _HOME, read, draft=True))
     return _page(ctx, site, at(site.id, _HOME, read))
 
 
-def _page(ctx: Context, site: Site, located: Located | None) -> PageOut:
+def _page(ctx: Context, site: Site, located: Located | None) -> Shown:
     page = published(site.id, located) if located else None
     if page is None:
         raise not_found()
+    public = isinstance(ctx.principal, Anonymous)
+    ctx.headers |= {"Cache-Control": _PUBLIC if public else _PRIVATE, "Vary": BY_ACCEPT}
+    if is_for_people(ctx.request):
+        return as_people_see_it(ctx, site, page)
     return PageOut.of(page) if ctx.role is not None else to_public(page)
 
 
-def _draft(_ctx: Context, site: Site, located: Located | None) -> PageOut:
+def _draft(ctx: Context, site: Site, located: Located | None) -> Shown:
     page = drafted(site.id, located) if located else None
     if page is None:
         raise not_found()
-    return PageOut.of(page)
+    ctx.headers |= {"Cache-Control": _PRIVATE, "Vary": BY_ACCEPT, "X-Robots-Tag": "noindex"}
+    return as_people_see_it(ctx, site, page, preview=True) if is_for_people(ctx.request) else PageOut.of(page)
 
 
 def _moved(site: Site, target: Target) -> Moved:

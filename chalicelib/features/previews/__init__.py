@@ -1,0 +1,1 @@
+"""Previews: a page as it would be, for members and for whoever they give a link."""

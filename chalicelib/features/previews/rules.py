@@ -1,0 +1,75 @@
+"""What a link to a preview says, and who vouches for it: pure decisions.
+
+Its token names one revision of one page, until when it holds, and who made it, with a tag by which the service knows
+that it did. It is stored nowhere.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from chalicelib.features.api_keys.entities import ApiKey
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.kernel import signing
+from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.encoding import from_base64url, to_base64url
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.standing import membership_key
+
+_CONTEXT: Final = "preview"
+_LAYOUT: Final = struct.Struct(">16s16s16s16s16sQI")
+"""Site, page, revision, maker, their membership; when it ends, in milliseconds; the page's epoch."""
+
+_NO_MEMBERSHIP: Final = str(UUID(int=0))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a token says. `membership_id`: by which its maker is a member; of an API key none."""
+
+    site_id: str
+    page_id: str
+    revision_id: str
+    maker_id: str
+    membership_id: str | None
+    expires_ms: int
+    epoch: int
+
+    def token(self) -> str:
+        """Return the token that says so."""
+        ids = (self.site_id, self.page_id, self.revision_id, self.maker_id, self.membership_id or _NO_MEMBERSHIP)
+        said = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
+        return to_base64url(said + signing.authenticate(said, _CONTEXT))
+
+    def maker_key(self, organization_id: str) -> Key:
+        """Return where the maker's membership of an organization stands, or the API key."""
+        if self.membership_id:
+            return membership_key(Organization.key_of(id=organization_id), self.maker_id)
+        return ApiKey.key_of(organization_id=organization_id, id=self.maker_id)
+
+    def is_vouched_for(self, maker: Item | None) -> bool:
+        """Return whether its maker is still what they were; `maker` stands at `maker_key`."""
+        if maker is None:
+            return False
+        return maker["id"] == self.membership_id if self.membership_id else ApiKey.from_item(maker).status == "active"
+
+
+def claimed(token: str, path: Mapping[str, str]) -> Claim | None:
+    """Return what a token says, if the service made it for the page that a path names, and its time is not over."""
+    try:
+        data = from_base64url(token)
+    except ValueError:
+        return None
+    said, tag = data[: _LAYOUT.size], data[_LAYOUT.size :]
+    if to_base64url(data) != token or len(said) != _LAYOUT.size or not signing.check(said, tag, _CONTEXT):
+        return None
+    *ids, expires_ms, epoch = _LAYOUT.unpack(said)
+    site_id, page_id, revision_id, maker_id, membership_id = (str(UUID(bytes=each)) for each in ids)
+    claim = Claim(
+        site_id, page_id, revision_id, maker_id, membership_id if membership_id != _NO_MEMBERSHIP else None, expires_ms,
+        epoch,
+    )  # fmt: skip
+    named = (claim.site_id, claim.page_id) == (path["site_id"], path["page_id"])
+    return claim if named and claim.expires_ms > now_ms() else None
