@@ -10,7 +10,8 @@ Q ?=
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
 	$$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
-RECEIVER := tests/docs/receiver
+# Folders whose tests need packages of Node's.
+NODE := tests/docs/receiver tests/rendering
 
 .PHONY: help
 help: ## list what make can do
@@ -34,7 +35,7 @@ types: .venv/installed ## static types
 	$(BIN)/mypy
 
 .PHONY: pytest
-pytest: .venv/installed .venv-emulator/installed $(RECEIVER)/node_modules/installed ## the tests, with coverage
+pytest: .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/installed) ## the tests, with coverage
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
 
 .PHONY: format
@@ -72,7 +73,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included
-	rm -rf .venv .venv-emulator $(RECEIVER)/node_modules .local .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-emulator $(NODE:%=%/node_modules) .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
@@ -80,10 +81,10 @@ clean: ## remove what make has made, the local stage's state included
 .venv-emulator/installed: requirements-emulator.txt
 	$(call install,.venv-emulator,$<)
 
-$(RECEIVER)/node_modules/installed: $(RECEIVER)/package-lock.json
-	@command -v npm > /dev/null || { echo 'Node 18 or later with npm is needed for one group of the tests.' >&2; exit 1; }
+%/node_modules/installed: %/package-lock.json
+	@command -v npm > /dev/null || { echo 'Node 18 or later with npm is needed for some of the tests.' >&2; exit 1; }
 	@echo "Installing $(@D) from $<"
-	@cd $(RECEIVER) && npm ci --loglevel=error > /dev/null
+	@cd $* && npm ci --loglevel=error > /dev/null
 	@touch $@
 
 # Made anew when its list changes, so that an environment holds what its list says and no more.

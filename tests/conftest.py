@@ -5,7 +5,7 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
 import pytest
@@ -21,6 +21,9 @@ from tests.harness.organizations import Founded, found, joins
 from tests.harness.receiver import Receiver
 from tests.harness.scenes import scene
 from tests.harness.workers import Workers
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 # The scenes and snapshots that stay are many: looking through them as often as usual takes a sixth of the time.
 gc.set_threshold(200_000, 20, 50)
@@ -112,6 +115,15 @@ def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
     mailbox = Mailbox()
     mailbox.open(monkeypatch)
     return mailbox
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Chrome"]:
+    """Chromium, without a window."""
+    from tests.harness.browser import chromium  # Few tests need it, and it takes a while to import.
+
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+        yield driver
 
 
 @pytest.fixture

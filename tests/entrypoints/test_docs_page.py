@@ -4,7 +4,6 @@ import functools
 import json
 import re
 import runpy
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from local.folders import ROOT
 from local.http_server import Handler, server_of
 from tests.conftest import Configure
 from tests.harness import cloud
+from tests.harness.browser import logged, show, width_needed
 from tests.harness.serving import serving
 
 STAGE = "/api"
@@ -85,50 +85,18 @@ def _in_the_stage(request: Request, answer: Callable[[Request], Response]) -> Re
     return answer(request)
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """Chromium without a window, which keeps what pages log and ask for."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium is not installed"
-    for argument in (
-        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(10)
-    driver.get("about:blank")  # What Chromium begins with asks for things of its own.
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture
 def page(served: Served, browser: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
     """The page, loaded, on a desktop that prefers light colours."""
-    _show(browser, scheme="light", width=1280)
-    _logged(browser, "performance")
-    _logged(browser, "browser")
+    show(browser, scheme="light", width=1280)
+    logged(browser, "performance")
+    logged(browser, "browser")
     served.asked.clear()
     browser.get("about:blank")
     browser.get(f"{served.url}/docs")
     _wait(browser, ".opblock")
     yield browser
-    assert _logged(browser, "browser") == []
-
-
-def _logged(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
-    """Return what the browser logged since the last call."""
-    entries: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
-    return entries
-
-
-def _show(browser: webdriver.Chrome, *, scheme: str, width: int) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    assert logged(browser, "browser") == []
 
 
 def _wait(browser: webdriver.Chrome, selector: str) -> WebElement:
@@ -173,10 +141,6 @@ def _execute(browser: webdriver.Chrome, operation_id: str) -> tuple[str, dict[st
     return status.split()[0], json.loads(body)
 
 
-def _width_needed(browser: webdriver.Chrome) -> int:
-    return int(browser.execute_script("return document.documentElement.scrollWidth"))
-
-
 def _lightness(browser: webdriver.Chrome, selector: str, colour: str) -> float:
     """Return how light a colour of an element is, from 0 to 255."""
     script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
@@ -204,7 +168,7 @@ def test_the_page_says_what_it_is(page: webdriver.Chrome) -> None:
 
 
 def test_the_page_asks_no_other_host_and_stays_below_its_stage(page: webdriver.Chrome, served: Served) -> None:
-    messages = [json.loads(entry["message"])["message"] for entry in _logged(page, "performance")]
+    messages = [json.loads(entry["message"])["message"] for entry in logged(page, "performance")]
     asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     elsewhere = [url for url in asked if not url.startswith((f"{served.url}/", "data:", "about:"))]
     assert f"{served.url}/openapi.json" in asked
@@ -216,14 +180,14 @@ def test_nothing_of_the_page_can_ask_another_host(page: webdriver.Chrome, served
     script = "const done = arguments[1]; fetch(arguments[0]).then(() => done('sent'), () => done('refused'))"
     assert page.execute_async_script(script, f"{other}/status") == "refused"
     assert f"{STAGE}/status" not in [path for path, _ in served.asked]
-    complaints = [entry["message"] for entry in _logged(page, "browser")]
+    complaints = [entry["message"] for entry in logged(page, "browser")]
     assert complaints
     assert all("Content Security Policy" in complaint for complaint in complaints)
 
 
 def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
     for scheme, is_light in (("light", True), ("dark", False), ("light", True)):
-        _show(page, scheme=scheme, width=1280)
+        show(page, scheme=scheme, width=1280)
         _wait(page, "html:not(.dark-mode)" if is_light else "html.dark-mode")
         assert (_lightness(page, "html", "backgroundColor") > 128) == is_light
         for selector in ("body > header .name", ".opblock-summary-path", ".opblock-summary-description", ".info p"):
@@ -231,16 +195,16 @@ def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
 
 
 def test_a_phone_needs_no_horizontal_scrolling(page: webdriver.Chrome) -> None:
-    _show(page, scheme="light", width=390)
-    assert _width_needed(page) <= 390
+    show(page, scheme="light", width=390)
+    assert width_needed(page) <= 390
     for operation_id in ("create_organization", "verify_audit_integrity", "rotate_api_key"):
         _open(page, operation_id)
-        assert _width_needed(page) <= 390, operation_id
+        assert width_needed(page) <= 390, operation_id
     _click(page, ".btn.authorize")
     dialog = _wait(page, ".modal-ux").rect
     assert dialog["x"] >= 0
     assert dialog["x"] + dialog["width"] <= 390
-    assert _width_needed(page) <= 390
+    assert width_needed(page) <= 390
 
 
 def test_an_operation_can_be_tried_out(page: webdriver.Chrome, served: Served) -> None:
@@ -274,7 +238,7 @@ def test_a_credential_goes_with_what_is_tried_out_and_nowhere_else(page: webdriv
     carried = [path for path, headers in served.asked if "authorization" in headers]
     assert [path.partition("?")[0] for path in carried] == [f"{STAGE}/organizations"]
     assert served.asked[-1][1]["authorization"] == "Bearer a-token-of-mine"
-    complaints = _logged(page, "browser")
+    complaints = logged(page, "browser")
     assert [c["message"].rpartition("status of ")[2] for c in complaints] == ["401 (Unauthorized)"]
     page.refresh()
     _wait(page, ".opblock")
@@ -302,7 +266,7 @@ def test_a_slash_at_the_end_makes_no_difference(served: Served, browser: webdriv
     assert browser.current_url == f"{served.url}/docs?from=elsewhere#/organizations/verify_audit_integrity"
     link = _wait(browser, ".info a[href$='verify.py']").get_attribute("href") or ""
     assert link == f"{served.url}/docs/verify.py"
-    assert _logged(browser, "browser") == []
+    assert logged(browser, "browser") == []
 
 
 @pytest.mark.usefixtures("aws")

@@ -30,6 +30,11 @@ class TestColors:
         colors = {"text": "#00000022", "background": "#00000000"}
         assert palette(theme(colors=colors), "light") == palette(theme(), "light")
 
+    def test_of_a_ground_are_the_surfaces_on_it_unless_the_theme_says_more(self) -> None:
+        assert palette(theme(colors=BRAND), "light")["surface"] == "#f2ede8"
+        assert palette(theme(colors={"background": "#fff", "text": "#000"}), "light")["surface"] == "#f0f0f0"
+        assert palette(theme(colors={**BRAND, "surface": "#fff1e6"}), "light")["surface"] == "#fff1e6"
+
     def test_of_few_digits_count_too(self) -> None:
         assert palette(theme(colors={"text": "#311"}), "light")["text"] == "#311"
 

@@ -23,6 +23,7 @@ _BLACK, _WHITE = "#000000", "#ffffff"
 _LEAST_OF_A_SHAPE: Final = 3.0
 """Contrast of what is no text with its ground: WCAG 2.2, success criterion 1.4.11, level AA."""
 
+_TINT: Final = 0.06
 _OPAQUE: Final = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")
 _FONTS: Final = {
     "body": ("body", 'Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, serif'),
@@ -58,7 +59,8 @@ def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
     theirs = _colors(theme, scheme)
     background = theirs.get("background", ours["background"])
     text = _first((theirs.get("text"), ours["text"], _LIGHT["text"], _DARK["text"], _BLACK, _WHITE), (background,))
-    surface = _first((theirs.get("surface"), ours["surface"], background), (text,))
+    beside = _tinted(background, text) if "background" in theirs else ours["surface"]
+    surface = _first((theirs.get("surface"), beside, background), (text,))
     both = (background, surface)
     links = (theirs.get("link"), theirs.get("primary"), ours["link"], _LIGHT["link"], _DARK["link"], text)
     primary = _first((theirs.get("primary"), ours["primary"], text), (background,), _LEAST_OF_A_SHAPE)
@@ -96,6 +98,18 @@ def _first(wanted: Iterable[str | None], grounds: Iterable[str], least: float = 
     """Return the first colour that can be told from all grounds; one of the last always can."""
     grounds = list(grounds)
     return next(c for c in wanted if c and all(contrast(c, ground) >= least for ground in grounds))
+
+
+def _tinted(ground: str, color: str) -> str:
+    """Return a ground with a little of a colour in it."""
+    mixed = zip(_channels(ground), _channels(color), strict=True)
+    return "#" + "".join(f"{round(below + (above - below) * _TINT):02x}" for below, above in mixed)
+
+
+def _channels(color: str) -> list[int]:
+    digits = color.removeprefix("#")
+    width = len(digits) // 3
+    return [int((digits[at : at + width] * 2)[:2], 16) for at in range(0, len(digits), width)]
 
 
 def _variables(theme: Mapping[str, Any]) -> str:

@@ -1,0 +1,204 @@
+"""A page in Chromium, as readers see it on a phone and on a desktop, by day and by night."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from chalicelib.features.rendering.models import MenuItem, View
+from chalicelib.features.rendering.page import page
+from tests.harness.blocks import block
+from tests.harness.browser import logged, obstacles, picture, show, width_needed
+from tests.harness.pages import theme
+from tests.harness.receiver import Receiver, Reply
+
+Open = Callable[..., Chrome]
+
+ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
+PICTURE = b"""
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1600 800" width="1600" height="800">
+  <defs><linearGradient id="sky" x2="1" y2="1"><stop stop-color="#312e81"/><stop offset="1" stop-color="#be185d"/>
+  </linearGradient></defs><rect width="1600" height="800" fill="url(#sky)"/>
+</svg>"""
+MENU = (
+    MenuItem("Engines", "/engines"),
+    MenuItem("Looms", "/looms", children=(
+        MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
+        MenuItem("Linen", "/looms/linen"),
+    )),
+    MenuItem("Notes", "/notes"),
+    MenuItem("About us", "/about"),
+)  # fmt: skip
+PROGRAM = """\
+def weave(cards: Iterable[Card], warp: Warp) -> Cloth:
+    \"\"\"Return what the cards say, woven: each lifts the threads that its holes let through, then one more.\"\"\"
+    return sum((warp.lift(card.holes) for card in cards), start=Cloth())
+"""
+SILK = (
+    block("heading", "title", level=1, text="Silk, woven by *number*"),
+    block("text", "opening", text=(
+        "The loom reads its pattern from **punched cards**, one for each pass of the shuttle. What is woven is what "
+        "was written: [a portrait](https://example.com/portrait), a rose, or nothing at all.\n\nAda Lovelace saw "
+        "further. The engine, she wrote, might act upon *other things besides number*, were objects found whose "
+        "mutual relations could be expressed by those of the abstract science of operations. ~~Perhaps.~~"
+    )),
+    block("image", "loom", url="/picture.svg", alt="A loom with its cards, from above"),
+    block("heading", "needed", level=2, text="What you need"),
+    block("list", "things", items=["A loom, and **1,326** cards", "Silk: `8 denier`, undyed"], ordered=False),
+    block("list", "steps", items=["Lace the cards", "Thread the warp", "Weave, [patiently](/patience)"], ordered=True),
+    block("quote", "saying", cite="Ada Lovelace, Note A, 1843", text=(
+        "The Analytical Engine *weaves algebraical patterns* just as the Jacquard loom weaves flowers and leaves."
+    )),
+    block("heading", "card", level=4, text="A card, as a program"),
+    block("code", "program", text=PROGRAM, language="python"),
+    block("text", "silks", text=(
+        "## Three silks\n\n| | Thread | Price |\n|-|:-:|-:|\n| Tussah | coarse | 12.50 |\n| Mulberry | fine | 48.00 |\n"
+        "\n> Cloth remembers.\n\n1. one\n2. two\n   - nested\n\n```\n" + "plain " * 40 + "\n```\n\n[](/no-words)\n\n#\n"
+    )),
+    block("columns", "ways", columns=[
+        [
+            block("heading", "visit", level=3, text="Visit"), block("text", "hours", text="Thursdays, nine to five."),
+            block("button", "plan", label="Plan a visit", url="/visit"),
+        ],
+        [
+            block("heading", "learn", level=3, text="Learn"), block("text", "courses", text="Courses begin in spring."),
+            block("embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"),
+        ],
+        [block("columns", "inner", columns=[[block("text", "left", text="In")], [block("text", "right", text="in")]])],
+    ]),
+    block("divider", "line"),
+    block("embed", "elsewhere", url="https://video.example.com/"),
+    block("custom", "chart", data={"chart": "visitors"}),
+)  # fmt: skip
+LOADED = """
+    const loaded = picture => { picture.loading = 'eager'; return picture.decode() }
+    Promise.all([...document.images].map(loaded)).then(arguments[0])
+"""
+"""Waits for the pictures of a page, those that nobody has scrolled to as well."""
+
+THEMES = {
+    "plain": None,
+    "branded": theme(
+        colors={"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}, logo_url="/picture.svg",
+        fonts={"body": "Liberation Serif", "heading": "Liberation Sans, sans-serif"},
+    ),
+    "pale": theme(mode="light", colors={"text": "#cccccc", "link": "#dddd00", "primary": "#ffffee"}),
+    "night": theme(mode="dark", colors={"background": "#222222", "surface": "#999999", "text": "#333333"}),
+}  # fmt: skip
+
+
+@pytest.fixture
+def opened(receiver: Receiver, browser: Chrome) -> Open:
+    """Open a page with these blocks; of what is around them words tell what isn't as usual."""
+
+    def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
+        usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
+        document = page(View(**{**usual, **words}, blocks=blocks), "no-store")
+        headers = {"Content-Type": document.content_type, **document.headers}
+        receiver.answers["/silk"] = Reply(headers=headers, body=document.body.encode())
+        receiver.answers["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)
+        show(browser, scheme=scheme, width=width)
+        browser.get("about:blank")
+        logged(browser, "browser")
+        browser.get(receiver.at("127.0.0.1", "/silk"))
+        return browser
+
+    return opened
+
+
+def ground(browser: Chrome) -> str:
+    """Return the colour behind the page."""
+    color: str = browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
+    return color
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+class TestAPage:
+    @pytest.mark.parametrize("name", THEMES)
+    def test_can_be_read_by_everyone_in_any_theme(self, opened: Open, name: str, scheme: str, width: int) -> None:
+        browser = opened(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
+        browser.execute_async_script(LOADED)
+        assert width_needed(browser) <= width
+        assert obstacles(browser) == []
+        assert logged(browser, "browser") == []
+        assert picture(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
+
+    def test_can_be_read_by_everyone_with_its_menu_open(self, opened: Open, scheme: str, width: int) -> None:
+        browser = opened(*SILK, scheme=scheme, width=width)
+        browser.find_element(By.TAG_NAME, "summary").click()
+        assert browser.find_element(By.LINK_TEXT, "Brocade").is_displayed()
+        assert width_needed(browser) <= width
+        assert obstacles(browser) == []
+        assert picture(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
+
+    def test_is_written_from_right_to_left_in_languages_that_are(self, opened: Open, scheme: str, width: int) -> None:
+        browser = opened(*SILK, scheme=scheme, width=width, lang="ar")
+        assert width_needed(browser) <= width
+        assert obstacles(browser) == []
+        site, menu = (browser.find_element(By.CSS_SELECTOR, part).rect for part in (".site", "nav"))
+        assert width == 360 or site["x"] > menu["x"]
+
+
+class TestColors:
+    @pytest.mark.parametrize(
+        ("name", "light", "dark"),
+        [
+            ("plain", "rgb(255, 255, 255)", "rgb(19, 22, 27)"),
+            ("branded", "rgb(255, 250, 245)", "rgb(19, 22, 27)"),
+            ("night", "rgb(34, 34, 34)", "rgb(34, 34, 34)"),
+        ],
+    )
+    def test_follow_the_reader_unless_the_theme_chooses(self, opened: Open, name: str, light: str, dark: str) -> None:
+        assert ground(opened(*SILK, scheme="light", theme=THEMES[name])) == light
+        assert ground(opened(*SILK, scheme="dark", theme=THEMES[name])) == dark
+
+
+class TestTheKeyboard:
+    def test_leads_past_the_menu(self, opened: Open) -> None:
+        browser = opened(*SILK)
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        assert browser.switch_to.active_element.text == "Skip to content"
+        assert browser.switch_to.active_element.rect["y"] >= 0
+        ActionChains(browser).send_keys(Keys.ENTER).perform()
+        assert browser.switch_to.active_element.tag_name == "main"
+
+    def test_opens_the_menu(self, opened: Open) -> None:
+        browser = opened(*SILK)
+        brocade = browser.find_element(By.CSS_SELECTOR, "nav a[href$=brocade]")
+        assert not brocade.is_displayed()
+        browser.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+        assert brocade.is_displayed()
+
+
+class TestAttacks:
+    @pytest.mark.parametrize("kind", ["html", "markdown"])
+    def test_run_nothing_and_leave_nothing_that_could_run(self, opened: Open, kind: str) -> None:
+        words = ATTACKS[kind]
+        blocks = [
+            block("text", "all", text="\n\n".join(words)), block("list", "each", items=words, ordered=False),
+            *(block("heading", f"h{at}", level=2, text=attack) for at, attack in enumerate(words)),
+            *(block("image", f"i{at}", url="/picture.svg", alt=attack) for at, attack in enumerate(words)),
+            *(block("button", f"b{at}", label="Go", url=url) for at, url in enumerate(ATTACKS["addresses"])),
+        ]  # fmt: skip
+        browser = opened(*blocks, title=words[0], site_name="".join(words), description="".join(words))
+        # Asked by the browser itself: no policy of the page keeps this from running.
+        found = browser.execute_script("""
+            const all = [...document.querySelectorAll('*')]
+            const named = all.flatMap(element => element.getAttributeNames())
+            const leading = [...document.querySelectorAll('[href], [src]')].map(e => (e.href || e.src).split(':')[0])
+            return [all.map(e => e.localName), named.filter(name => name.startsWith('on')), leading]
+        """)
+        tags, handlers, schemes = found
+        assert not {"script", "iframe", "object", "embed", "svg", "math", "form", "base", "template"} & set(tags)
+        assert tags.count("style") == 1
+        assert handlers == []
+        assert set(schemes) <= {"http", "https", "mailto", "data"}
+        assert schemes.count("data") == 1  # It is the icon that there is none of.
+        assert [entry for entry in logged(browser, "browser") if "Content Security Policy" in entry["message"]] == []
