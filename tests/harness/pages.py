@@ -86,7 +86,7 @@ def elements(document: str) -> Element:
 def rendered(*blocks: dict[str, Any], **words: Any) -> Element:
     """Return the elements of a page with these blocks, of which nothing can do harm."""
     said = {"lang": "en", "title": "Looms", "site_name": "The Mill", **words}
-    return harmless(page(View(**said, blocks=blocks), "no-store"))
+    return harmless(page(View(**said, blocks=blocks), {}))
 
 
 def theme(**said: Any) -> dict[str, Any]:

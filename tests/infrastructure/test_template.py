@@ -140,3 +140,10 @@ def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
     files = ZipFile(package / "deployment.zip").namelist()
     assert {"chalicelib/kernel/mail.txt.jinja", "chalicelib/kernel/mail.html.jinja"} <= set(files)
     assert "chalicelib/features/invitations/mail.jinja" in files
+
+
+def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:
+    files = set(ZipFile(package / "deployment.zip").namelist())
+    assert {
+        f"chalicelib/features/rendering/{name}" for name in ("page.html.jinja", "body.html.jinja", "page.css")
+    } <= files

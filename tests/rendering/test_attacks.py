@@ -26,8 +26,8 @@ def everywhere(words: str, address: str = "/") -> Element:
     inner = [{**one, "id": f"inner-{one['id']}"} for one in said]
     below = MenuItem(words, address, children=[MenuItem(words, address, children=[MenuItem(words)])])
     return rendered(
-        *said, block("columns", "j", columns=[inner, []]), title=words, site_name=words, description=words,
-        menu=[MenuItem(words, address, current=True), below], home_href=address, preview=True,
+        *said, block("columns", "j", columns=[inner, []]), title=words, called=words, site_name=words,
+        description=words, menu=[MenuItem(words, address, current=True), below], home_href=address, preview=True,
     )  # fmt: skip
 
 

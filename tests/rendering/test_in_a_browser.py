@@ -99,7 +99,7 @@ def opened(receiver: Receiver, browser: Chrome) -> Open:
 
     def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
         usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = page(View(**{**usual, **words}, blocks=blocks), "no-store")
+        document = page(View(**{**usual, **words}, blocks=blocks), {})
         headers = {"Content-Type": document.content_type, **document.headers}
         receiver.answers["/silk"] = Reply(headers=headers, body=document.body.encode())
         receiver.answers["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)

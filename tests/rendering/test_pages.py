@@ -55,6 +55,12 @@ class TestHead:
         }  # fmt: skip
         assert [link.attributes["rel"] for link in root.all("link")] == ["icon"]
 
+    def test_says_what_others_are_to_show_in_place_of_the_title(self) -> None:
+        root = rendered(title="Silk", called="Silk, woven by number", site_name="The Mill")
+        assert root.one("title").words == "Silk, woven by number \N{EN DASH} The Mill"
+        assert root.one("meta", property="og:title").attributes["content"] == "Silk, woven by number"
+        assert root.one("h1").words == "Silk"
+
     def test_names_the_site_once_on_a_page_that_is_called_so(self) -> None:
         assert rendered(title="The Mill", site_name="The Mill").one("title").words == "The Mill"
 
@@ -80,7 +86,7 @@ class TestHead:
 
 class TestHeaders:
     def test_let_nothing_run_and_nothing_be_sent(self) -> None:
-        document = page(View("en", "Looms", "The Mill"), "public, max-age=60")
+        document = page(View("en", "Looms", "The Mill"), {"Cache-Control": "no-store", "Vary": "Accept"})
         headers = dict(document.headers)
         policy = dict(part.strip().split(" ", 1) for part in headers.pop("Content-Security-Policy").split(";"))
         assert policy.pop("style-src").startswith("'sha256-")
@@ -92,9 +98,9 @@ class TestHeaders:
             "frame-ancestors": "'none'",
         }
         assert headers == {
-            "Cache-Control": "public, max-age=60",
+            "Cache-Control": "no-store",
             "Referrer-Policy": "no-referrer",
-            "Vary": "Accept, Authorization",
+            "Vary": "Accept",
             "X-Content-Type-Options": "nosniff",
         }
         assert document.content_type == "text/html; charset=utf-8"
