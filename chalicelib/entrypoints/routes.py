@@ -642,6 +642,8 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ("sites", "GET", "/sites/resolve", "chalicelib.features.visits.operations:resolve_site"),
     ("sites", "GET", "/sites/{site_id}/pages/by-path", "chalicelib.features.visits.operations:get_page_by_path"),
     ("sites", "GET", "/sites/{site_id}/pages/home", "chalicelib.features.visits.operations:get_home_page"),
+    ("sites", "GET", "/sites/{site_id}/robots.txt", "chalicelib.features.visits.operations:get_robots_txt"),
+    ("sites", "GET", "/sites/{site_id}/sitemap.xml", "chalicelib.features.visits.operations:get_sitemap"),
     (
         "sites",
         "GET",

@@ -76,7 +76,7 @@ class TestEveryOperation:
 
     def test_has_no_scope_where_api_keys_are_refused_anyway(self, operation: Operation) -> None:
         owners = isinstance(operation.needs, At) and operation.needs.role is Role.OWNER
-        if owners or operation.needs in (Caller.PUBLIC, Caller.USER, Caller.OPERATOR):
+        if owners or operation.everyones or operation.needs in (Caller.USER, Caller.OPERATOR):
             assert operation.scope is None
 
     def test_has_a_scope_that_reads_if_it_is_a_read(self, operation: Operation) -> None:

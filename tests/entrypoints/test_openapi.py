@@ -20,7 +20,7 @@ from chalicelib.kernel import api_keys, checkpoints
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import KINDS
 from chalicelib.kernel.models import Patch
-from chalicelib.kernel.operation import Caller, Operation
+from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.problems import CODES
 
 ROOT = Path(__file__).parents[2]
@@ -73,8 +73,8 @@ def test_an_operation_says_what_it_is_for_and_who_may_call_it(operation: Operati
     emitted = [details.get("x-atrium-event"), *details.get("x-atrium-other-events", [])]
     assert tuple(filter(None, emitted)) == operation.emits
     schemes = [name for alternative in details["security"] for name in alternative]
-    assert ("userToken" in schemes) == (operation.needs != Caller.PUBLIC)
-    assert ("apiKey" in schemes) == (operation.needs != Caller.PUBLIC and operation.scope is not None)
+    assert ("userToken" in schemes) == (not operation.everyones)
+    assert ("apiKey" in schemes) == (not operation.everyones and operation.scope is not None)
 
 
 @by_id

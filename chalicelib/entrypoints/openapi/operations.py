@@ -13,7 +13,7 @@ from chalicelib.entrypoints.openapi.records import begun, secrets
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
 from chalicelib.kernel.models import Patch, RecordOutput
-from chalicelib.kernel.operation import At, Caller, Document, Moved, Operation
+from chalicelib.kernel.operation import At, Document, Moved, Operation
 
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
@@ -22,11 +22,16 @@ USER_TOKEN, API_KEY = "userToken", "apiKey"
 
 _DOCUMENTS: Final[Mapping[str, Schema]] = {
     "application/json": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}},
+    "application/xml": {
+        "schema": {"type": "string"},
+        "example": '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"></urlset>',
+    },
     "application/x-ndjson": {"schema": {"type": "string"}, "example": '{"type":"organization.created","sequence":1}\n'},
     "image/svg+xml": {"schema": {"type": "string"}, "example": '<svg xmlns="http://www.w3.org/2000/svg"></svg>'},
     "text/csv": {"schema": {"type": "string"}, "example": "sequence,id,occurredAt,type\r\n"},
     "text/css": {"schema": {"type": "string"}, "example": "body { margin: 0 }"},
     "text/html": {"schema": {"type": "string"}, "example": '<!doctype html><html lang="en"></html>'},
+    "text/plain": {"schema": {"type": "string"}, "example": "User-agent: *\nDisallow:\n"},
     "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},
     "text/x-python": {"schema": {"type": "string"}, "example": "import hashlib"},
 }
@@ -58,7 +63,7 @@ def _description(operation: Operation) -> str:
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
-    if operation.needs == Caller.PUBLIC:
+    if operation.everyones:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
     key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}

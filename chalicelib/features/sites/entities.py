@@ -113,6 +113,6 @@ def sites_domain() -> str:
     return f"sites.{settings().platforms_domain}"
 
 
-def at_site(role: Role, *, published: bool = False) -> At:
+def at_site(role: Role | None, *, published: bool = False, everyone: str = "") -> At:
     """Return the need for a role at the organization of the site that the path names."""
-    return At(Site, role, above=Organization, published=published)
+    return At(Site, role, above=Organization, published=published, everyone=everyone)

@@ -18,6 +18,14 @@ class ResolveQuery(Query):
     path: Path = Field("/", examples=["/looms"])
 
 
+class SitemapQuery(Query):
+    """Which part of a sitemap."""
+
+    page: int | None = Field(
+        None, ge=1, description="The number of a part; left out, the sitemap or the index of them.", examples=[None]
+    )  # fmt: skip
+
+
 class RedirectedOut(Output):
     """Where a visitor is sent."""
 

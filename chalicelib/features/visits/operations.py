@@ -1,4 +1,4 @@
-"""Visits: the page at a path, the home, what a host and path lead to."""
+"""Visits: the page at a path, the home, what a host and path lead to; what crawlers are told."""
 
 from typing import Annotated, Final
 from urllib.parse import urlencode
@@ -8,9 +8,12 @@ from chalicelib.features.pages.models import DraftQuery, PageOut, PathQuery
 from chalicelib.features.redirects.following import Target, look_up, signposts
 from chalicelib.features.redirects.targets import as_location
 from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
-from chalicelib.features.sites.entities import Site, at_site
+from chalicelib.features.sites.entities import LIVE, Site, at_site, tree_of
+from chalicelib.features.sites.reach import with_domains
 from chalicelib.features.visits.coming import arrive, beside_host
-from chalicelib.features.visits.models import ResolveQuery, VisitOut
+from chalicelib.features.visits.models import ResolveQuery, SitemapQuery, VisitOut
+from chalicelib.features.visits.robots import robots_of
+from chalicelib.features.visits.sitemaps import sitemap_of
 from chalicelib.kernel.auth import Anonymous
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
@@ -26,6 +29,7 @@ Shown = PageOut | Annotated[Document, "text/html"]
 
 _HOME: Final = "/"
 _PUBLIC: Final = "public, max-age=60"
+_CACHED: Final = {"Cache-Control": "public, max-age=300"}
 _PRIVATE: Final = "private, no-cache"
 
 
@@ -42,6 +46,11 @@ def beside_home(request: Request) -> list[Key]:
     """Return where it stands which pages are at `/`."""
     site_id = request.parameters["site_id"]
     return [*leading_to(site_id, _HOME), *leading_to(site_id, _HOME, draft=True)]
+
+
+def beside_sitemap(request: Request) -> list[Key]:
+    """Return where it stands which version the tree has of what is published."""
+    return [tree_of(request.parameters["site_id"], LIVE).state_key]
 
 
 @routes.get("/sites/resolve", needs=Caller.PUBLIC, scope=None, emits=None, also=beside_host)
@@ -89,6 +98,31 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> Shown:
     if query.draft and ctx.role is not None:
         return _draft(ctx, site, at(site.id, _HOME, read, draft=True))
     return _page(ctx, site, at(site.id, _HOME, read))
+
+
+@routes.get("/sites/{site_id}/robots.txt", needs=at_site(None, everyone="public"), scope=None, emits=None)
+def get_robots_txt(ctx: Context, site: Site) -> Annotated[Document, "text/plain"]:
+    """Get what a site asks of crawlers. Until it is published they are to leave all of it alone."""
+    (reached,) = with_domains(ctx, [site])
+    return Document(robots_of(reached), "text/plain; charset=utf-8", _CACHED)
+
+
+@routes.get(
+    "/sites/{site_id}/sitemap.xml",
+    needs=at_site(Role.MEMBER, published=True), scope="sites:read", emits=None, also=beside_sitemap,
+)  # fmt: skip
+def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[Document, "application/xml"]:
+    """Get the sitemap of a published site: its pages that search engines are to find, each since when it is as it is.
+
+    Of more than 10,000 pages it is the index of the parts that `page` numbers. What asks not to be indexed, or names
+    another address as the canonical one, is left out.
+    """
+    (reached,) = with_domains(ctx, [site])
+    tree = ctx.access.read.get(tree_of(site.id, LIVE).state_key, {})
+    text = sitemap_of(reached, tree.get("version", 0), query.page) if site.published else None
+    if text is None:
+        raise not_found()
+    return Document(text, "application/xml", _CACHED)
 
 
 def _page(ctx: Context, site: Site, located: Located | None) -> Shown:
