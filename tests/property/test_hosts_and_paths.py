@@ -5,7 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.configs.rules import normalized, slug_in
+from chalicelib.features.configs.rules import slug_in
+from chalicelib.kernel.domain_names import host_name
 from chalicelib.kernel.fields import SLUG_PATTERN
 
 labels = st.from_regex(r"\A[a-z0-9](?:[a-z0-9-]{0,10}[a-z0-9])?\Z")
@@ -16,13 +17,13 @@ rests = st.text(st.characters(exclude_characters="?#"), max_size=10)
 
 @given(names, st.sampled_from(["", ":443", ":8080", ":"]), st.sampled_from(["", "."]))
 def test_a_host_is_its_name_whatever_its_case_its_port_and_its_last_dot(name: str, port: str, dot: str) -> None:
-    assert normalized(f"{name}{dot}{port}") == normalized(f"{name.upper()}{dot}{port}") == name
+    assert host_name(f"{name}{dot}{port}") == host_name(f"{name.upper()}{dot}{port}") == name
 
 
 @given(st.text())
 def test_what_is_no_host_is_read_all_the_same_and_once_is_enough(text: str) -> None:
-    name = normalized(text)
-    assert name is None or normalized(name) in (name, None)
+    name = host_name(text)
+    assert name is None or host_name(name) in (name, None)
 
 
 @given(slugs, rests, st.sampled_from(["", "?x=1", "#top", "?a#b"]))
