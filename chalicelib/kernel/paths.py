@@ -12,12 +12,18 @@ _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 def normalized(path: str) -> str | None:
     """Return a path as it is looked up: decoded, in lower case, each slash once, none at its end; None of what is none.
 
-    What follows a `?` or `#` is left out.
+    What follows a `?` or `#` is left out. The segments `.` and `..` lead where browsers let them lead.
     """
     plain = unicodedata.normalize("NFC", unquote(_BEHIND.split(path.strip(), maxsplit=1)[0])).lower()
     if _UNSAFE.search(plain):
         return None
-    return "/" + "/".join(filter(None, plain.split("/")))
+    kept: list[str] = []
+    for segment in plain.split("/"):
+        if segment == "..":
+            kept = kept[:-1]
+        elif segment != ".":
+            kept.append(segment)
+    return "/" + "/".join(filter(None, kept))
 
 
 def prefixes(path: str) -> list[str]:
