@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal
 
 from chalicelib.features.redirects.models import RedirectOut
-from chalicelib.features.redirects.targets import is_of_the_site
+from chalicelib.features.redirects.targets import MOST_LEVELS, SPLAT, is_of_the_site
 from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key, Unique
 from chalicelib.kernel.paths import normalized, prefixes
 from chalicelib.kernel.person import Person
@@ -18,6 +18,7 @@ class Redirect(Entity):
     """A redirect of a site. One of the origin `page` only tells what the former trails of the site's pages do.
 
     `page_id`, `former_parent_id` and `former_slug` say which: the page that was there, below which one, by which slug.
+    Where that is now follows from the page; it has no `to_path` stored.
     """
 
     kind, parameter = "site.redirect", "redirect_id"
@@ -26,7 +27,7 @@ class Redirect(Entity):
     of_page = Facet("W#{site_id}#F#P#{page_id}", "facet1")
     by_path = Unique(
         "redirect#{site_id}", "{from_path}", taken="already_exists", field="fromPath",
-        advice="Change that one, or delete it first.",
+        advice="Change that one, or delete it first; one that was made for a page that moved can be changed too.",
     )  # fmt: skip
     public = RedirectOut
 
@@ -48,11 +49,11 @@ class Redirect(Entity):
 
     @property
     def companions(self) -> tuple[Item, ...]:
-        """Itself, found by its path; and that it leads to another, found by that."""
+        """Itself, found by its path; and, while it leads to another, that it does, found by that."""
         copy = {name: value for name in self._names if (value := getattr(self, name)) is not None}
         pk, sk = path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
-        if self.origin == "page" or not self.to_path or not is_of_the_site(self.to_path):
+        if self.origin == "page" or not self.enabled or not self.to_path or not is_of_the_site(self.to_path):
             return (by_path,)
         return by_path, {"pk": pk, "sk": leading_to(self.to_path) + self.id, "from_path": self.from_path}
 
@@ -68,11 +69,16 @@ def path_key(site_id: str, from_path: str) -> Key:
 
 def keys_from(site_id: str, path: str) -> list[Key]:
     """Return where the redirects stand that a path may match: its own, then those of all below, the nearest first."""
-    wildcards = [f"{prefix.rstrip('/')}/*" for prefix in prefixes(path)]
-    keys = [path_key(site_id, source) for source in (path, *wildcards)]
+    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in prefixes(path)[-MOST_LEVELS - 1 :])]
+    keys = [path_key(site_id, source) for source in dict.fromkeys(sources)]
     return [key for key in keys if len(key[1].encode()) <= MOST_KEY_BYTES]
 
 
 def leading_to(to_path: str) -> str:
-    """Return how the keys of the rows begin of all redirects that lead to a path, in the partition of redirects."""
+    """Return how the keys of the rows begin of all redirects with a target, in the partition of redirects."""
     return f"T#{sha256((normalized(to_path) or to_path).encode()).hexdigest()}#"
+
+
+def onto(from_path: str) -> str:
+    """Return the target of redirects that lead to what another redirect leads on, whatever its `*` stands for."""
+    return from_path.replace("*", SPLAT)

@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.features.pages import finding
 from chalicelib.features.pages.finding import Located
-from chalicelib.features.redirects.entities import Redirect, keys_from
+from chalicelib.features.redirects.entities import Redirect, keys_from, path_key
 from chalicelib.features.redirects.targets import is_of_the_site, with_splat
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
@@ -57,7 +57,8 @@ def look_up(site_id: str, path: str, read: dict[Key, Item]) -> Found:
 
 def _redirects(site_id: str, path: str, read: dict[Key, Item]) -> Iterator[Target | None]:
     """Yield where the redirects lead that a path matches; the first is that of the path itself, be there none."""
-    for key in keys_from(site_id, path):
+    own = path_key(site_id, path)
+    for key in (own, *(key for key in keys_from(site_id, path) if key != own)):
         redirect = Redirect.from_item(read[key]) if key in read else None
         yield target_of(redirect, path) if redirect and redirect.enabled and redirect.origin == "manual" else None
 
@@ -70,18 +71,23 @@ def target_of(redirect: Redirect, path: str) -> Target:
 
 def steps(site_id: str, target: Target) -> Iterator[Target]:
     """Yield where a target leads on to, redirect by redirect: a read for each, and as many as there may be at most."""
+    following: Target | None = target
     for _ in range(MOST_HOPS):
-        if target.path is None:
-            return
-        read = table.get_all(signposts(site_id, target.path))
-        exact, *below = _redirects(site_id, target.path, read)
-        page = finding.at(site_id, target.path, read) if exact is None else None
-        moved = finding.moved_from(site_id, target.path, read) if exact is None and page is None else None
-        following = exact or (Target(moved.path, _MOVED) if moved else next(filter(None, below), None))
-        if page or following is None:
+        path = following.path if following else None
+        following = onward(site_id, path, table.get_all(signposts(site_id, path))) if path else None
+        if following is None:
             return
         yield following
-        target = following
+
+
+def onward(site_id: str, path: str, read: dict[Key, Item]) -> Target | None:
+    """Return where a path leads on to, and None where the way ends: at a page, or at nothing."""
+    exact, *below = _redirects(site_id, path, read)
+    if exact or finding.at(site_id, path, read):
+        return exact
+    if moved := finding.moved_from(site_id, path, read):
+        return Target(moved.path, _MOVED)
+    return next(filter(None, below), None)
 
 
 def _leads_back(site_id: str, path: str, target: Target) -> bool:

@@ -1,0 +1,39 @@
+"""Redirects as they are shown: those of pages that moved with where these are now."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from chalicelib.features.pages.finding import seated
+from chalicelib.features.redirects.entities import Redirect
+from chalicelib.features.sites.entities import LIVE, tree_of
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.trees import Reading
+
+
+class RedirectToShow(Redirect):
+    """A redirect whose `to_path` is where it leads, whatever its origin: of a page that moved, where that is now."""
+
+    def found(self, read: dict[Key, Item]) -> Self | None:  # noqa: ARG002 - the seats of pages are read anew
+        """Return it with where it leads: by a read or two, if it was made for a page that moved."""
+        (shown,) = leading(self.site_id, [self])
+        return self.but(to_path=shown.to_path)
+
+
+def leading(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
+    """Return redirects with where they lead; those of pages that are nowhere lead nowhere.
+
+    One read brings the seats of all the pages, and another those above them.
+    """
+    pages = [redirect.page_id for redirect in redirects if redirect.page_id]
+    reading = Reading(tree_of(site_id, LIVE))
+    if pages:
+        reading.read(reading.tree.key(page_id) for page_id in pages)
+        reading.complete([page_id for page_id in pages if reading.node(page_id)])
+    return [redirect.but(to_path=_where(reading, redirect)) for redirect in redirects]
+
+
+def _where(reading: Reading, redirect: Redirect) -> str | None:
+    if redirect.page_id is None:
+        return redirect.to_path
+    located = seated(reading, redirect.page_id)
+    return located.path if located and located.revision_id else None
