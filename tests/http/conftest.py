@@ -14,6 +14,7 @@ from tests.harness.organizations import Founded, found
 from tests.harness.receiver import Receiver
 from tests.harness.running import Room, Running, make_space, run_platform, takes_part
 from tests.harness.scenes import scene
+from tests.harness.sites import Leaf, Published, make_site, page_of
 from tests.harness.webhooks import Hook, hook
 from tests.harness.workers import Workers
 
@@ -28,6 +29,18 @@ def platform(api: Api, organization: Founded) -> Running:
 def looms(api: Api, platform: Running) -> Room:
     """An open space of it."""
     return make_space(api, platform)
+
+
+@pytest.fixture
+def site(api: Api, organization: Founded) -> Published:
+    """A site of Ada's organization, published and empty."""
+    return make_site(api, organization)
+
+
+@pytest.fixture
+def home(api: Api, site: Published) -> Leaf:
+    """Its home, which is published."""
+    return page_of(api, site, "Welcome")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A site as a model: where each page's draft is, where it is published, and what was public at which path; nothing else.
+"""A site as a model: where each page's draft is, where it is published, what was public at which path; nothing else.
 
 It does not say what is answered: it is told what was done, and says what has to be true then.
 """
@@ -23,7 +23,7 @@ class Sheet:
 
 @dataclass
 class Publication:
-    """A site. `ever`: which pages were published at a path, ever; `home` is the page at `/`, of drafts and in public."""
+    """A site. `ever`: which pages were published at a path, ever. `home`, `live_home`: those at `/` in either tree."""
 
     pages: dict[str, Sheet] = field(default_factory=dict)
     ever: dict[str, set[str]] = field(default_factory=dict)

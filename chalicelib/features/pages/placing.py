@@ -59,7 +59,7 @@ def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
     _keep(ctx, page)
     trees.steps(DRAFT).lead_to(page.seat)
     trees.count(body.parent_id, child_count=1)
-    refuse_twin(trees, DRAFT, page.parent_id, page.slug)
+    refuse_twin(trees, DRAFT, page, page.parent_id, page.slug)
     if body.is_home or page.home is None:
         page = _make_home(trees, site, page)
     trees.write()
@@ -121,7 +121,7 @@ def _moved(trees: Trees, page: Page, parent_id: str | None, slug: str) -> dict[s
     placed = page.but(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=trees.next_version(DRAFT))
     trees.steps(DRAFT).leave(page.seat)
     trees.steps(DRAFT).lead_to(placed.seat)
-    refuse_twin(trees, DRAFT, parent_id, slug)
+    refuse_twin(trees, DRAFT, page, parent_id, slug)
     return {"lineage": placed.lineage, "placed": placed.placed, "line": (*line, placed.seat)}
 
 
@@ -132,10 +132,14 @@ def _is_free(trees: Trees, page: Page, revision: Revision) -> bool:
         return False
     line = parent.line if parent else ()
     home = trees.state(DRAFT).home
-    keys = {guard_of(trees.site_id, DRAFT, revision.parent_id, revision.slug)}
-    if revision.parent_id in (None, home):
-        keys |= {guard_of(trees.site_id, DRAFT, above, revision.slug) for above in (None, home)}
-    others = {guard["ref"] for guard in table.get_all(keys).values()} - {page.id, home}
+    beside = {None, home} if revision.parent_id in (None, home) else set[str | None]()
+    keys = {above: guard_of(trees.site_id, DRAFT, above, revision.slug) for above in {revision.parent_id, *beside}}
+    guards = table.get_all(keys.values())
+    # The home itself is at `/`: its slug is in nobody's way but its siblings'.
+    others = {
+        guard["ref"] for above, key in keys.items() for guard in [guards.get(key)]
+        if guard and (guard["ref"] != home or above == revision.parent_id)
+    } - {page.id}  # fmt: skip
     fits = len(line) < MOST_DEPTH and (revision.parent_id == page.parent_id or not page.child_count)
     return fits and not others and page.id not in ids_of(line)
 

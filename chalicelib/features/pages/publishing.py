@@ -114,7 +114,7 @@ class Publishing:
             return {}
         refuse_cycle(page.id, line, _PUBLISH_FIRST)
         refuse_depth(trees.site_id, trees.state(LIVE), page.id, len(line), has_children=page.live_count > 0)
-        refuse_twin(trees, LIVE, parent_id, slug)
+        refuse_twin(trees, LIVE, page, parent_id, slug)
         if had_one or page.id in trees.state(LIVE).moved:
             trees.let(LIVE, moved=trees.state(LIVE).with_moved(page.id))
             placed = trees.next_version(LIVE)

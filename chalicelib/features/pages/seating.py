@@ -46,8 +46,8 @@ def _height(site_id: str, tree: SiteTree, page_id: str) -> int:
     return height
 
 
-def refuse_twin(trees: "Trees", name: TreeName, parent_id: str | None, slug: str) -> None:
-    """Let the change fail if another page has the path that a page with this seat is to have.
+def refuse_twin(trees: "Trees", name: TreeName, page: Page, parent_id: str | None, slug: str) -> None:
+    """Let the change fail if another page has the path that a page is to have, with its new seat.
 
     What is below the home has the same paths as what is below nothing; the home itself is at `/`.
     """
@@ -55,6 +55,9 @@ def refuse_twin(trees: "Trees", name: TreeName, parent_id: str | None, slug: str
     if home is None or parent_id not in (None, home):
         return
     key = guard_of(trees.site_id, name, home if parent_id is None else None, slug)
+    was = (page.parent_id, page.slug) if name == DRAFT else (page.live_parent_id, str(page.live_slug))
+    if key == guard_of(trees.site_id, name, *was):
+        return  # It is the page itself, which is to be at the same path.
     where = "Right below the home" if parent_id is None else "Beside the home"
     detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
     absent = Write(
