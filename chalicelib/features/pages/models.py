@@ -1,6 +1,6 @@
 """What the operations on pages accept and answer."""
 
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -128,8 +128,6 @@ class RevisionOut(RevisionSummary):
 
 class PreviewOut(Output):
     """A page as it would be, and a link for others to see it by."""
-
-    no_store: ClassVar[bool] = True
 
     page: PageOut
     blocks: list[BlockOut] = Field(examples=_BLOCKS)
