@@ -85,7 +85,8 @@ class TestGetHomePage:
 
 
 class TestHtml:
-    def test_is_given_to_those_who_prefer_it(self, api: Api, site: Published, home: Leaf) -> None:
+    @pytest.mark.usefixtures("home")
+    def test_is_given_to_those_who_prefer_it(self, api: Api, site: Published) -> None:
         page_of(api, site, "Looms", blocks=[{"id": "b", "type": "text", "text": "They **weave**. <script>"}])
         at = f"{site.path}/pages/by-path"
         answer = api.get(at, query={"path": "/looms"}, headers=HTML)
@@ -109,7 +110,7 @@ class TestHtml:
         text = api.get(f"{site.path}/pages/home", headers=HTML).text
         assert "#102030" in text
         assert '<link rel="canonical" href="https://looms.example.com/">' in text
-        assert "<title>Mills of all kinds – Mills</title>" in text
+        assert "<title>Mills of all kinds \u2013 Mills</title>" in text
         assert '<meta name="description" content="Hello">' in text
 
     def test_of_a_draft_says_that_it_is_one(self, api: Api, site: Published, home: Leaf) -> None:
