@@ -78,7 +78,8 @@ def _check_version(request: Request) -> None:
 
 
 def _handle(ctx: Context, access: Access) -> Any:
-    operation, subject = ctx.operation, _subject(access)
+    operation = ctx.operation
+    subject = _subject(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.plain_arguments}
     arguments |= access.records
     if operation.place_argument:
@@ -101,9 +102,17 @@ def _check_condition(ctx: Context, subject: Entity | None) -> None:
         ctx.changes.require(subject)
 
 
-def _subject(access: Access) -> Entity | None:
-    """Return the record that the path names, if it is there: what conditions and a merge patch are about."""
-    return [*access.records.values()][-1] if access.records else access.place
+def _subject(operation: Operation, access: Access) -> Entity | None:
+    """Return the record that the path names, if it is there: what conditions and a merge patch are about.
+
+    Of several that is the one that is answered or, where none is, the last.
+    """
+    if not access.records:
+        return access.place
+    answered = (
+        name for name, kind in operation.records.items() if operation.answer and kind.public is operation.answer
+    )
+    return access.records[next(answered, [*access.records][-1])]
 
 
 def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:

@@ -41,6 +41,13 @@ ALLOWANCES: Final = {
     "list_effective_modules": 3,
     # What the platform has, what the space has of two sets, and whether the caller sees the space, side by side.
     "resolve_platform_config": 5,
+    # The page, what it consists of and the pages above it, and then the record of the one right above, which counts it.
+    "update_page": 3,
+    "delete_page": 3,
+    # The page and those above it, by which it is there, then its revisions.
+    "list_page_revisions": 3,
+    # The page, the revision with its maker's membership, the pages above it.
+    "preview_page_publicly": 3,
 }
 """Operations that have a bound of their own, and why."""
 

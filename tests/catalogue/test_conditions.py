@@ -86,7 +86,8 @@ class TestAChange:
 def grown(world: World, path: str) -> None:
     """Let the record at a path have another version, as some other operation would."""
     record = world.api.get(path, as_=world.people.owner).json
-    of_this_id = [i for i in snapshots.stored().values() if i.get("id") == record["id"] and i["kind"] != "entry"]
+    items = [item for item in snapshots.stored().values() if item.get("kind", "entry") != "entry"]
+    of_this_id = [item for item in items if item.get("id") == record["id"]]
     # A platform's custom domain has the platform's id, and so has the inventory's entry about it.
     kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space")
     (item,) = [i for i in of_this_id if i["kind"] in kinds] or of_this_id

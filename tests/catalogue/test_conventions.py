@@ -20,9 +20,9 @@ from tests.harness.by_operation import by_operation
 
 FOR_BROWSERS: Final = {
     "cache-control", "content-length", "content-security-policy", "content-type", "cross-origin-opener-policy",
-    "referrer-policy", "vary", "x-content-type-options", "x-frame-options",
+    "referrer-policy", "vary", "x-content-type-options", "x-frame-options", "x-robots-tag",
 }  # fmt: skip
-"""Headers that a page of another origin may read anyway, or that are for the browser itself."""
+"""Headers that a page of another origin may read anyway, or that are for the browser itself, or for crawlers."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in operations():
@@ -42,7 +42,7 @@ LISTS: Final = [operation for operation in operations() if operation.lists and o
 @by_operation()
 class TestEveryOperation:
     def test_ignores_what_it_does_not_know_of_a_query(self, operation: Operation, world: World) -> None:
-        assert perform(operation, world, query={"utm_source": "post", "page": "7"}).status == operation.success
+        assert perform(operation, world, query={"utm_source": "post", "sheet": "7"}).status == operation.success
 
     def test_answers_a_known_version_and_refuses_others(self, operation: Operation, world: World) -> None:
         assert perform(operation, world, headers={"API-Version": "1999-12-31"}).code == "400 unknown_api_version"

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.features.sites.entities import Site
 from chalicelib.kernel import api_keys
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import AREAS, Role
@@ -20,7 +21,15 @@ from tests.harness.callers import Issuer
 from tests.harness.clock import Clock
 from tests.harness.organizations import make_key
 
-at_a_place = by_operation(lambda o: isinstance(o.needs, At))
+
+def is_shown(operation: Operation) -> bool:
+    """Whether anybody sees what an operation's example is about: the world's site is published, its platform isn't."""
+    needs = operation.needs
+    return operation.everyones or (isinstance(needs, At) and needs.published and needs.place is Site)
+
+
+shown = by_operation(lambda o: isinstance(o.needs, At) and is_shown(o))
+at_a_place = by_operation(lambda o: isinstance(o.needs, At) and not is_shown(o))
 by_role = pytest.mark.parametrize("role", list(Role))
 
 OPENED_BY: Final = {
@@ -45,7 +54,7 @@ class TestWithoutACredential:
     def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
         hidden = isinstance(operation.needs, At) and operation.needs.published
         unknown = "404 not_found" if hidden else "401 unauthenticated"
-        expected = "success" if operation.needs is Caller.PUBLIC else unknown
+        expected = "success" if is_shown(operation) else unknown
         assert attempt(operation, world, None) == expected
 
 
@@ -89,7 +98,7 @@ class TestWithABrokenCredential:
 def to_strangers(operation: Operation, world: World) -> str:
     """What users are told who have no part in it."""
     if isinstance(operation.needs, At):
-        return "success" if example_of(operation, world).everybodys else "404 not_found"
+        return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
     if operation.needs is Caller.OPERATOR:
         return "403 forbidden"
     return "403 email_mismatch" if example_of(operation, world).only else "success"
@@ -100,7 +109,7 @@ class TestAStranger:
     def test_finds_no_place_and_sees_nothing_of_it(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world, as_=world.people.outsider)
         assert told(operation, answer) == to_strangers(operation, world)
-        assert world.id not in answer.text.replace(answer.path, "")
+        assert is_shown(operation) or world.id not in answer.text.replace(answer.path, "")
         assert world.organization.record["name"] not in answer.text
 
     def test_an_operator_has_no_part_in_tenants_either(self, operation: Operation, world: World) -> None:
@@ -123,7 +132,7 @@ class TestWhatIsForeign:
         else:
             assert malformed.refusal == missing.refusal
 
-    @by_operation(lambda o: isinstance(o.needs, At) and o.scope)
+    @by_operation(lambda o: isinstance(o.needs, At) and o.scope and not is_shown(o))
     def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.needs, At)
         example, key, needs = example_of(operation, world), world.key("admin"), operation.needs
@@ -131,6 +140,29 @@ class TestWhatIsForeign:
         missing = perform(operation, world, example.at(needs), as_=key)
         assert foreign.code == "404 not_found"
         assert foreign.refusal == missing.refusal
+
+
+@shown
+class TestWhatIsShownToAll:
+    def test_is_not_found_where_there_is_none(self, operation: Operation, world: World) -> None:
+        assert isinstance(operation.needs, At)
+        example, needs = example_of(operation, world), operation.needs
+        missing = perform(operation, world, example.at(needs), as_=None)
+        malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=None)
+        assert missing.code == "404 not_found"
+        assert missing.refusal == malformed.refusal
+
+    def test_is_not_found_once_all_above_it_is_deleted(self, operation: Operation, world: World) -> None:
+        assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
+        for caller in (None, world.people.outsider, world.people.member, world.people.owner):
+            assert attempt(operation, world, caller) == "404 not_found"
+
+    def test_is_shown_to_its_own_members_only_while_it_is_a_draft(self, operation: Operation, world: World) -> None:
+        taken_back = world.api.patch(world.site.path, as_=world.people.owner, json={"status": "draft"})
+        assert taken_back.status == 200
+        unseen = "success" if operation.everyones else "404 not_found"
+        for caller in (None, world.people.outsider):
+            assert attempt(operation, world, caller) == unseen
 
 
 class TestARecordOfOthers:
@@ -202,7 +234,7 @@ def keys_of_every_kind(world: World) -> Keys:
 
 def open_to_keys(operation: Operation, world: World) -> bool:
     """Whether it is for everyone, so that a key does no harm."""
-    return operation.needs is Caller.PUBLIC and example_of(operation, world).only is None
+    return is_shown(operation) and example_of(operation, world).only is None
 
 
 def expected(operation: Operation, world: World, problem: str) -> str:
@@ -225,7 +257,8 @@ class TestAnApiKey:
     def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
-            wanted = "404 not_found" if isinstance(operation.needs, At) else "success"
+            hidden = isinstance(operation.needs, At) and not is_shown(operation)
+            wanted = "404 not_found" if hidden else "success"
             assert attempt(operation, world, key) == expected(operation, world, wanted)
 
     def test_that_holds_no_more_opens_nothing(

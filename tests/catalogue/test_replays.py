@@ -57,7 +57,7 @@ class TestARepeatedPost:
         admin, owner = world.people.admin, world.people.owner
         other = sent(operation, world, as_=owner if caller_of(operation, world) is admin else admin)
         assert "Idempotency-Replayed" not in other.headers
-        if operation.mutates and first.text:
+        if first.text and other.calls.of("sqs"):  # there was something left to be done
             assert (other.status, other.text) != (first.status, first.text)
 
     def test_keeps_no_secret_in_clear(self, operation: Operation, world: World) -> None:

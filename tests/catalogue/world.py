@@ -21,6 +21,7 @@ from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.running import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
+from tests.harness.sites import Leaf, Published, edit, make_site, page_of
 from tests.harness.taxonomy import Attached, Node, attach, plant_line
 from tests.harness.webhooks import deliveries, hook
 from tests.harness.workers import Workers
@@ -65,6 +66,9 @@ class Furnished(Founded):
     club: Running
     node: Node
     attachment: Attached
+    site: Published
+    page: Leaf
+    preview_token: str
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -81,10 +85,15 @@ class Furnished(Founded):
         platform = run_platform(api, bare)
         came_to(platform, "failed", f"{name.lower()}.example.com")
         machines, looms = plant_line(api, platform, "Machines", "Looms")
+        site = make_site(api, bare, slug=f"{bare.record['slug']}-site")
+        page = page_of(api, site, "Looms", below=page_of(api, site, "Welcome"))
+        preview = api.get(f"{page.path}/preview", as_=owner)
+        edit(api, page, title="All looms")
         made = cls(
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
             run_platform(api, bare, published=True, name="Club", joinPolicy="open"), looms, attach(api, machines),
+            site, page, preview.json["token"],
         )  # fmt: skip
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
         return made
@@ -105,6 +114,11 @@ class Furnished(Founded):
         return f"{self.record['slug']}-wiki"
 
     @property
+    def revision_id(self) -> str:
+        """What names the first revision of its page, which is the one that is published."""
+        return self.page.draft_revision_id
+
+    @property
     def webhook_path(self) -> str:
         """Where its webhook is found."""
         return f"{self.path}/webhooks/{self.webhook_id}"
@@ -119,7 +133,8 @@ class Furnished(Founded):
             "replay_id": self.replay_id, "channel_id": self.channel_id, "platform_id": self.platform.id,
             "space_id": self.space.id, "project_block_id": self.project_block_id,
             "capability_key": self.capability_key, "module_id": self.module_id, "taxonomy_node_id": self.node.id,
-            "attachment_id": self.attachment.id,
+            "attachment_id": self.attachment.id, "site_id": self.site.id, "page_id": self.page.id,
+            "revision_id": self.revision_id,
         }  # fmt: skip
 
 
@@ -184,11 +199,23 @@ class World:
         """The space in that platform."""
         return self.organization.space
 
+    @property
+    def site(self) -> Published:
+        """The organization's site, which everybody may see."""
+        return self.organization.site
+
+    @property
+    def page(self) -> Leaf:
+        """A page of that site: it is published, and its draft says something else by now."""
+        return self.organization.page
+
     def met(self) -> None:
         """Let the process have met every place, and each record in one that is found by its id alone."""
         nodes = (self.organization.node, self.organization.attachment.node)
-        for path in (self.platform.path, self.space.path, self.club.path, *(node.path for node in nodes)):
+        places = (self.platform.path, self.space.path, self.club.path, self.site.path)
+        for path in (*places, *(node.path for node in nodes)):
             assert self.api.get(path, as_=self.people.owner).status == 200
+        assert self.api.get("/sites/resolve", query={"host": self.site.record["host"]}).status == 200
 
     def rivals_own(self, parameter: str) -> str:
         """Return what a path parameter holds that names something of the rivals."""
@@ -197,10 +224,11 @@ class World:
 
     def entitled(self, operation: Operation) -> Person | None:
         """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""
+        if operation.everyones:
+            return None
         if isinstance(operation.needs, At):
             return self.people.of_role(operation.needs.role or Role.MEMBER)
-        kinds = {Caller.OPERATOR: self.people.operator, Caller.PUBLIC: None}
-        return kinds.get(operation.needs, self.people.owner)
+        return self.people.operator if operation.needs is Caller.OPERATOR else self.people.owner
 
     def key(self, *scopes: str, **fields: Any) -> callers.Caller:
         """Return a new API key of the organization."""

@@ -1,6 +1,7 @@
 """What the operations on pages accept and answer."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -16,6 +17,11 @@ PREVIEW_SECONDS: Final = 24 * 3600
 MOST_PREVIEW_SECONDS: Final = 30 * 24 * 3600
 
 _BLOCKS: Final = [[{"id": "b1", "type": "text", "text": "A loom **weaves**."}]]
+
+_PUBLIC: Final = {
+    "status": "published", "published_at": "2026-11-20T09:30:00.000Z",
+    "published_revision_id": "01939d3c-0000-7000-8000-000000000001",
+}  # fmt: skip
 
 Status = Literal["draft", "scheduled", "published", "archived"]
 Path = Annotated[str, StringConstraints(max_length=2000)]
@@ -104,6 +110,11 @@ class PageSummary(RecordOutput):
 
 class PageOut(PageSummary):
     """A page."""
+
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **dict.fromkeys(("page.published", "page.updated", "page.restored", "page.deleted"), _PUBLIC),
+        "page.unpublished": {"status": "archived"},
+    }
 
     blocks: list[BlockOut] = Field(description="What it consists of.", examples=_BLOCKS)
 

@@ -1,7 +1,8 @@
 """What the operations on sites accept and answer."""
 
 import re
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -11,6 +12,7 @@ from chalicelib.kernel.models import Input, Output, Patch, RecordOutput
 Status = Literal["draft", "published"]
 
 _MOST_PATHS: Final = 100
+_PUBLIC: Final = {"status": "published", "published_at": "2026-11-20T09:30:00.000Z"}
 _PATH: Final = re.compile(r"[/*][^\s#]*")
 _LINE: Final = re.compile(r"\s*(?:#.*|[A-Za-z][A-Za-z-]*\s*:.*)?")
 
@@ -75,6 +77,10 @@ class RobotsOut(Output):
 
 class SiteOut(RecordOutput):
     """A site."""
+
+    after: ClassVar[Mapping[str, Mapping[str, Any]]] = dict.fromkeys(
+        ("site.published", "site.updated", "site.deleted"), _PUBLIC
+    )
 
     organization_id: Uuid
     name: str = Field(examples=["Analytical Engines"])

@@ -1,0 +1,26 @@
+"""Examples of the operations on sites."""
+
+from typing import Final
+
+from chalicelib.features.sites.entities import Site
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World, new, put
+
+EXAMPLES: Final[Examples] = {
+    "list_sites": lambda world: example(organization_id=world.id),
+    "create_site": lambda world: example({"name": "Looms", "slug": "all-looms"}, organization_id=world.id),
+    "get_site": lambda world: example(site_id=world.site.id),
+    "update_site": lambda world: example(
+        {"name": "Difference Engines", "slug": "difference-site", "robots": {"disallow": ["/drafts"]}},
+        site_id=world.site.id,
+    ),
+    "delete_site": lambda world: example(site_id=world.site.id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the organization have so many sites more."""
+    put(
+        Site(**begun, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
+        for n, begun in enumerate(new(number))
+    )
