@@ -7,11 +7,15 @@ from typing import Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.attachments.entities import entity_key
 from chalicelib.features.deliveries.subscribers import subscribers_key
+from chalicelib.features.pages import trails as page_trails
+from chalicelib.features.redirects.entities import path_key
+from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
 from chalicelib.kernel import ancestry, auth, changes, ledger
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
+from chalicelib.kernel.trees import Tree
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -60,6 +64,7 @@ GUARD: Final = "guard of a unique value"
 _LOG: Final = "{log_id}"
 _PLATFORM: Final = "{platform_id}"
 _TAXONOMY: Final = f"P#{_PLATFORM}#T"
+_PAGES: Final = Tree(TREES)
 
 _KERNEL_INDEXES: Final = (
     ("index1", ledger.sequence_key(_LOG, 0)[0]), ("index2", "ANCHOR#{shard}"), ("due", "DUE#{shard}"),
@@ -187,6 +192,16 @@ def _others() -> list[tuple[str, Key, str]]:
         ("trail", trails.trail_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
         ("former place", trails.former_key(_PLATFORM, "{parent_id}", "{slug}"), "who had a slug below a node last"),
         ("attached entity", entity_key(_PLATFORM, "{type}", "{id}"), "which nodes of a taxonomy are put on an entity"),
+        ("seat", _PAGES.key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
+        ("page trail", page_trails.trail_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
+        (
+            "former page trail",
+            page_trails.former_key(_PAGES, "{slug}"),
+            "the pages that were published by a slug, and where",
+        ),
+        ("page title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
+        ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
+        ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
     ]
 

@@ -243,13 +243,15 @@ class Entity:
 
 
 class Place(Entity):
-    """A record that has members, and in which things are done.
+    """A record in which things are done, by its members or those of the places above it.
 
     A place that lies in another carries the ids of all above it, by their parameters, from its first version on.
     """
 
     within: ClassVar["type[Place] | None"] = None
     """The kind of place that it lies in."""
+    joined: ClassVar[bool] = True
+    """Whether it has members of its own."""
     area: ClassVar[str] = ""
     """Whose scopes let an API key see private places of its kind."""
     siblings: ClassVar[Collection]

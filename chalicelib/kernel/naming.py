@@ -22,10 +22,12 @@ from chalicelib.kernel.tokens import User
 class Named:
     """Where it is stored what a request names: the place, those above it that are known, the path's records.
 
-    `user_ids`: whose standing has to be known. `also`: what the operation asks to be read with it.
+    `joined`: the place, if people can be members of it. `user_ids`: whose standing has to be known. `also`: what the
+    operation asks to be read with it.
     """
 
     place: Key | None
+    joined: Key | None
     above: Mapping[type[Place], Key]
     records: Mapping[str, Key | None]
     user_ids: tuple[str, ...]
@@ -36,7 +38,7 @@ class Named:
         yield from (key for key in (self.place, *self.records.values()) if key)
         yield from self.above.values()
         for user_id in self.user_ids:
-            yield from standing_keys(user_id, self.place, self.above.values())
+            yield from standing_keys(user_id, self.joined, self.above.values())
         yield from self.also
 
 
@@ -44,14 +46,15 @@ def named(operation: Operation, request: Request, caller: User | KeyHolder | Ano
     """Return what a request names. It may take a read to know a place by its slug, or a record's places by its id."""
     needs = operation.needs
     names = _names(needs, request) if isinstance(needs, At) else {}
-    place, above = None, {}
+    place, joined, above = None, None, {}
     if isinstance(needs, At):
         place = needs.place.key_of(id=names[needs.place.parameter]) if names else None
+        joined = place if needs.place.joined else None
         above = _above(needs.place, {**ancestry.known(place), **names})
     records = _record_keys(operation, {**request.parameters, **names})
     # What reads beside this sees the places as if the path had said them.
     also = _also(operation, replace(request, parameters={**request.parameters, **names}), caller)
-    return Named(place, above, records, _user_ids(operation, request, caller), tuple(also))
+    return Named(place, joined, above, records, _user_ids(operation, request, caller), tuple(also))
 
 
 def other_id(operation: Operation, request: Request, records: list[Item]) -> str:

@@ -24,7 +24,8 @@ from tests.harness.invitations import invite
 from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import furnish, make_space, run_platform, takes_part
+from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
+from tests.harness.sites import edit, make_site, page_of, publish_page, write_page
 from tests.harness.strangers import refusing
 from tests.harness.taxonomy import attach, fell, move, plant_line
 from tests.harness.webhooks import hook
@@ -57,6 +58,7 @@ def items(
     takes_part(platform, ada)
     takes_part(platform, edith)
     assert api.post(f"{platform.path}/leave", as_=edith).status == 204
+    publish_a_site(api, organization, platform)
     api.delete(run_platform(api, organization).path, as_=ada)
     key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
     api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
@@ -79,6 +81,20 @@ def items(
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
+
+
+def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
+    """Let there be a site: with a page that has moved, one that waits for its time, and one that was deleted."""
+    site = make_site(api, organization, platformId=platform.id)
+    page_of(api, site, "Welcome")
+    machines = page_of(api, site, "Machines")
+    page_of(api, site, "Looms", below=machines)
+    edit(api, machines, slug="engines")
+    publish_page(api, machines)
+    write_page(api, site, "Soon", publishAt="2099-01-01T00:00:00Z")
+    gone = api.delete(page_of(api, site, "Gone").path, as_=site.owner)
+    led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
+    assert (gone.status, led.status) == (204, 201)
 
 
 def silent_webhook(organization_id: str) -> list[Entity]:

@@ -26,6 +26,7 @@ class Site(Place):
     """What an organization publishes: pages below one host. `domain`: the verified one of its platform, once known."""
 
     kind, parameter, within, area = "site", "site_id", Organization, "sites"
+    joined = False
     pk, sk = "W#{id}", "#"
     siblings = Collection("O#{organization_id}#W", "{id}", index="index1")
     by_slug = Unique("site-slug", "{slug}", taken="slug_taken", field="slug")
