@@ -14,8 +14,8 @@ from chalicelib.features.pages.models import (
     RevisionOut,
     RevisionSummary,
 )
-from chalicelib.features.pages.publishing import PageToPublish, Publishing, take_back
-from chalicelib.features.pages.seating import Trees
+from chalicelib.features.pages.publishing import Publishing
+from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.sites.entities import Site, at_site, trees_of
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
@@ -82,7 +82,7 @@ def get_page(_ctx: Context, _site: Site, page: Page) -> PageOut:
     needs=at_site(Role.EDITOR), scope="sites:write", emits=("page.updated", "page.unpublished"),
     also=placing.surroundings,
 )  # fmt: skip
-def update_page(ctx: Context, site: Site, page: Page, body: PagePatch) -> PageOut:
+def update_page(ctx: Context, site: Site, page: PageToChange, body: PagePatch) -> PageOut:
     """Change the draft of a page: nothing of it is public before it is published.
 
     An `unpublishAt` that is past takes back what is published at once; a `publishAt` that is past publishes the draft
@@ -91,7 +91,7 @@ def update_page(ctx: Context, site: Site, page: Page, body: PagePatch) -> PageOu
     trees = Trees(ctx.changes, site.id, ctx.access.read)
     changed = placing.change(ctx, trees, site, page, body)
     if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
-        changed = take_back(trees, changed, ctx.now)
+        changed = Publishing(trees, changed, ctx.now).take_back()
         ctx.changes.event = "page.unpublished"
     trees.write()
     times = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
@@ -106,7 +106,7 @@ def update_page(ctx: Context, site: Site, page: Page, body: PagePatch) -> PageOu
     "/sites/{site_id}/pages/{page_id}",
     needs=at_site(Role.EDITOR), scope="sites:write", emits="page.deleted", also=both_trees,
 )  # fmt: skip
-def delete_page(ctx: Context, site: Site, page: Page, query: DeleteQuery) -> None:
+def delete_page(ctx: Context, site: Site, page: PageToChange, query: DeleteQuery) -> None:
     """Delete a page with all its revisions, or with `cascade` also all pages below it: they are gone at once."""
     placing.uproot(ctx, site, page, cascade=query.strategy == "cascade")
 
@@ -115,7 +115,7 @@ def delete_page(ctx: Context, site: Site, page: Page, query: DeleteQuery) -> Non
     "/sites/{site_id}/pages/{page_id}/publish",
     success=200, needs=at_site(Role.EDITOR), scope="sites:write", emits="page.published", also=revision_beside,
 )  # fmt: skip
-def publish_page(ctx: Context, site: Site, page: PageToPublish, body: PagePublication) -> PageOut:
+def publish_page(ctx: Context, site: Site, page: PageToChange, body: PagePublication) -> PageOut:
     """Publish the draft of a page, or another revision of it.
 
     If its path changes by that, those of all pages below it do, and the former ones lead on.
@@ -148,7 +148,7 @@ def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revisio
     f"{_REVISION}/restore",
     success=200, needs=at_site(Role.EDITOR), scope="sites:write", emits="page.restored", also=content_beside,
 )  # fmt: skip
-def restore_page_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> PageOut:
+def restore_page_revision(ctx: Context, site: Site, page: PageToChange, revision: Revision) -> PageOut:
     """Let the draft of a page be what a revision was; what is published stays as it is.
 
     It is a new revision, so nothing is lost. If another page has the path by now that the page had then, it stays where

@@ -17,7 +17,7 @@ from chalicelib.features.sites.entities import DRAFT, LIVE, Site, TreeName, tree
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
@@ -47,8 +47,7 @@ def surroundings(request: Request) -> list[Key]:
 def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
     """Create a page with its first draft. Raises Problem if it can't be where it is to be."""
     trees = Trees(ctx.changes, site.id, ctx.access.read)
-    parent = _parent(trees, body.parent_id)
-    line = parent.line if parent else ()
+    line = _line(trees, body.parent_id)
     refuse_depth(site.id, trees.state(DRAFT), "", len(line), has_children=False)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": ctx.slug(body.slug, body.title)}
     page = Page(
@@ -107,8 +106,7 @@ def _moved(trees: Trees, page: Page, parent_id: str | None, slug: str) -> dict[s
     """Return the fields of a page that moves to another parent, or by its slug; nothing if it does neither."""
     if (parent_id, slug) == (page.parent_id, page.slug):
         return {}
-    parent = _parent(trees, parent_id)
-    line = parent.line if parent else ()
+    line = page.line[:-1] if parent_id == page.parent_id else _line(trees, parent_id)
     if parent_id != page.parent_id:
         refuse_cycle(page.id, line, _MOVE_IT)
         deeper = len(line) >= len(page.line)
@@ -220,13 +218,13 @@ def leave(trees: Trees, page: Page, moment: str) -> None:
         trees.let(LIVE, **trees.state(LIVE).with_home(None), home_revision_id=None)
 
 
-def _parent(trees: Trees, parent_id: str | None) -> Page | None:
-    """Return the page that another is to be below, with those above it. Raises Invalid if there is none."""
-    page = trees.page(parent_id)
+def _line(trees: Trees, page_id: str | None) -> tuple[Item, ...]:
+    """Return the page that another is to be below, and those above it. Raises Invalid if there is none."""
+    page = trees.page(page_id)
     parent = page.shown_in(trees.read) if page else None
-    if parent_id and parent is None:
+    if page_id and parent is None:
         raise Invalid([FieldError("/parentId", "unknown", "No page of this site has this id.")])
-    return parent
+    return parent.line if parent else ()
 
 
 def _blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:

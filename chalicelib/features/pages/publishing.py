@@ -4,44 +4,23 @@ One transaction holds it all, however many pages are below: the page, its seat, 
 until now, the redirect that is listed for that, and one that would stand in its way and goes.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Self
+from collections.abc import Mapping
+from typing import Any, Final
 
-from chalicelib.features.pages.entities import Content, Page, Revision, status_of
+from chalicelib.features.pages.entities import Page, Revision, status_of
 from chalicelib.features.pages.paths import path_along
 from chalicelib.features.pages.placing import make_live_home
 from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
-from chalicelib.features.pages.trails import former_key, trail_key
 from chalicelib.features.redirects.entities import Redirect, path_key
-from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
+from chalicelib.features.sites.entities import DRAFT, LIVE
 from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.entity import Item
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.trees import Reading
 
 _PUBLISH_FIRST: Final = "The page that it is to be below is still published below it: publish that one first."
 _PARENT_GONE: Final = "The page that it was below is gone. Restore the revision, then publish the draft."
-
-
-class PageToPublish(Page):
-    """A page that is to be published or taken back: with it everything is read that says where it is and will be."""
-
-    def found(self, read: dict[Key, Item]) -> Self | None:
-        """Return it with its blocks and its ancestors; None if one of these is gone."""
-        content = Content.key_of(page_id=self.id, id=self.draft_revision_id)
-        return self.shown_in(read, [content, *decisive(self)])
-
-
-def decisive(page: Page) -> Iterable[Key]:
-    """Yield where it stands what decides where a page is published, and will be once its draft is."""
-    tree = tree_of(page.site_id, LIVE)
-    yield from (tree.key(each) for each in {*page.lineage, *page.live_lineage})
-    yield from (Page.key_of(site_id=page.site_id, id=each) for each in {page.parent_id, page.live_parent_id} if each)
-    yield trail_key(tree, page.slug)
-    if page.live_slug:
-        yield trail_key(tree, page.live_slug)
-        yield former_key(tree, page.live_slug)
 
 
 class Publishing:
@@ -113,7 +92,8 @@ class Publishing:
         if had_one and (page.live_parent_id, page.live_slug) == (parent_id, slug):
             return {}
         refuse_cycle(page.id, line, _PUBLISH_FIRST)
-        refuse_depth(trees.site_id, trees.state(LIVE), page.id, len(line), has_children=page.live_count > 0)
+        deeper = page.live_count > 0 and len(line) > len(self._line_of(page.live_parent_id))
+        refuse_depth(trees.site_id, trees.state(LIVE), page.id, len(line), has_children=deeper)
         refuse_twin(trees, LIVE, page, parent_id, slug)
         if had_one or page.id in trees.state(LIVE).moved:
             trees.let(LIVE, moved=trees.state(LIVE).with_moved(page.id))
@@ -168,12 +148,6 @@ class Publishing:
                 **beginning(self._moment), **page.ids, from_path=was["path"], to_path=None, origin="page",
                 page_id=page.id, former_parent_id=was["parent_id"], former_slug=was["slug"],
             ))  # fmt: skip
-
-
-def take_back(trees: Trees, page: Page, moment: str) -> Page:
-    """Let a page be published no more, of which nothing was read yet but itself and both trees."""
-    trees.read |= table.get_all(key for key in decisive(page) if key not in trees.read)
-    return Publishing(trees, page, moment).take_back()
 
 
 def orphan(trees: Trees, page: Page) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Seats of pages in a tree: whether a page can have one, and what else is written when it gets it or leaves it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from chalicelib.features.pages.entities import Page, guard_of
+from chalicelib.features.pages.entities import Content, Page, guard_of
 from chalicelib.features.pages.models import MOST_DEPTH
-from chalicelib.features.pages.trails import Steps
+from chalicelib.features.pages.trails import Steps, former_key, trail_key
 from chalicelib.features.sites.entities import DRAFT, LIVE, SiteTree, TreeName, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Changes
@@ -15,6 +15,28 @@ from chalicelib.kernel.table import Write
 from chalicelib.kernel.trees import Tree, read_whole
 
 Line = Sequence[Mapping[str, Any]]
+
+
+class PageToChange(Page):
+    """A page that is to be changed, moved, published or deleted: with it everything is read that decides about that."""
+
+    def found(self, read: dict[Key, Item]) -> Self | None:
+        """Return it with its blocks and its ancestors; None if one of these is gone."""
+        content = Content.key_of(page_id=self.id, id=self.draft_revision_id)
+        return self.shown_in(read, [content, *self._around(read)])
+
+    def _around(self, read: Mapping[Key, Item]) -> Iterator[Key]:
+        """Yield where it stands what is above its seats and those of pages that were read, and what leads to them."""
+        drafts, live = tree_of(self.site_id, DRAFT), tree_of(self.site_id, LIVE)
+        others = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
+        yield from (drafts.key(each) for other in others for each in other["lineage"])
+        yield from (live.key(each) for each in {*self.lineage, *self.live_lineage})
+        yield from (
+            self.key_of(site_id=self.site_id, id=each) for each in {self.parent_id, self.live_parent_id} if each
+        )
+        yield from (trail_key(tree, self.slug) for tree in (drafts, live))
+        if self.live_slug:
+            yield from (key(live, self.live_slug) for key in (trail_key, former_key))
 
 
 def refuse_cycle(page_id: str, above: Line, advice: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from chalicelib.features.pages.entities import TURN, Page, Removal, status_of
 from chalicelib.features.pages.placing import leave
-from chalicelib.features.pages.publishing import PageToPublish, Publishing, orphan
-from chalicelib.features.pages.seating import Trees
+from chalicelib.features.pages.publishing import Publishing, orphan
+from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import trees_of
 from chalicelib.kernel import jobs, outbox, table, tasks
@@ -33,7 +33,7 @@ def take_turn(message: dict[str, Any]) -> None:
     What can't be published where it would be is tried again with each sweep, until somebody makes room for it or takes
     the time away.
     """
-    about = tasks.about(PageToPublish, message)
+    about = tasks.about(PageToChange, message)
     read = table.get_all(trees_of(about.site_id)) if about else {}
     page = about.found(read) if about and len(read) > 1 else None
     if page is None or page.due is None or page.due.at > now():
