@@ -1,0 +1,35 @@
+"""Which media type a request prefers (RFC 9110, section 12.5.1)."""
+
+import pytest
+
+from chalicelib.kernel.request import Request
+
+HTML, JSON = "text/html", "application/json"
+
+
+def prefers(accept: str | None) -> bool:
+    headers = {} if accept is None else {"accept": accept}
+    return Request("GET", "/", {}, {}, headers, b"", "r", "192.0.2.7").prefers(HTML, to=JSON)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "text/html", "TEXT/HTML", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "text/html, application/json", "application/json;q=0.5, text/html;q=0.9", "text/html;level=1;q=0.4",
+        "application/json;q=0, text/html", "*/*;q=0.1, text/html;q=0.2",
+    ],
+)  # fmt: skip
+def test_what_is_named_first_or_weighs_more(accept: str) -> None:
+    assert prefers(accept)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        None, "", "*/*", "text/*", "application/json", "application/json, text/html", "text/html;q=0.1, */*",
+        "text/html;q=0", "text/html;q=0.000, */*;q=0", "application/json;q=0.9, text/html;q=0.8", "nonsense, ;;q=",
+    ],
+)  # fmt: skip
+def test_not_what_weighs_less_or_is_not_named(accept: str | None) -> None:
+    assert not prefers(accept)
