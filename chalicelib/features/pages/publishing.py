@@ -31,10 +31,11 @@ class Publishing:
         self._reading = Reading.of(trees.tree(LIVE), trees.read)
         self._lines: dict[str, list[Item]] = {}
 
-    def publish(self, revision: Revision | Page) -> Page:
+    def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
         """Publish a revision of the page, or its draft; all below it moves with it.
 
-        Raises Problem if another page is published where it would be, or if it can't be there.
+        `since`: when it was to be published, if that is not now; an `unpublishAt` before that is over. Raises Problem if
+        another page is published where it would be, or if it can't be there.
         """
         trees, page = self._trees, self._page
         revision_id = revision.id if isinstance(revision, Revision) else revision.draft_revision_id
@@ -42,11 +43,12 @@ class Publishing:
             return page
         was = {"path": self._where(page), **_seat_of(page)} if page.live_placed is not None else page.last_seat
         seat = self._take_seat(page, revision.parent_id, revision.slug)
-        over = page.unpublish_at is not None and page.unpublish_at <= self._moment
+        over = page.unpublish_at is not None and page.unpublish_at <= (since or self._moment)
         now = trees.changes.update(
             page, **seat, published_revision_id=revision_id, published_at=self._moment, was_published=True,
             live_version=page.version + 1, last_seat=None, status="published", publish_at=None,
-            unpublish_at=None if over else page.unpublish_at, indexable=_is_indexable(revision.seo),
+            unpublish_at=None if over else page.unpublish_at, indexable=not revision.seo["noindex"],
+            canonical=revision.seo["canonical"],
         )  # fmt: skip
         trees.steps(LIVE).lead_to(now.live_seat)
         self._let_be_home(now, revision_id)
@@ -166,7 +168,3 @@ def _seat_of(page: Page) -> dict[str, Any]:
 
 
 _NOWHERE: Final[dict[str, Any]] = {"live_parent_id": None, "live_slug": None, "live_lineage": [], "live_placed": None}
-
-
-def _is_indexable(seo: dict[str, Any]) -> bool:
-    return not seo.get("noindex") and not seo.get("canonical")

@@ -41,7 +41,7 @@ def take_turn(message: dict[str, Any]) -> None:
     changes = Changes(now())
     trees = Trees(changes, page.site_id, read)
     try:
-        event, turned = _turned(Publishing(trees, page, page.due.at), page)
+        event, turned = _turned(Publishing(trees, page, changes.now), page)
         trees.write()
         if turned is page:  # It is so already.
             changes.settle(page, **_over(page, page.due.at))
@@ -56,7 +56,7 @@ def take_turn(message: dict[str, Any]) -> None:
 
 def _turned(publishing: Publishing, page: Page) -> tuple[str, Page]:
     if page.due and page.due.at == page.publish_at:
-        return "page.published", publishing.publish(page)
+        return "page.published", publishing.publish(page, since=page.publish_at)
     return "page.unpublished", publishing.take_back()
 
 
@@ -87,7 +87,10 @@ def remove_below(message: dict[str, Any]) -> None:
 
 
 def _clear(site_id: str, page_id: str, until: float) -> bool:
-    """Remove what belonged to a page that is gone, and what is below it; False if the time is over."""
+    """Remove what belonged to a page that is gone, and what is below it, the lowest first; False if time is over.
+
+    So whatever ends it, what is left is found from above.
+    """
     while table.clear(f"R#{page_id}"):
         pass
     for items in table.pages(Redirect.of_page.partition(site_id=site_id, page_id=page_id), limit=_AT_ONCE):
@@ -95,9 +98,9 @@ def _clear(site_id: str, page_id: str, until: float) -> bool:
     for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > until:
             return False
-        _remove(site_id, item["id"])
         if not _clear(site_id, item["id"], until):
             return False
+        _remove(site_id, item["id"])
     return _orphan_below(site_id, page_id, until)
 
 
@@ -106,9 +109,9 @@ def _orphan_below(site_id: str, page_id: str, until: float) -> bool:
     for item in _listed(Page.below_live.partition(site_id=site_id, live_parent_id=page_id)):
         if time.monotonic() > until:
             return False
-        _orphan(site_id, item["id"])
         if not _orphan_below(site_id, item["id"], until):
             return False
+        _orphan(site_id, item["id"])
     return True
 
 
@@ -127,8 +130,9 @@ def _remove_redirects(ids: list[str], site_id: str) -> None:
 
 def _remove(site_id: str, page_id: str) -> None:
     """Remove a page whose parent is gone."""
-    page, trees = _found(site_id, page_id)
-    if page:
+    found = _found(site_id, page_id)
+    if found:
+        page, trees = found
         leave(trees, page, trees.changes.now)
         trees.changes.delete(page)
         trees.write()
@@ -137,19 +141,21 @@ def _remove(site_id: str, page_id: str) -> None:
 
 def _orphan(site_id: str, page_id: str) -> None:
     """Take back a page that is published below one that is gone."""
-    page, trees = _found(site_id, page_id)
-    if page is None or page.live_placed is None:
+    found = _found(site_id, page_id)
+    if found is None or found[0].live_placed is None:
         return
-    orphaned = trees.changes.update(page, **orphan(trees, page))
+    page, trees = found
+    trees.changes.update(page, **orphan(trees, page))
     trees.write()
     if page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(Removal.task))
     else:
         trees.changes.commit()
-    report(orphaned=orphaned.id)
 
 
-def _found(site_id: str, page_id: str) -> tuple[Page | None, Trees]:
-    read = table.get_all([Page.key_of(site_id=site_id, id=page_id), *trees_of(site_id)])
-    item = read.get(Page.key_of(site_id=site_id, id=page_id))
-    return (Page.from_item(item) if item else None), Trees(Changes(now()), site_id, read)
+def _found(site_id: str, page_id: str) -> tuple[Page, Trees] | None:
+    """Return a page, and the trees of its site, for a transaction; None if it is gone, or all of its site."""
+    key = Page.key_of(site_id=site_id, id=page_id)
+    read = table.get_all([key, *trees_of(site_id)])
+    whole = len(read) > len([*trees_of(site_id)])
+    return (Page.from_item(read[key]), Trees(Changes(now()), site_id, read)) if whole else None

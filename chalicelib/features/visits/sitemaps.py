@@ -49,7 +49,9 @@ def _entries(site: Site, version: int) -> Iterator[Entry]:
     reading = read_whole(tree_of(site.id, LIVE), version)
     for seat in reading.items.values():
         if seat.get("revision_id") and seat.get("indexable") and (located := seated(reading, seat["id"])):
-            yield Entry(site.url + located.path, seat["published_at"])
+            address = site.url + located.path
+            if seat.get("canonical") in (None, address):
+                yield Entry(address, seat["published_at"])
 
 
 def _parts(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
