@@ -34,7 +34,7 @@ class Publishing:
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
         """Publish a revision of the page, or its draft; all below it moves with it.
 
-        `since`: when it was to be published, if that is not now; an `unpublishAt` before that is over. Raises Problem if
+        `since`: when it was to be, if that is not now; an `unpublishAt` before that is over. Raises Problem if
         another page is published where it would be, or if it can't be there.
         """
         trees, page = self._trees, self._page
