@@ -1,7 +1,8 @@
 """Person: somebody who is to be forgotten, by all that identifies them, and where they stand in text.
 
 An address stands in text that is nothing but that address, or in text of another kind, whatever surrounds it there: in
-`Mail: ada@example.com.` it does, in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com` it doesn't.
+`Mail: ada@example.com.` it does, in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com` it doesn't. What
+begins with a slash is a path, though it could be an address (RFC 5322).
 """
 
 import json
@@ -17,7 +18,7 @@ _WORD: Final = r"[\w\u0300-\u036f]"
 _BEFORE: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
 _BEHIND: Final = r"(?!-*[^\W_]|\.[^\W_])"
 _ATOM: Final = rf"(?:{_WORD}|[!#$%&'*+/=?^`{{|}}~-])"
-_ADDRESS: Final = re.compile(rf"{_ATOM}(?:{_ATOM}|\.)*@[\w-]+(?:\.[\w-]+)*")
+_ADDRESS: Final = re.compile(rf"(?!/){_ATOM}(?:{_ATOM}|\.)*@[\w-]+(?:\.[\w-]+)*")
 _NOTHING: Final = "(?!)"
 
 

@@ -26,7 +26,7 @@ def in_json(person: Person, text: str) -> bool:
      "...ada@example.com", "ada@example.com...", "grace@example.com,ada@example.com", "ada@example.com/work",
      "ada@example.com - call her", "ada@example.com's", "\nada@example.com\n", "JOSÉ@EXAMPLE.ORG",
      "of josé@example.org", 'a"b\\c@example.org', 'say a"b\\c@example.org', f"/people/{ID.upper()}/", ID,
-     f"{ID}@users.example.com"],
+     f"{ID}@users.example.com", "/ada@example.com", "/people/ada@example.com"],
 )  # fmt: skip
 def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> None:
     assert ADA.in_text(text)
