@@ -14,7 +14,7 @@ from tests.harness.taxonomy import Attached, Node, attach, fell, plant, put_on
 from tests.harness.workers import Workers
 
 ENTITY = "01939d3c-0000-7000-8000-0000000000aa"
-NOT_YET = ("site", "page", "research-output", "research-artefact")
+NOT_YET = ("research-output", "research-artefact")
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Final
 from chalicelib.features.attachments.entities import Attachment, detach
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now
 
 _AT_ONCE: Final = 25
+_TRIES: Final = 5
 
 
 def clear_node(node: TaxonomyNode, until: float) -> TaxonomyNode | None:
@@ -35,3 +36,28 @@ def take_off(node: TaxonomyNode, attachments: Sequence[Attachment]) -> TaxonomyN
     changes.settle(node, attachment_count=node.attachment_count - len(attachments))
     changes.commit()
     return node.but(attachment_count=node.attachment_count - len(attachments))
+
+
+def clear_entity(entity: tuple[str, str], until: float = float("inf")) -> bool:
+    """Remove the attachments of an entity that is gone, those of a node at a time; False if the time is over."""
+    for items in table.pages(Attachment.of_entity.partition(entity_id=entity[1])):
+        for attachment in map(Attachment.from_item, items):
+            if time.monotonic() > until:
+                return False
+            if attachment.entity == entity:
+                _take_off(attachment)
+    return True
+
+
+def _take_off(attachment: Attachment) -> None:
+    for _ in range(_TRIES):
+        key = TaxonomyNode.key_of(platform_id=attachment.platform_id, id=attachment.node_id)
+        read = table.get_all([key, attachment.stored_at])
+        if key not in read or attachment.stored_at not in read:
+            return  # It went with its node, or its platform.
+        try:
+            take_off(TaxonomyNode.from_item(read[key]), [attachment])
+        except Contended:
+            continue
+        return
+    raise Contended

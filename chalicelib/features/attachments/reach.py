@@ -5,9 +5,10 @@ from typing import Final
 
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import sees_all
-from chalicelib.kernel import table
+from chalicelib.kernel import ancestry, table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.roles import Role
@@ -20,15 +21,18 @@ Named = tuple[str, str]
 KNOWN: Final[Mapping[str, Callable[[str], Key] | None]] = {
     "platform": lambda platform_id: Platform.key_of(id=platform_id),
     "space": lambda space_id: Space.key_of(id=space_id),
-    "site": None,
-    "page": None,
+    "site": lambda site_id: Site.key_of(id=site_id),
+    "page": ancestry.pointer_key,
     "research-output": None,
     "research-artefact": None,
 }
 """The types that are the service's own, and where one is stored by its id; None as long as there can be none.
 
-What is stored there says in which organization and platform it is.
+What is stored there says in which organization it is; of what lies in a platform also in which, of a page its site.
 """
+
+_TELLS: Final = {"space": "platform_id", "page": "site_id"}
+"""What is said of nothing else that may be stored there."""
 
 
 def stored_at(entity: Named) -> list[Key]:
@@ -42,17 +46,23 @@ def unseen(ctx: Context, entities: Iterable[Named]) -> set[Named]:
     known = {one: stored_at(one) for one in entities if one[0] in KNOWN}
     wanted = sorted({key for keys in known.values() for key in keys} - ctx.access.read.keys())
     read = {**ctx.access.read, **(table.get_all(wanted) if wanted else {})}
-    found = {one: read[key] for one, keys in known.items() for key in keys if key in read}
-    within = {one: item for one, item in found.items() if _is_within(ctx, item)}
-    private = {one: item for one, item in within.items() if item["kind"] == Space.kind and _is_private(ctx, item)}
+    found = {one: read[key] for one, keys in known.items() for key in keys if key in read and _is(one, read[key])}
+    within = {one: item for one, item in found.items() if _is_within(ctx, one, item)}
+    private = {one: item for one, item in within.items() if one[0] == Space.kind and _is_private(ctx, item)}
     return {*known} - ({*within} - {*private}) - _own(ctx, private)
 
 
-def _is_within(ctx: Context, item: Item) -> bool:
-    """Return whether something is in the platform at hand, or in another of an organization that the caller is in."""
+def _is(entity: Named, item: Item) -> bool:
+    """Return whether what is stored for an entity is of its type: other records are found by their ids alone too."""
+    return _TELLS.get(entity[0], "id") in item
+
+
+def _is_within(ctx: Context, entity: Named, item: Item) -> bool:
+    """Return whether something is in the platform at hand, or elsewhere in an organization that the caller is in."""
     if ctx.place is None or item["organization_id"] != ctx.place.log:
         return False
-    return item.get("platform_id", item["id"]) == ctx.place.id or _role_in_organization(ctx) is not None
+    platform_id = {Platform.kind: entity[1], Space.kind: item.get("platform_id")}.get(entity[0])
+    return platform_id == ctx.place.id or _role_in_organization(ctx) is not None
 
 
 def _is_private(ctx: Context, space: Item) -> bool:

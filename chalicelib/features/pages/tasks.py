@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
+from chalicelib.features.attachments.clearing import clear_entity
 from chalicelib.features.pages.entities import TURN, Page, Removal, status_of
 from chalicelib.features.pages.placing import leave
 from chalicelib.features.pages.publishing import Publishing, orphan
@@ -93,6 +94,8 @@ def _clear(site_id: str, page_id: str, until: float) -> bool:
     """
     while table.clear(f"R#{page_id}"):
         pass
+    if not clear_entity((Page.kind, page_id), until):
+        return False
     for items in table.pages(Redirect.of_page.partition(site_id=site_id, page_id=page_id), limit=_AT_ONCE):
         _remove_redirects([item["id"] for item in items], site_id)
     for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):

@@ -17,6 +17,7 @@ from chalicelib.features.platforms.models import (
 from chalicelib.features.platforms.reach import within_reach
 from chalicelib.features.platforms.rules import refuse_dangerous, refuse_large, refuse_repeated_ids
 from chalicelib.features.purges.entities import purge
+from chalicelib.features.sites.reach import refuse_foreign_site
 from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
@@ -93,6 +94,8 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
     refuse_large("home", home)
     if body.space_id and body.space_id != platform.home["space_id"]:
         _refuse_unseen(ctx, platform, body.space_id)
+    if body.site_id and body.site_id != platform.home["site_id"]:
+        refuse_foreign_site(ctx, platform.organization_id, body.site_id)
     return _shown(ctx, ctx.changes.update(platform, home=home))
 
 

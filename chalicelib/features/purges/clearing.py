@@ -15,11 +15,18 @@ _OWN: Final = "#"
 
 Clear = Callable[[type[Place], str, float], bool]
 _elsewhere: Final[list[Clear]] = []
+_with_records: Final[list[Callable[[Entity], None]]] = []
 
 
 def elsewhere(clear: Clear) -> Clear:
     """Declare a function that removes what names a place and is stored elsewhere, as `clear_place` does."""
     _elsewhere.append(clear)
+    return clear
+
+
+def with_record(clear: Callable[[Entity], None]) -> Callable[[Entity], None]:
+    """Declare a function that removes what names a record of a place and is stored elsewhere; the record goes next."""
+    _with_records.append(clear)
     return clear
 
 
@@ -69,6 +76,8 @@ def _remove(records: list[Entity]) -> None:
     changes = Changes(now())
     for record in records:
         clear_held(record)
+        for clear in _with_records:
+            clear(record)
         changes.delete(record)
     if changes.size > table.MOST_WRITES:
         half = len(records) // 2

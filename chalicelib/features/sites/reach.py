@@ -1,4 +1,4 @@
-"""What a site takes from its platform."""
+"""Sites and platforms of one organization, and what a site takes from its platform."""
 
 from collections.abc import Iterable
 
@@ -30,3 +30,10 @@ def refuse_foreign_platform(ctx: Context, organization_id: str, platform_id: str
     if platform is None or platform.organization_id != organization_id:
         raise Invalid([FieldError("/platformId", "unknown", "No platform of this organization has this id.")])
     ctx.changes.require(platform)
+
+
+def refuse_foreign_site(ctx: Context, organization_id: str, site_id: str) -> None:
+    """Raise Invalid unless a site is one of the organization's."""
+    site = next(iter(ctx.gather(keys=[Site.key_of(id=site_id)]).of(Site)), None)
+    if site is None or site.organization_id != organization_id:
+        raise Invalid([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
