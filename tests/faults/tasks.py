@@ -26,6 +26,7 @@ from tests.harness.domains import stored as stored_domain
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
 from tests.harness.running import comes_in, is_made, make_space
+from tests.harness.sites import edit, page_of
 from tests.harness.strangers import GONE, refusing, silent
 from tests.harness.webhooks import hook, rename
 
@@ -206,6 +207,24 @@ def a_branch_is_deleted(world: World) -> Key:
     return _only("taxonomy.felling")
 
 
+def a_page_has_its_day(world: World) -> Key:
+    """Let the draft of a page that is published be published at another path tomorrow."""
+    body = {"slug": "mills", "publishAt": after(now(), days=1)}
+    assert world.api.patch(world.page.path, as_=world.people.owner, json=body).status == 200
+    world.workers.settle()
+    return f"W#{world.site.id}", f"N#{world.page.id}"
+
+
+def pages_are_deleted(world: World) -> Key:
+    """Let a page be still to be removed, with one below it, and one that is published there though its draft is not."""
+    above = page_of(world.api, world.site, "Machines")
+    page_of(world.api, world.site, "Engines", below=page_of(world.api, world.site, "Steam", below=above))
+    edit(world.api, page_of(world.api, world.site, "Tools", below=above), parentId=None)
+    world.workers.settle()
+    assert world.api.delete(above.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
+    return _only("page.removal")
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -229,6 +248,8 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "invitations.mail": TaskExample(somebody_is_invited),
     "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
+    "pages.remove": TaskExample(pages_are_deleted),
+    "pages.turn": TaskExample(a_page_has_its_day, {"days": 2}),
     "purges.purge": TaskExample(a_platform_is_deleted),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
     "taxonomy.remove": TaskExample(a_branch_is_deleted),
