@@ -639,6 +639,19 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/sites/{site_id}/pages/{page_id}/revisions/{revision_id}/restore",
         "chalicelib.features.pages.operations:restore_page_revision",
     ),
+    ("sites", "GET", "/sites/{site_id}/navigation", "chalicelib.features.menus.operations:list_navigation_menus"),
+    (
+        "sites",
+        "GET",
+        "/sites/{site_id}/navigation/{navigation_id}",
+        "chalicelib.features.menus.operations:get_navigation_menu",
+    ),
+    (
+        "sites",
+        "PUT",
+        "/sites/{site_id}/navigation/{navigation_id}",
+        "chalicelib.features.menus.operations:put_navigation_menu",
+    ),
     ("sites", "GET", "/sites/{site_id}/redirects", "chalicelib.features.redirects.operations:list_redirects"),
     ("sites", "POST", "/sites/{site_id}/redirects", "chalicelib.features.redirects.operations:create_redirect"),
     (

@@ -16,10 +16,10 @@ from chalicelib.kernel.fields import (
     Uuid,
     WebUrl,
     lower_case,
-    out_of_range,
     shape,
 )
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.parts import NothingBelow
 
 JoinPolicy = Literal["open", "invite"]
 Status = Literal["draft", "published"]
@@ -56,12 +56,6 @@ def _font(text: str) -> str:
     if not _is_plain(text):
         raise ValueError("must be the name of a font family, without any of < > { } ;")
     return text
-
-
-def _not_deeper(children: list[Any]) -> list[Any]:
-    if children:
-        raise out_of_range("must be empty: a navigation is at most 3 levels deep")
-    return children
 
 
 Font = Annotated[Name, AfterValidator(_font)]
@@ -124,7 +118,7 @@ class NavigationLeafIn(Input):
         None, description="What it leads to: an id or a path; of `url` an http(s) or mail address, or a path.",
         examples=["/spaces/looms"],
     )  # fmt: skip
-    children: Annotated[list[Any], AfterValidator(_not_deeper)] = Field([], examples=[[]])
+    children: NothingBelow = Field([], examples=[[]])
 
 
 class NavigationBranchIn(NavigationLeafIn):

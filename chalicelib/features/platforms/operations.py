@@ -15,12 +15,13 @@ from chalicelib.features.platforms.models import (
     ThemePatch,
 )
 from chalicelib.features.platforms.reach import within_reach
-from chalicelib.features.platforms.rules import refuse_dangerous, refuse_large, refuse_repeated_ids
+from chalicelib.features.platforms.rules import refuse_dangerous
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.reach import refuse_foreign_site
 from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
+from chalicelib.kernel.parts import refuse_large, refuse_repeated_ids
 from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.roles import Role
 

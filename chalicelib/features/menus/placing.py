@@ -1,0 +1,34 @@
+"""Where menus come to be and change."""
+
+import re
+
+from chalicelib.features.menus.entities import ID_ADVICE, ID_PATTERN, Menu
+from chalicelib.features.menus.models import MenuPut
+from chalicelib.features.menus.reach import Whereabouts, surroundings
+from chalicelib.features.menus.rules import refuse_unknown, refuse_wrong
+from chalicelib.features.sites.entities import Site
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.sameness import same
+
+
+def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: MenuPut) -> Menu:
+    """Let a site have a menu by an id, whatever it has there until now; what changes nothing is not written.
+
+    Raises Invalid if it can't be so.
+    """
+    if not re.fullmatch(ID_PATTERN, menu_id):
+        raise Invalid([FieldError("path/navigationId", "malformed", ID_ADVICE)])
+    outline = body.fields()["items"]
+    refuse_wrong(outline)
+    before = present or Menu(**{**ctx.new(), "id": menu_id}, **site.ids, name=body.name)
+    pages = Whereabouts(site.id, drafts=True, read=ctx.access.read, asked=surroundings(ctx.request))
+    wanted = before.but(name=body.name, outline=outline)
+    places = pages.places(sorted({*before.page_ids, *wanted.page_ids}), before.above)
+    refuse_unknown(outline, places)
+    before, wanted = before.but(places=places), wanted.but(places=places, above=pages.above(wanted.page_ids))
+    if present is None:
+        return ctx.changes.create(wanted)
+    if same(before.outline, outline) and before.name == body.name:
+        return before
+    return ctx.changes.update(before, name=body.name, outline=outline, above=wanted.above)

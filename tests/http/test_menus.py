@@ -1,0 +1,258 @@
+"""Menus of sites: what they hold, where their items lead, and what of them everybody sees."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chalicelib.features.menus.entities import Menu
+from chalicelib.features.menus.reach import Entry, resolved
+from chalicelib.kernel import table
+from tests.harness.api import Api, Json
+from tests.harness.callers import Person
+from tests.harness.invitations import before_the_next_write
+from tests.harness.logs import log_of
+from tests.harness.menus import asked_to_put, group, put, seen, to_page, to_url
+from tests.harness.organizations import Founded
+from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
+from tests.harness.workers import Workers
+
+
+@pytest.fixture
+def site(api: Api, organization: Founded) -> Published:
+    """A site with a home."""
+    site = make_site(api, organization)
+    page_of(api, site, "Welcome")
+    return site
+
+
+@pytest.fixture
+def looms(api: Api, site: Published) -> Leaf:
+    """A published page of it."""
+    return page_of(api, site, "Looms")
+
+
+def moved(api: Api, page: Leaf, slug: str) -> None:
+    """Let a page be published at another path."""
+    edit(api, page, slug=slug)
+    publish_page(api, page)
+
+
+class TestPut:
+    def test_makes_a_menu_and_then_replaces_it(self, api: Api, site: Published, looms: Leaf) -> None:
+        made = put(api, site, to_page(looms), name="Main")
+        assert made == {
+            "id": "main", "siteId": site.id, "name": "Main", "version": 1, "createdAt": made["createdAt"],
+            "updatedAt": made["createdAt"], "items": [{
+                "id": f"to-{looms.id}", "label": "Looms", "type": "page", "pageId": looms.id, "url": None,
+                "path": "/looms", "dangling": False, "children": [],
+            }],
+        }  # fmt: skip
+        assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == made
+        replaced = put(api, site, name="All")
+        assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
+        assert replaced["createdAt"] == made["createdAt"]
+
+    def test_that_changes_nothing_leaves_nothing(
+        self, api: Api, site: Published, looms: Leaf, organization: Founded
+    ) -> None:
+        made = put(api, site, to_page(looms))
+        assert put(api, site, to_page(looms)) == made
+        below = page_of(api, site, "Mills")
+        edit(api, looms, parentId=below.id)
+        publish_page(api, looms)
+        again = put(api, site, to_page(looms))
+        assert (again["items"][0]["path"], again["version"]) == ("/mills/looms", 1)
+        told = [entry["type"] for entry in log_of(api, organization, type="site.navigation.*")]
+        assert told == ["site.navigation.updated"]
+
+    def test_is_told_with_what_changed(self, api: Api, site: Published, organization: Founded) -> None:
+        put(api, site, to_url("https://example.com/", "Shop"))
+        put(api, site, to_url("https://example.com/", "Shop"), name="Footer")
+        last, first = log_of(api, organization, type="site.navigation.updated")
+        assert (first["target"]["name"], first["changes"]) == ("Main menu", [])
+        assert last["changes"] == [{"field": "name", "from": "Main menu", "to": "Footer"}]
+        assert last["data"]["items"][0]["url"] == "https://example.com/"
+
+    def test_heeds_what_the_caller_has_seen(self, api: Api, site: Published) -> None:
+        unseen = asked_to_put(api, site, headers={"If-Match": "*"})
+        assert unseen.code == "412 precondition_failed"
+        first = asked_to_put(api, site)
+        assert first.status == 200
+        put(api, site, name="Changed")
+        late = asked_to_put(api, site, name="Late", headers={"If-Match": first.etag})
+        assert late.code == "412 precondition_failed"
+        now = api.get(f"{site.path}/navigation/main", as_=site.owner)
+        assert asked_to_put(api, site, name="Sooner", headers={"If-Match": now.etag}).status == 200
+
+    @pytest.mark.parametrize("name", ["Main", "-main", "main_menu", "é", "m" * 65])
+    def test_by_a_malformed_id_is_refused(self, api: Api, site: Published, name: str) -> None:
+        assert asked_to_put(api, site, menu=name).faults == {"path/navigationId": "malformed"}
+        assert api.get(f"{site.path}/navigation/{name}", as_=site.owner).code == "404 not_found"
+
+    @pytest.mark.parametrize("name", ["m", "0", "main-menu-2", "m" * 64])
+    def test_by_an_id_of_the_callers_choice(self, api: Api, site: Published, name: str) -> None:
+        assert put(api, site, menu=name)["id"] == name
+
+    def test_is_for_editors(self, api: Api, site: Published, mary: Person, edith: Person, stranger: Person) -> None:
+        assert asked_to_put(api, site, as_=mary).code == "403 insufficient_role"
+        assert asked_to_put(api, site, as_=stranger).code == "404 not_found"
+        assert asked_to_put(api, site, as_=edith).status == 200
+
+    def test_at_the_same_moment_as_another_comes_after_it(
+        self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before_the_next_write(monkeypatch, lambda: put(api, site, name="First"))
+        assert put(api, site, name="Second")["version"] == 2
+
+    def test_of_more_than_a_hundred_is_refused(
+        self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Menu, "limit", replace(Menu.limit, most=2))
+        for name in ("one", "two", "one"):
+            put(api, site, menu=name, name=f"{name} of two")
+        assert asked_to_put(api, site, menu="three").code == "409 limit_exceeded"
+
+
+class TestItems:
+    def test_lead_by_what_their_type_says(self, api: Api, site: Published, looms: Leaf) -> None:
+        page, url = to_page(looms), to_url("/looms")
+        refused: list[tuple[Json, dict[str, str]]] = [
+            ({**page, "pageId": None}, {"/items/0/pageId": "required"}),
+            ({**page, "url": "/looms"}, {"/items/0/url": "malformed"}),
+            ({**url, "url": None}, {"/items/0/url": "required"}),
+            ({**url, "pageId": looms.id}, {"/items/0/pageId": "malformed"}),
+            ({**group("All"), "url": "/", "pageId": looms.id}, {
+                "/items/0/url": "malformed", "/items/0/pageId": "malformed",
+            }),
+            ({**page, "type": "space"}, {"/items/0/type": "not_one_of"}),
+            ({**page, "label": " "}, {"/items/0/label": "too_short"}),
+        ]  # fmt: skip
+        for item, faults in refused:
+            assert asked_to_put(api, site, item).faults == faults
+
+    @pytest.mark.parametrize("url", [
+        "javascript:alert(1)", "//evil.example", "/\\evil.example", "data:text/html,x", "https://ada@example.com",
+    ])  # fmt: skip
+    def test_lead_to_nothing_dangerous(self, api: Api, site: Published, url: str) -> None:
+        assert asked_to_put(api, site, to_url(url)).faults == {"/items/0/url": "malformed"}
+
+    def test_lead_to_pages_of_this_site_only(
+        self, api: Api, site: Published, looms: Leaf, organization: Founded
+    ) -> None:
+        other = page_of(api, make_site(api, organization, name="Other"), "Mills")
+        items = [to_page(looms), group("More", to_page(other), {**to_page(looms), "id": "x", "pageId": str(uuid4())})]
+        assert asked_to_put(api, site, *items).faults == {
+            "/items/1/children/0/pageId": "unknown", "/items/1/children/1/pageId": "unknown",
+        }  # fmt: skip
+
+    def test_have_different_ids_on_all_levels(self, api: Api, site: Published) -> None:
+        item = group("All", group("Some", to_url("/", "all")), {**group("More"), "id": "some"})
+        assert asked_to_put(api, site, {**item, "id": "to-all"}).faults == {
+            "/items/0/children/0/children/0/id": "repeated", "/items/0/children/1/id": "repeated",
+        }  # fmt: skip
+
+    def test_are_three_levels_deep_at_most(self, api: Api, site: Published) -> None:
+        put(api, site, group("One", group("Two", group("Three"))))
+        deeper = group("One", group("Two", group("Three", group("Four"))))
+        assert asked_to_put(api, site, deeper).faults == {"/items/0/children/0/children/0/children": "out_of_range"}
+
+    def test_are_200_at_most_on_all_levels_and_64_kib(self, api: Api, site: Published) -> None:
+        branches = [group(f"b{n}", *(group(f"b{n}-{m}") for m in range(9))) for n in range(20)]
+        put(api, site, *branches)
+        assert asked_to_put(api, site, *branches, group("more")).faults == {"/items": "too_many"}
+        assert asked_to_put(api, site, *(group(f"g{n}") for n in range(201))).faults == {"/items": "too_many"}
+        long = [{**to_url(f"https://example.com/{'x' * 400}"), "id": f"u{n}"} for n in range(150)]
+        assert asked_to_put(api, site, *long).faults == {"": "too_large"}
+
+
+class TestWhereItemsLead:
+    def test_is_where_their_pages_are_now(self, api: Api, site: Published, looms: Leaf) -> None:
+        jacquard = page_of(api, site, "Jacquard", below=looms)
+        put(api, site, to_page(looms, "All looms", to_page(jacquard)), group("More", to_url("/mills", "Mills")))
+        assert seen(api, site) == {
+            "All looms": ("/looms", {"Jacquard": "/looms/jacquard"}), "More": (None, {"Mills": "/mills"}),
+        }  # fmt: skip
+        moved(api, looms, "weavers")
+        assert seen(api, site)["All looms"] == ("/weavers", {"Jacquard": "/weavers/jacquard"})
+
+    def test_shows_members_alone_what_is_a_draft(self, api: Api, site: Published, looms: Leaf, mary: Person) -> None:
+        draft = write_page(api, site, "Secret")
+        put(api, site, to_page(draft, None, to_url("/below", "Below")), to_page(looms))
+        assert seen(api, site) == {"Looms": "/looms"}
+        assert seen(api, site, as_=mary) == {"Secret": (None, {"Below": "/below"}), "Looms": "/looms"}
+        assert "Secret" not in api.get(f"{site.path}/navigation/main").text
+        publish_page(api, draft)
+        assert seen(api, site) == {"Secret": ("/secret", {"Below": "/below"}), "Looms": "/looms"}
+        edit(api, draft, unpublishAt="2020-01-01T00:00:00Z")
+        assert seen(api, site) == {"Looms": "/looms"}
+
+    def test_hangs_where_a_page_was_deleted(
+        self, api: Api, site: Published, looms: Leaf, mary: Person, workers: Workers
+    ) -> None:
+        jacquard = page_of(api, site, "Jacquard", below=looms)
+        put(api, site, to_page(looms), to_page(jacquard), to_url("/"))
+        assert api.delete(looms.path, as_=site.owner, query={"strategy": "cascade"}).status == 204
+        for _ in range(2):
+            assert seen(api, site, as_=mary) == {"Looms": "gone", "Jacquard": "gone", "Elsewhere": "/"}
+            assert seen(api, site) == {"Elsewhere": "/"}
+            workers.settle()
+
+    def test_is_nowhere_for_the_public_while_the_site_is_a_draft(
+        self, api: Api, site: Published, mary: Person, stranger: Person
+    ) -> None:
+        put(api, site)
+        api.patch(site.path, as_=site.owner, json={"status": "draft"})
+        for path in ("", "/main"):
+            assert api.get(f"{site.path}/navigation{path}").code == "404 not_found"
+            assert api.get(f"{site.path}/navigation{path}", as_=stranger).code == "404 not_found"
+            assert api.get(f"{site.path}/navigation{path}", as_=mary).status == 200
+
+    @pytest.mark.parametrize("number", [2, 30])
+    def test_takes_a_read_more_whatever_their_number(self, api: Api, site: Published, number: int) -> None:
+        sections = [page_of(api, site, f"Section {n}") for n in range(2)]
+        pages = [page_of(api, site, f"Page {n}", below=sections[n % 2]) for n in range(number)]
+        made = asked_to_put(api, site, *map(to_page, pages))
+        assert len(made.calls.reads) == 2
+        for caller in (None, site.owner):
+            assert len(api.get(f"{site.path}/navigation/main", as_=caller).calls.reads) == 2
+        for page in pages:
+            edit(api, page, parentId=sections[0].id)
+            publish_page(api, page)
+        moved(api, sections[0], "part")
+        answer = api.get(f"{site.path}/navigation/main")
+        assert {item["path"] for item in answer.json["items"]} == {f"/part/page-{n}" for n in range(number)}
+        assert len(answer.calls.reads) <= 3
+
+    def test_is_told_to_who_renders_pages(self, api: Api, site: Published, looms: Leaf) -> None:
+        put(
+            api,
+            site,
+            to_page(looms, "All", to_page(write_page(api, site, "Draft"))),
+            group("More", to_url("/", "Home")),
+        )
+        key = Menu.key_of(site_id=site.id, id="main")
+        read: dict[Any, Any] = table.get_all([key])
+        assert resolved(Menu.from_item(read[key]), read) == [
+            Entry("All", "/looms", []), Entry("More", None, [Entry("Home", "/", [])]),
+        ]  # fmt: skip
+
+
+class TestList:
+    def test_holds_them_in_the_order_they_were_created_without_their_items(
+        self, api: Api, site: Published, mary: Person
+    ) -> None:
+        for name in ("main", "footer", "a-third"):
+            put(api, site, to_url("/"), menu=name, name=name.title())
+        put(api, site, menu="main", name="Main again")
+        for caller in (None, mary):
+            listed = api.items(f"{site.path}/navigation", as_=caller, query={"limit": 2})
+            assert [(each["id"], each["name"]) for each in listed] == [
+                ("main", "Main again"), ("footer", "Footer"), ("a-third", "A-Third"),
+            ]  # fmt: skip
+            assert all("items" not in each for each in listed)
+
+    def test_leaves_out_those_of_other_sites(self, api: Api, site: Published, organization: Founded) -> None:
+        put(api, make_site(api, organization, name="Other"))
+        assert api.items(f"{site.path}/navigation") == []
