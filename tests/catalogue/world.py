@@ -19,7 +19,9 @@ from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
+from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, found, make_key
+from tests.harness.redirects import Signpost, redirect
 from tests.harness.running import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of
 from tests.harness.taxonomy import Attached, Node, attach, plant_line
@@ -69,6 +71,7 @@ class Furnished(Founded):
     site: Published
     page: Leaf
     preview_token: str
+    redirect: Signpost
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -93,8 +96,9 @@ class Furnished(Founded):
             bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
             run_platform(api, bare, published=True, name="Club", joinPolicy="open"), looms, attach(api, machines),
-            site, page, preview.json["token"],
+            site, page, preview.json["token"], redirect(api, site, "/old-looms/*", "/looms"),
         )  # fmt: skip
+        put_menu(api, site, to_page(page), menu=made.navigation_id)
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
         return made
 
@@ -112,6 +116,11 @@ class Furnished(Founded):
     def module_id(self) -> str:
         """What names the module that its space overrides."""
         return f"{self.record['slug']}-wiki"
+
+    @property
+    def navigation_id(self) -> str:
+        """What names the menu of its site."""
+        return f"{self.record['slug']}-menu"
 
     @property
     def revision_id(self) -> str:
@@ -134,7 +143,7 @@ class Furnished(Founded):
             "space_id": self.space.id, "project_block_id": self.project_block_id,
             "capability_key": self.capability_key, "module_id": self.module_id, "taxonomy_node_id": self.node.id,
             "attachment_id": self.attachment.id, "site_id": self.site.id, "page_id": self.page.id,
-            "revision_id": self.revision_id,
+            "revision_id": self.revision_id, "redirect_id": self.redirect.id, "navigation_id": self.navigation_id,
         }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from local.markdown import code, table
 from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
-from tests.docs.keys import item_name, partition
+from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
 from tests.harness.calls import Call
 
@@ -77,12 +77,13 @@ def _batch_got(parameters: Any) -> str:
 def _queried(parameters: Any) -> str:
     values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
     begins = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
+    shown = begins if index else fixed(values[":pk"]["S"], begins)
     words = [
         "`Query`",
         f"of `{index}`" if index else "",
         "counting" if parameters.get("Select") == "COUNT" else "",
         code(partition(index, values[":pk"]["S"], begins)),
-        f"from {code(begins)}" if begins else "",
+        f"from {code(shown)}" if shown else "",
     ]
     return " ".join(filter(None, words))
 

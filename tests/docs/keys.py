@@ -23,9 +23,19 @@ def item_name(pk: str, sk: str) -> str:
 
 def partition(index: str | None, pk: str, begins: str = "") -> str:
     """Return the template of a partition that is queried. Raises LookupError if it is not documented."""
+    begins = begins if index else fixed(pk, begins)
     of_table = [template for _, template, sk in item_keys() if sk.startswith(begins)]
     of_index = [template for name, template in index_keys() if name == index]
     for template in of_index if index else of_table:
         if pattern(template).match(pk):
             return template
     raise LookupError(f"docs/table.md knows no partition {pk} of {index or 'the table'}")
+
+
+def fixed(pk: str, begins: str) -> str:
+    """Return how the sort keys begin that a Query looks for, without what differs from one Query to the other."""
+    here = [sk for _, template, sk in item_keys() if pattern(template).match(pk)]
+    if any(sk.startswith(begins) for sk in here):
+        return begins
+    known = (sk.partition("{")[0] for sk in here)
+    return next((each for each in known if each and begins.startswith(each)), begins)

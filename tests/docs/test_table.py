@@ -23,6 +23,7 @@ from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
 from tests.harness.joining import beginning
 from tests.harness.mailbox import Mailbox
+from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, make_key
 from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
 from tests.harness.sites import edit, make_site, page_of, publish_page, write_page
@@ -95,6 +96,7 @@ def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
     gone = api.delete(page_of(api, site, "Gone").path, as_=site.owner)
     led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
     assert (gone.status, led.status) == (204, 201)
+    put_menu(api, site, to_page(machines))
 
 
 def silent_webhook(organization_id: str) -> list[Entity]:

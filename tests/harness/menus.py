@@ -31,7 +31,7 @@ def asked_to_put(
     return api.put(f"{site.path}/navigation/{menu}", as_=as_ or site.owner, json=body, **words)
 
 
-def put(api: Api, site: Published, *items: Json, menu: str = "main", **words: Any) -> Json:
+def put_menu(api: Api, site: Published, *items: Json, menu: str = "main", **words: Any) -> Json:
     """Let there be a menu; return it."""
     answer = asked_to_put(api, site, *items, menu=menu, **words)
     assert answer.status == 200, answer.text

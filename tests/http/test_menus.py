@@ -13,7 +13,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.invitations import before_the_next_write
 from tests.harness.logs import log_of
-from tests.harness.menus import asked_to_put, group, put, seen, to_page, to_url
+from tests.harness.menus import asked_to_put, group, put_menu, seen, to_page, to_url
 from tests.harness.organizations import Founded
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 from tests.harness.workers import Workers
@@ -41,7 +41,7 @@ def moved(api: Api, page: Leaf, slug: str) -> None:
 
 class TestPut:
     def test_makes_a_menu_and_then_replaces_it(self, api: Api, site: Published, looms: Leaf) -> None:
-        made = put(api, site, to_page(looms), name="Main")
+        made = put_menu(api, site, to_page(looms), name="Main")
         assert made == {
             "id": "main", "siteId": site.id, "name": "Main", "version": 1, "createdAt": made["createdAt"],
             "updatedAt": made["createdAt"], "items": [{
@@ -50,26 +50,26 @@ class TestPut:
             }],
         }  # fmt: skip
         assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == made
-        replaced = put(api, site, name="All")
+        replaced = put_menu(api, site, name="All")
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
         assert replaced["createdAt"] == made["createdAt"]
 
     def test_that_changes_nothing_leaves_nothing(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
-        made = put(api, site, to_page(looms))
-        assert put(api, site, to_page(looms)) == made
+        made = put_menu(api, site, to_page(looms))
+        assert put_menu(api, site, to_page(looms)) == made
         below = page_of(api, site, "Mills")
         edit(api, looms, parentId=below.id)
         publish_page(api, looms)
-        again = put(api, site, to_page(looms))
+        again = put_menu(api, site, to_page(looms))
         assert (again["items"][0]["path"], again["version"]) == ("/mills/looms", 1)
         told = [entry["type"] for entry in log_of(api, organization, type="site.navigation.*")]
         assert told == ["site.navigation.updated"]
 
     def test_is_told_with_what_changed(self, api: Api, site: Published, organization: Founded) -> None:
-        put(api, site, to_url("https://example.com/", "Shop"))
-        put(api, site, to_url("https://example.com/", "Shop"), name="Footer")
+        put_menu(api, site, to_url("https://example.com/", "Shop"))
+        put_menu(api, site, to_url("https://example.com/", "Shop"), name="Footer")
         last, first = log_of(api, organization, type="site.navigation.updated")
         assert (first["target"]["name"], first["changes"]) == ("Main menu", [])
         assert last["changes"] == [{"field": "name", "from": "Main menu", "to": "Footer"}]
@@ -80,7 +80,7 @@ class TestPut:
         assert unseen.code == "412 precondition_failed"
         first = asked_to_put(api, site)
         assert first.status == 200
-        put(api, site, name="Changed")
+        put_menu(api, site, name="Changed")
         late = asked_to_put(api, site, name="Late", headers={"If-Match": first.etag})
         assert late.code == "412 precondition_failed"
         now = api.get(f"{site.path}/navigation/main", as_=site.owner)
@@ -93,7 +93,7 @@ class TestPut:
 
     @pytest.mark.parametrize("name", ["m", "0", "main-menu-2", "m" * 64])
     def test_by_an_id_of_the_callers_choice(self, api: Api, site: Published, name: str) -> None:
-        assert put(api, site, menu=name)["id"] == name
+        assert put_menu(api, site, menu=name)["id"] == name
 
     def test_is_for_editors(self, api: Api, site: Published, mary: Person, edith: Person, stranger: Person) -> None:
         assert asked_to_put(api, site, as_=mary).code == "403 insufficient_role"
@@ -103,15 +103,15 @@ class TestPut:
     def test_at_the_same_moment_as_another_comes_after_it(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        before_the_next_write(monkeypatch, lambda: put(api, site, name="First"))
-        assert put(api, site, name="Second")["version"] == 2
+        before_the_next_write(monkeypatch, lambda: put_menu(api, site, name="First"))
+        assert put_menu(api, site, name="Second")["version"] == 2
 
     def test_of_more_than_a_hundred_is_refused(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Menu, "limit", replace(Menu.limit, most=2))
         for name in ("one", "two", "one"):
-            put(api, site, menu=name, name=f"{name} of two")
+            put_menu(api, site, menu=name, name=f"{name} of two")
         assert asked_to_put(api, site, menu="three").code == "409 limit_exceeded"
 
 
@@ -154,13 +154,13 @@ class TestItems:
         }  # fmt: skip
 
     def test_are_three_levels_deep_at_most(self, api: Api, site: Published) -> None:
-        put(api, site, group("One", group("Two", group("Three"))))
+        put_menu(api, site, group("One", group("Two", group("Three"))))
         deeper = group("One", group("Two", group("Three", group("Four"))))
         assert asked_to_put(api, site, deeper).faults == {"/items/0/children/0/children/0/children": "out_of_range"}
 
     def test_are_200_at_most_on_all_levels_and_64_kib(self, api: Api, site: Published) -> None:
         branches = [group(f"b{n}", *(group(f"b{n}-{m}") for m in range(9))) for n in range(20)]
-        put(api, site, *branches)
+        put_menu(api, site, *branches)
         assert asked_to_put(api, site, *branches, group("more")).faults == {"/items": "too_many"}
         assert asked_to_put(api, site, *(group(f"g{n}") for n in range(201))).faults == {"/items": "too_many"}
         long = [{**to_url(f"https://example.com/{'x' * 400}"), "id": f"u{n}"} for n in range(150)]
@@ -170,7 +170,7 @@ class TestItems:
 class TestWhereItemsLead:
     def test_is_where_their_pages_are_now(self, api: Api, site: Published, looms: Leaf) -> None:
         jacquard = page_of(api, site, "Jacquard", below=looms)
-        put(api, site, to_page(looms, "All looms", to_page(jacquard)), group("More", to_url("/mills", "Mills")))
+        put_menu(api, site, to_page(looms, "All looms", to_page(jacquard)), group("More", to_url("/mills", "Mills")))
         assert seen(api, site) == {
             "All looms": ("/looms", {"Jacquard": "/looms/jacquard"}), "More": (None, {"Mills": "/mills"}),
         }  # fmt: skip
@@ -179,7 +179,7 @@ class TestWhereItemsLead:
 
     def test_shows_members_alone_what_is_a_draft(self, api: Api, site: Published, looms: Leaf, mary: Person) -> None:
         draft = write_page(api, site, "Secret")
-        put(api, site, to_page(draft, None, to_url("/below", "Below")), to_page(looms))
+        put_menu(api, site, to_page(draft, None, to_url("/below", "Below")), to_page(looms))
         assert seen(api, site) == {"Looms": "/looms"}
         assert seen(api, site, as_=mary) == {"Secret": (None, {"Below": "/below"}), "Looms": "/looms"}
         assert "Secret" not in api.get(f"{site.path}/navigation/main").text
@@ -192,7 +192,7 @@ class TestWhereItemsLead:
         self, api: Api, site: Published, looms: Leaf, mary: Person, workers: Workers
     ) -> None:
         jacquard = page_of(api, site, "Jacquard", below=looms)
-        put(api, site, to_page(looms), to_page(jacquard), to_url("/"))
+        put_menu(api, site, to_page(looms), to_page(jacquard), to_url("/"))
         assert api.delete(looms.path, as_=site.owner, query={"strategy": "cascade"}).status == 204
         for _ in range(2):
             assert seen(api, site, as_=mary) == {"Looms": "gone", "Jacquard": "gone", "Elsewhere": "/"}
@@ -202,7 +202,7 @@ class TestWhereItemsLead:
     def test_is_nowhere_for_the_public_while_the_site_is_a_draft(
         self, api: Api, site: Published, mary: Person, stranger: Person
     ) -> None:
-        put(api, site)
+        put_menu(api, site)
         api.patch(site.path, as_=site.owner, json={"status": "draft"})
         for path in ("", "/main"):
             assert api.get(f"{site.path}/navigation{path}").code == "404 not_found"
@@ -226,7 +226,7 @@ class TestWhereItemsLead:
         assert len(answer.calls.reads) <= 3
 
     def test_is_told_to_who_renders_pages(self, api: Api, site: Published, looms: Leaf) -> None:
-        put(
+        put_menu(
             api,
             site,
             to_page(looms, "All", to_page(write_page(api, site, "Draft"))),
@@ -244,8 +244,8 @@ class TestList:
         self, api: Api, site: Published, mary: Person
     ) -> None:
         for name in ("main", "footer", "a-third"):
-            put(api, site, to_url("/"), menu=name, name=name.title())
-        put(api, site, menu="main", name="Main again")
+            put_menu(api, site, to_url("/"), menu=name, name=name.title())
+        put_menu(api, site, menu="main", name="Main again")
         for caller in (None, mary):
             listed = api.items(f"{site.path}/navigation", as_=caller, query={"limit": 2})
             assert [(each["id"], each["name"]) for each in listed] == [
@@ -254,5 +254,5 @@ class TestList:
             assert all("items" not in each for each in listed)
 
     def test_leaves_out_those_of_other_sites(self, api: Api, site: Published, organization: Founded) -> None:
-        put(api, make_site(api, organization, name="Other"))
+        put_menu(api, make_site(api, organization, name="Other"))
         assert api.items(f"{site.path}/navigation") == []
