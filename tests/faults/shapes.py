@@ -25,4 +25,6 @@ def shape(items: Items) -> Shape:
 def _shape(pk: str, sk: str, item: Json) -> tuple[object, ...]:
     begins = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
     unmarked = set(item) - _FOLLOWED if sk == HEAD else set(item)
-    return pk.partition("#")[0], begins, tuple(sorted(unmarked)), *(item.get(name) for name in _TELLING)
+    # A trail has an attribute for each page that it leads to.
+    names = ["an id" if len(name) >= _ID_CHARACTERS else name for name in unmarked]
+    return pk.partition("#")[0], begins, tuple(sorted(names)), *(item.get(name) for name in _TELLING)

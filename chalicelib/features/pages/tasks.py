@@ -143,14 +143,15 @@ def _remove(site_id: str, page_id: str) -> None:
 
 
 def _orphan(site_id: str, page_id: str) -> None:
-    """Take back a page that is published below one that is gone."""
+    """Take back a page that is published below one that is gone. What was above its draft may be gone too by now."""
     found = _found(site_id, page_id)
     if found is None or found[0].live_placed is None:
         return
     page, trees = found
-    trees.changes.update(page, **orphan(trees, page))
+    shown = page.found(trees.read)
+    trees.changes.update(shown or page, **orphan(trees, page))
     trees.write()
-    if page.published_revision_id:
+    if shown and page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(Removal.task))
     else:
         trees.changes.commit()
