@@ -1,9 +1,14 @@
 """A page of a site as people see it: in the site's language, with its menu, in the looks of its platform."""
 
+from collections.abc import Iterable
+from typing import Final
+
 from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.menus.entities import Menu
+from chalicelib.features.menus.reach import Entry, resolved
 from chalicelib.features.pages.entities import Page
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.rendering.models import View
+from chalicelib.features.rendering.models import MenuItem, View
 from chalicelib.features.rendering.page import page as rendered
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.sites.reach import verified
@@ -11,7 +16,10 @@ from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Document
 from chalicelib.kernel.request import Request
 
-BY_ACCEPT = "Accept, Authorization"
+MENU: Final = "main"
+"""The menu that pages show, by its id."""
+
+BY_ACCEPT: Final = "Accept, Authorization"
 """What decides, beside the address, how a page is answered."""
 
 
@@ -23,20 +31,24 @@ def is_for_people(request: Request) -> bool:
 def as_people_see_it(ctx: Context, site: Site, page: Page, *, preview: bool = False) -> Document:
     """Return a page as HTML, with the headers that the context has for its answer.
 
-    It takes a read of the site's platform and menu, and one of where the menu leads.
+    It takes a read of the site's platform and menu, and one or two of where the menu leads.
     """
-    keys = [
-        of.key_of(**{name: str(site.platform_id)}) for of, name in ((Platform, "id"), (CustomDomain, "platform_id"))
-    ]
-    found = ctx.gather(keys=keys if site.platform_id else [])
-    platform = next(iter(found.of(Platform)), None)
+    lent = str(site.platform_id)
+    of_platform = [Platform.key_of(id=lent), CustomDomain.key_of(platform_id=lent)] if site.platform_id else []
+    found = ctx.gather(keys=[Menu.key_of(site_id=site.id, id=MENU), *of_platform])
+    theme = next((platform.theme for platform in found.of(Platform)), None)
+    menu = next((resolved(each, ctx.access.read) for each in found.of(Menu)), [])
     host = site.but(domain=verified(next(iter(found.of(CustomDomain)), None)))
     seo = page.seo
     view = View(
-        lang=site.default_locale, title=page.title, site_name=site.name, blocks=page.blocks, called=seo.get("title"),
-        description=seo.get("description"), image=seo.get("image"),
-        canonical=None if preview else seo.get("canonical") or host.url + page.path,
-        noindex=bool(seo.get("noindex")) or not site.published, theme=platform.theme if platform else None,
-        preview=preview,
+        lang=site.default_locale, title=page.title, site_name=site.name, blocks=page.blocks, called=seo["title"],
+        description=seo["description"], image=seo["image"],
+        canonical=None if preview else seo["canonical"] or host.url + page.path,
+        noindex=seo["noindex"] or not site.published, theme=theme,
+        menu=_items(menu, page.path), preview=preview,
     )  # fmt: skip
     return rendered(view, ctx.headers)
+
+
+def _items(entries: Iterable[Entry], path: str) -> list[MenuItem]:
+    return [MenuItem(each.label, each.href, each.href == path, _items(each.children, path)) for each in entries]
