@@ -167,13 +167,13 @@ class Context:
         for item in (of or self.access.standing).memberships.values():
             self.changes.require(record_of(item))
 
-    def slug(self, given: str | None, name: str) -> str:
+    def slug(self, given: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
         """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""
         if given:
             return given
         self.derived = True
         base = slug_from(name)
-        if base and base not in RESERVED_SLUGS and not self.attempt:
+        if base and base not in reserved and not self.attempt:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
 

@@ -19,6 +19,11 @@ RESERVED_SLUGS: Final = frozenset({
     "security", "settings", "signin", "signup", "sites", "smtp", "spaces", "static", "status", "support", "system",
     "taxonomy", "undefined", "webmail", "wpad", "www",
 })  # fmt: skip
+RESERVED_ON_SITES: Final = frozenset({
+    "admin", "api", "app", "by-slug", "docs", "invitations", "resolve", "status", "www",
+})  # fmt: skip
+"""What of these no page is called either. The rest are names of hosts or of the service's own paths; sites have both to
+themselves, and many have a page such as `/about`."""
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
@@ -77,12 +82,16 @@ def _moment(text: str) -> str:
         raise ValueError(f"{_TIME_ADVICE}{lost}") from None
 
 
-def _slug(text: str) -> str:
+def _slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
     if "--" in text:
         raise ValueError("must not hold two hyphens in a row")
-    if text in RESERVED_SLUGS:
+    if text in reserved:
         raise ValueError("is a reserved word; choose another")
     return text
+
+
+def _slug_on_a_site(text: str) -> str:
+    return _slug(text, RESERVED_ON_SITES)
 
 
 def _web_url(text: str) -> str:
@@ -166,6 +175,7 @@ Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printa
 Prose = Annotated[str, StringConstraints(strip_whitespace=False), AfterValidator(_printable)]
 """Text of any length, kept as it was written: spaces at its ends may mean something."""
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
+SlugOnSite = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]
 Locale = Annotated[
     str, StringConstraints(max_length=100),
     *shape(

@@ -32,6 +32,12 @@ class TestCreatePage:
         assert looms.record["blocks"] == WORDS
         assert write_page(api, site, "Contact", below=home).record["path"] == "/contact"
 
+    def test_it_may_be_called_what_no_host_may_be(self, api: Api, site: Published, home: Leaf) -> None:
+        assert write_page(api, site, "About", below=home).record["path"] == "/about"
+        assert write_page(api, site, "Help", slug="help").record["path"] == "/help"
+        refused = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Admin", "slug": "admin"})
+        assert refused.faults == {"/slug": "malformed"}
+
     def test_siblings_have_different_slugs_and_so_have_those_below_the_home(
         self, api: Api, site: Published, home: Leaf
     ) -> None:

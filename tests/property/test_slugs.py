@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import RESERVED_SLUGS, Slug, folded, slug_from
+from chalicelib.kernel.fields import RESERVED_ON_SITES, RESERVED_SLUGS, Slug, SlugOnSite, folded, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-accepted: Final = TypeAdapter[str](Slug)
+ACCEPTED: Final = TypeAdapter[str](Slug)
+ON_SITES: Final = TypeAdapter[str](SlugOnSite)
 
 slugs = st.from_regex(WELL_FORMED, fullmatch=True)
 names = st.text(min_size=1, max_size=200) | st.text("aeß Å-_&", min_size=1, max_size=200)
@@ -24,9 +25,9 @@ def acceptable(slug: str) -> bool:
     return bool(WELL_FORMED.fullmatch(slug)) and "--" not in slug and slug not in RESERVED_SLUGS
 
 
-def accepts(slug: str) -> bool:
+def accepts(slug: str, kind: TypeAdapter[str] = ACCEPTED) -> bool:
     try:
-        accepted.validate_python(slug)
+        kind.validate_python(slug)
     except ValidationError:
         return False
     return True
@@ -45,6 +46,11 @@ def test_a_slug_is_accepted_by_the_contracts_words(text: str) -> None:
 @pytest.mark.parametrize("word", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"])
 def test_the_contracts_reserved_words_are_no_slugs(word: str) -> None:
     assert not accepts(word)
+
+
+@given(slugs | st.sampled_from(sorted(RESERVED_SLUGS)))
+def test_a_page_may_be_called_what_no_host_may_be(text: str) -> None:
+    assert accepts(text, ON_SITES) is ((accepts(text) or text in RESERVED_SLUGS) and text not in RESERVED_ON_SITES)
 
 
 @given(names)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, StringConstraints
 
 from chalicelib.features.pages.blocks import BlockOut, Blocks
-from chalicelib.kernel.fields import Moment, Name, Slug, Text, Timestamp, Uuid, WebUrl
+from chalicelib.kernel.fields import Moment, Name, SlugOnSite, Text, Timestamp, Uuid, WebUrl
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
@@ -45,7 +45,7 @@ class PageCreate(Input):
     """A new page; its first draft."""
 
     title: Name = Field(examples=["Looms"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
+    slug: SlugOnSite | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The page above it.", examples=[None])
     blocks: Blocks = Field([], description="What it consists of; 256 KiB as JSON at most.")
     seo: SeoIn = Field(default_factory=_nothing)
@@ -61,7 +61,7 @@ class PagePatch(Patch):
     """
 
     title: Name = Field(examples=["Looms"])
-    slug: Slug = Field(description="Where it is published stays until that is.", examples=["looms"])
+    slug: SlugOnSite = Field(description="Where it is published stays until that is.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     blocks: Blocks = Field([])
     seo: SeoIn = Field(default_factory=_nothing)

@@ -18,7 +18,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
 
@@ -49,7 +49,8 @@ def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
     trees = Trees(ctx.changes, site.id, ctx.access.read)
     line = _line(trees, body.parent_id)
     refuse_depth(site.id, trees.state(DRAFT), "", len(line), has_children=False)
-    fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": ctx.slug(body.slug, body.title)}
+    slug = ctx.slug(body.slug, body.title, RESERVED_ON_SITES)
+    fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
         **ctx.new(), **site.ids, **fields, lineage=ids_of(line), placed=trees.state(DRAFT).version,
         draft_revision_id=ctx.new()["id"], status="scheduled" if body.publish_at else "draft", blocks=_blocks(body),
