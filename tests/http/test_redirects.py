@@ -161,6 +161,7 @@ class TestVisitors:
         [
             "/go/%2f%2fevil.example",
             "/go//evil.example",
+            "/go/%5cevil.example",
             "/go/\uff0fevil.example",
             "/go/https://evil.example",
         ],

@@ -24,12 +24,12 @@ def beside_host(request: Request) -> list[Key]:
     """Return where all that stands which decides what is at the host and path that the query names."""
     host = Host.of(request.query.get("host", [""])[-1])
     path = normalized(request.query.get("path", ["/"])[-1])
-    return _beside(host, path) if host and path else []
+    return _beside(host, path) if host else []
 
 
-def _beside(host: Host, path: str) -> list[Key]:
+def _beside(host: Host, path: str | None) -> list[Key]:
     site_id = host.site_id()
-    return [host.guard, *keys_of(site_id), *signposts(site_id, path)] if site_id else []
+    return [host.guard, *keys_of(site_id), *signposts(site_id, path or "/")] if site_id else []
 
 
 def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut | None:
@@ -39,7 +39,7 @@ def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut 
     """
     host, path = Host.of(host_given), normalized(path_given)
     site = _site(host, read) if host else None
-    if host and path and site is None:
+    if host and site is None:
         read = table.get_all(_beside(host, path))
         site = _site(host, read)
     if host is None or site is None:
@@ -48,10 +48,7 @@ def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut 
     shown = _shown(site, host, read)
     if isinstance(found, Target):
         return _redirected(shown, found.to_path, found.status_code)
-    if isinstance(found, Located) and _BEHIND.sub("", unquote(path_given.strip())) not in (
-        path,
-        "" if path == "/" else path,
-    ):
+    if isinstance(found, Located) and _plain(path_given) != path:
         return _redirected(shown, found.path, _CANONICAL)
     page = published(site.id, found) if found else None
     if page is None:
