@@ -34,7 +34,7 @@ class Redirect(Entity):
     organization_id: str
     site_id: str
     from_path: str
-    to_path: str | None = "/"
+    to_path: str | None = None
     status_code: int = 301
     enabled: bool = True
     origin: Literal["manual", "page"] = "manual"
