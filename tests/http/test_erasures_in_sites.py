@@ -8,6 +8,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import erased, left_of
+from tests.harness.menus import put_menu, to_page, to_url
 from tests.harness.organizations import Founded
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, visit
 from tests.harness.workers import Workers
@@ -65,6 +66,14 @@ class TestTextsOfSites:
         found = api.items(f"{site.path}/pages", as_=site.owner, query={"q": "Ask …"})
         assert [each["id"] for each in found] == [page.id]
         assert [each["fromPath"] for each in api.items(f"{site.path}/redirects", as_=site.owner)] == ["/old"]
+
+    def test_name_the_person_no_more_in_menus(self, api: Api, site: Published, page: Leaf, erase: Any) -> None:
+        put_menu(api, site, to_page(page, WORDS, to_url(f"mailto:{SOPHIE}", "Mail")), name=WORDS)
+        erase(email=SOPHIE)
+        assert left_of(SOPHIE) == []
+        shown = api.get(f"{site.path}/navigation/main").json
+        assert (shown["name"], shown["items"][0]["label"], shown["items"][0]["path"]) == (SILENT, SILENT, "/")
+        assert shown["items"][0]["children"][0]["url"] == "mailto:…"
 
     def test_who_wrote_a_page_is_forgotten_and_what_they_wrote_is_not(
         self, api: Api, site: Published, edith: Person, erase: Any
