@@ -26,7 +26,17 @@ const openDeepLink = (_, { layoutActions, layoutSelectors }) => (hash) => {
   layoutActions.show(key, true);
   layoutActions.scrollTo(key);
   layoutActions.scrollToVirtualizedOperation(key);
+  keepInSight();
 };
+
+// What is above an operation may still grow when it is scrolled to: it stays in sight until the reader moves.
+function keepInSight() {
+  const growing = new ResizeObserver(() => document.querySelector(".opblock.is-open")?.scrollIntoView());
+  growing.observe(document.getElementById("reference"));
+  for (const moved of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+    addEventListener(moved, () => growing.disconnect(), { once: true });
+  }
+}
 const deepLinks = { statePlugins: { layout: { wrapActions: { parseDeepLinkHash: openDeepLink } } } };
 
 addEventListener("DOMContentLoaded", () => {
