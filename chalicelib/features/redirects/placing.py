@@ -31,7 +31,7 @@ _MANUAL: Final = {"origin": "manual", "page_id": None, "former_parent_id": None,
 
 def surroundings(request: Request) -> list[Key]:
     """Return where it stands what the target that the body names leads on to."""
-    said = request.said.get("toPath") or "/"
+    said = request.said.get("toPath", "/" if request.method == "POST" else None)
     path = normalized(with_splat(said, _ANY)) if isinstance(said, str) and is_of_the_site(said) else None
     return signposts(request.parameters["site_id"], path) if path else []
 
