@@ -225,7 +225,7 @@ def test_a_link_leads_to_its_operation(page: webdriver.Chrome, served: Served) -
     assert (block.get_attribute("id") or "").endswith("-verify_audit_integrity")
     assert len(page.find_elements(By.CSS_SELECTOR, ".opblock.is-open")) == 1
     at_its_top = "return Math.abs(document.querySelector('.opblock.is-open').getBoundingClientRect().top) < 200"
-    WebDriverWait(page, 5).until(lambda b: b.execute_script(at_its_top))
+    WebDriverWait(page, 20).until(lambda b: b.execute_script(at_its_top))
 
 
 def test_a_credential_goes_with_what_is_tried_out_and_nowhere_else(page: webdriver.Chrome, served: Served) -> None:
