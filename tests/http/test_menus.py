@@ -188,6 +188,20 @@ class TestWhereItemsLead:
         edit(api, draft, unpublishAt="2020-01-01T00:00:00Z")
         assert seen(api, site) == {"Looms": "/looms"}
 
+    def test_shows_the_public_no_group_of_nothing_else(self, api: Api, site: Published, mary: Person) -> None:
+        draft = write_page(api, site, "Secret")
+        put_menu(api, site, group("More", to_page(draft)), to_url("/below", "Below"))
+        assert seen(api, site) == {"Below": "/below"}
+        assert "More" in seen(api, site, as_=mary)
+
+    def test_is_put_again_as_it_was_shown_with_what_hangs(self, api: Api, site: Published, looms: Leaf) -> None:
+        put_menu(api, site, to_page(looms), to_url("/below", "Below"))
+        api.delete(looms.path, as_=site.owner)
+        shown = api.get(f"{site.path}/navigation/main", as_=site.owner).json
+        assert shown["items"][0]["dangling"]
+        body = {"name": "Main", "items": shown["items"]}
+        assert api.put(f"{site.path}/navigation/main", as_=site.owner, json=body).json["items"] == shown["items"]
+
     def test_hangs_where_a_page_was_deleted(
         self, api: Api, site: Published, looms: Leaf, mary: Person, workers: Workers
     ) -> None:

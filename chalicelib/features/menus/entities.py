@@ -47,7 +47,10 @@ class Menu(Entity):
         return [*self._shown(self.outline)]
 
     def published(self) -> Self:
-        """Return it as everybody sees it: without what leads to a page that is not published, and all below that."""
+        """Return it as everybody sees it: without what leads to pages that are not published, and all below these.
+
+        Groups that hold nothing then are left out too.
+        """
         return self.but(outline=[*self._published(self.outline)])
 
     def _shown(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -58,8 +61,10 @@ class Menu(Entity):
 
     def _published(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
-            if item["type"] != "page" or self.places.get(item["page_id"]):
-                yield {**item, "children": [*self._published(item["children"])]}
+            children = [*self._published(item["children"])]
+            leads = {"page": bool(self.places.get(item["page_id"])), "group": bool(children), "url": True}
+            if leads[item["type"]]:
+                yield {**item, "children": children}
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets neither its name nor any of its items name the person."""

@@ -26,6 +26,8 @@ class MenuLeafIn(Input):
         description="Of the type `url`: a web address, an e-mail address by `mailto:`, or a path of the site.",
     )  # fmt: skip
     children: NothingBelow = Field([], examples=[[]])
+    path: str | None = Field(None, exclude=True, description="As menus show it; it is found out anew.", examples=[None])
+    dangling: bool = Field(default=False, exclude=True, description="As menus show it; it is found out anew.")
 
 
 class MenuBranchIn(MenuLeafIn):

@@ -25,7 +25,7 @@ def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: Menu
     pages = Whereabouts(site.id, drafts=True, read=ctx.access.read, asked=surroundings(ctx.request))
     wanted = before.but(name=body.name, outline=outline)
     places = pages.places(sorted({*before.page_ids, *wanted.page_ids}), before.above)
-    refuse_unknown(outline, places)
+    refuse_unknown(outline, {*places, *(present.page_ids if present else ())})
     before, wanted = before.but(places=places), wanted.but(places=places, above=pages.above(wanted.page_ids))
     if present is None:
         return ctx.changes.create(wanted)

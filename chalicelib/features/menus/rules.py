@@ -1,6 +1,6 @@
 """What the items of a menu may be: pure decisions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 from chalicelib.features.menus.models import MOST_ITEMS
@@ -34,8 +34,8 @@ def _misled(item: Mapping[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError(f"{path}/{field}", "malformed", f"An item of type {item['type']} has none: leave it out.")
 
 
-def refuse_unknown(items: Parts, places: Mapping[str, str | None]) -> None:
+def refuse_unknown(items: Parts, known: Container[str]) -> None:
     """Raise Invalid for each item whose page is none of those that there are."""
-    lost = [path for path, item in placed(items, "/items") if item["page_id"] and item["page_id"] not in places]
+    lost = [path for path, item in placed(items, "/items") if item["page_id"] and item["page_id"] not in known]
     if lost:
         raise Invalid([FieldError(f"{path}/pageId", "unknown", "No page of this site has this id.") for path in lost])
