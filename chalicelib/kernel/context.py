@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from chalicelib.kernel import pagination, table
 from chalicelib.kernel.access import Access
-from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, Principal
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place, record_of
@@ -176,6 +176,14 @@ class Context:
         if base and base not in reserved and not self.attempt:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
+
+    def let_keep(self, *, by: str = "Authorization") -> None:
+        """Let caches keep the answer: that to everybody for a minute, a caller's own to ask whether it is so still.
+
+        `by`: the request's headers that decide how it looks.
+        """
+        public = isinstance(self.principal, Anonymous)
+        self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": by}
 
     def position(self, query: Continued) -> Item | None:
         """Return where the list goes on. Raises Problem `invalid_cursor`."""

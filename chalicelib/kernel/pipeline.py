@@ -142,11 +142,11 @@ def _respond(ctx: Context, answer: Any) -> Response:
         return Response(status)
     if isinstance(answer, Moved):
         base = request.base if answer.location.startswith("/") else ""
-        return Response(answer.status, headers={"Location": base + answer.location})
+        return Response(answer.status, headers={**ctx.headers, "Location": base + answer.location})
     if isinstance(answer, Document):
         return _document(request, answer, status)
     if isinstance(answer, Page):
-        return _page(operation, request, answer)
+        return _page(ctx, answer)
     body = answer.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
     secret = answer.no_store or any(getattr(answer, name) for name in answer.one_time)
@@ -174,11 +174,12 @@ def _document(request: Request, answer: Document, status: int) -> Response:
     return Response(status, answer.body.encode(), {"Content-Type": answer.content_type, **headers})
 
 
-def _page(operation: Operation, request: Request, page: Page[Any]) -> Response:
+def _page(ctx: Context, page: Page[Any]) -> Response:
+    operation, request = ctx.operation, ctx.request
     ready = [item for item in page.items if isinstance(item, bytes)]
     listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation.answer).dump_json(page.items, by_alias=True)
     body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", **ctx.headers}
     if operation.answer and operation.answer.no_store:
         headers["Cache-Control"] = "no-store"
     if page.next_cursor:

@@ -17,7 +17,6 @@ from chalicelib.features.modules.entities import ModuleOverride
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
-from chalicelib.kernel.auth import Anonymous
 from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.context import Context, Records
 from chalicelib.kernel.entity import Collection, Key
@@ -32,9 +31,6 @@ routes = RouteGroup("platforms")
 _OF_THE_PLATFORM: Final = Collection("P#{platform_id}", "C#{id}")
 """Its modules, its project blocks and its custom domain."""
 
-_PUBLIC: Final = "public, max-age=60"
-_PRIVATE: Final = "private, no-cache"
-
 
 @routes.get(
     "/platforms/{platform_id}/config",
@@ -46,8 +42,7 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     Whoever has no part in it is shown what is public, once it is published: a custom domain that is verified, without
     the records for its DNS; no settings of what is off. A private space as its home is told to those who see it.
     """
-    public = isinstance(ctx.principal, Anonymous)
-    ctx.headers |= {"Cache-Control": _PUBLIC if public else _PRIVATE, "Vary": "Authorization"}
+    ctx.let_keep()
     found = ctx.gather(_OF_THE_PLATFORM, keys=keys_of_home(ctx, platform))
     home = opens(ctx, platform, found)
     return ConfigOut.of(said(platform, found, None, public=ctx.role is None, opens_home=home))

@@ -20,6 +20,7 @@ _MENU = "/sites/{site_id}/navigation/{navigation_id}"
 )  # fmt: skip
 def list_navigation_menus(ctx: Context, site: Site, query: ListQuery) -> Page[MenuSummary]:
     """List the menus of a site, without their items, in the order they were created."""
+    ctx.let_keep()
     return ctx.list(Menu, Menu.in_site, query, MenuSummary.of, site_id=site.id)
 
 
@@ -29,6 +30,7 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
 
     The public sees no item of a page that is not published, nor what is below it; members see it without a path.
     """
+    ctx.let_keep()
     member = ctx.role is not None
     shown = in_place(menu, drafts=member, read=ctx.access.read)
     return MenuOut.of(shown if member else shown.published())

@@ -14,11 +14,10 @@ from chalicelib.features.visits.coming import arrive, beside_host
 from chalicelib.features.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.features.visits.robots import robots_of
 from chalicelib.features.visits.sitemaps import sitemap_of
-from chalicelib.kernel.auth import Anonymous
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.operation import Caller, Document, Moved, RouteGroup
-from chalicelib.kernel.paths import normalized
+from chalicelib.kernel.paths import normalized, written
 from chalicelib.kernel.problems import not_found
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
@@ -28,9 +27,7 @@ routes = RouteGroup("sites")
 Shown = PageOut | Annotated[Document, "text/html"]
 
 _HOME: Final = "/"
-_PUBLIC: Final = "public, max-age=60"
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
-_PRIVATE: Final = "private, no-cache"
 
 
 def beside_path(request: Request) -> list[Key]:
@@ -82,9 +79,9 @@ def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> Shown | Anno
         raise not_found()
     if query.draft and ctx.role is not None:
         return _draft(ctx, site, at(site.id, path, read, draft=True))
-    found = look_up(site.id, path, read)
+    found = look_up(site.id, path, read, written(query.path))
     if isinstance(found, Target):
-        return _moved(site, found)
+        return _moved(ctx, site, found)
     return _page(ctx, site, found)
 
 
@@ -129,8 +126,7 @@ def _page(ctx: Context, site: Site, located: Located | None) -> Shown:
     page = published(site.id, located) if located else None
     if page is None:
         raise not_found()
-    public = isinstance(ctx.principal, Anonymous)
-    ctx.headers |= {"Cache-Control": _PUBLIC if public else _PRIVATE, "Vary": BY_ACCEPT}
+    ctx.let_keep(by=BY_ACCEPT)
     if is_for_people(ctx.request):
         return as_people_see_it(ctx, site, page)
     return PageOut.of(page) if ctx.role is not None else to_public(page)
@@ -140,11 +136,13 @@ def _draft(ctx: Context, site: Site, located: Located | None) -> Shown:
     page = drafted(site.id, located) if located else None
     if page is None:
         raise not_found()
-    ctx.headers |= {"Cache-Control": _PRIVATE, "Vary": BY_ACCEPT, "X-Robots-Tag": "noindex"}
+    ctx.let_keep(by=BY_ACCEPT)
+    ctx.headers["X-Robots-Tag"] = "noindex"
     return as_people_see_it(ctx, site, page, preview=True) if is_for_people(ctx.request) else PageOut.of(page)
 
 
-def _moved(site: Site, target: Target) -> Moved:
+def _moved(ctx: Context, site: Site, target: Target) -> Moved:
+    ctx.let_keep(by=BY_ACCEPT)
     if target.path is None:
         return Moved(as_location(target.to_path), target.status_code)
-    return Moved(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.path})}", target.status_code)
+    return Moved(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.to_path})}", target.status_code)
