@@ -4,6 +4,7 @@ import pytest
 
 from tests.harness.api import Api
 from tests.harness.callers import Person
+from tests.harness.clock import Clock
 from tests.harness.domains import came_to
 from tests.harness.organizations import Founded, make_key
 from tests.harness.running import Running
@@ -174,11 +175,16 @@ class TestResolveSite:
             assert api.get("/sites/resolve", query={"host": host}).code == "404 not_found", host
         assert api.get("/sites/resolve").faults == {"query/host": "required"}
 
-    def test_of_another_site_that_has_the_name_since(self, api: Api, organization: Founded) -> None:
+    def test_by_its_former_name_for_90_days(
+        self, api: Api, organization: Founded, clock: Clock
+    ) -> None:  # fmt: skip
         site = make_site(api, organization, slug="looms")
-        page_of(api, site, "Welcome")
-        assert resolve(api, site.record["host"])[0] == "page"
+        page = page_of(api, site, "Welcome")
         api.patch(site.path, as_=site.owner, json={"slug": "mills"})
+        assert resolve(api, site.record["host"]) == ("page", page.id)
+        body = {"name": "Looms", "slug": "looms"}
+        assert api.post(f"{organization.path}/sites", as_=site.owner, json=body).code == "409 slug_taken"
+        clock.shift(days=91)
         assert api.get("/sites/resolve", query={"host": site.record["host"]}).code == "404 not_found"
         other = page_of(api, make_site(api, organization, slug="looms"), "Welcome")
         assert resolve(api, site.record["host"]) == ("page", other.id)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
-from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.organizations.entities import SLUG_TRAIL_DAYS, Organization
 from chalicelib.features.sites.models import RobotsIn, SiteOut
 from chalicelib.kernel import trees
 from chalicelib.kernel.entity import Collection, Entity, Place, Unique
@@ -29,7 +29,7 @@ class Site(Place):
     joined = False
     pk, sk = "W#{id}", "#"
     siblings = Collection("O#{organization_id}#W", "{id}", index="index1")
-    by_slug = Unique("site-slug", "{slug}", taken="slug_taken", field="slug")
+    by_slug = Unique("site-slug", "{slug}", taken="slug_taken", field="slug", alias_days=SLUG_TRAIL_DAYS)
     by_platform = Unique(
         "site-platform", "{platform_id}", taken="already_exists", field="platformId",
         holds=lambda site: site.platform_id is not None, advice="A platform has one site at most: choose another.",

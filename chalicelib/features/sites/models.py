@@ -60,7 +60,10 @@ class SitePatch(Patch):
     """What of a site can be changed."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug = Field(description="The host that it is part of changes with it.", examples=["engines"])
+    slug: Slug = Field(
+        description="The host that it is part of changes with it; the former one leads here for 90 days.",
+        examples=["engines"],
+    )
     description: Text | None = Field(None, examples=["All about the engines."])
     default_locale: Locale = Field("en", examples=["en"])
     platform_id: Uuid | None = Field(None, examples=[None])

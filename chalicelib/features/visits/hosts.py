@@ -40,7 +40,7 @@ class Host:
         if not known:
             owner = table.get(self.guard)
             guard = owner and (owner if self.slug is not None else table.get(_of_platform(owner["ref"])))
-            if not guard:
+            if not guard or table.expired(guard):
                 return None
             known = {Site.parameter: guard["ref"]}
             ancestry.remember(self._met, known)
@@ -49,7 +49,8 @@ class Host:
     def is_of(self, site: Site, read: dict[Key, Item]) -> bool:
         """Return whether it is a site's name still; `read` holds what stands at its guard."""
         mine = site.id if self.slug is not None else site.platform_id
-        holds = mine is not None and read.get(self.guard, {}).get("ref") == mine
+        guard = read.get(self.guard, {})
+        holds = mine is not None and guard.get("ref") == mine and not table.expired(guard)
         if not holds:
             ancestry.forget_one(self._met)
         return holds
