@@ -180,7 +180,7 @@ class PreviewQuery(Query):
 class TokenQuery(Query):
     """What lets its bearer see a page."""
 
-    token: str = Field("", max_length=1000, description="From `previewUrl`.", examples=["cHJldmlldw"])
+    token: str = Field("", description="From `previewUrl`.", examples=["cHJldmlldw"])
 
 
 class PathQuery(Query):

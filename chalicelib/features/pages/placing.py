@@ -22,7 +22,7 @@ from chalicelib.kernel.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTE
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
 
-MOST_BELOW_A_NEW_HOME: Final = 60
+MOST_BELOW_A_NEW_HOME: Final = 1000
 
 _MOVE_IT: Final = "Choose another page as its parent."
 _HOMELESS: Final = "A site keeps its home until another page is: set `isHome` of that."
@@ -154,7 +154,7 @@ def _make_home(trees: Trees, site: Site, page: Page) -> Page:
         make_live_home(trees, page, page.published_revision_id)
     trees.changes.about(page)
     home = trees.changes.advance(page, home=page.id)
-    trees.changes.update(site, home_page_id=page.id)
+    trees.changes.settle(site, home_page_id=page.id)
     return home
 
 
@@ -199,7 +199,7 @@ def uproot(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     leave(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
-        ctx.changes.update(site, home_page_id=None)
+        ctx.changes.settle(site, home_page_id=None)
     trees.write()
     removal = Removal(**ctx.new(), **page.ids, page_id=page.id, turn_at=ctx.now)
     ctx.changes.start(Removal.task, ctx.changes.create(removal))

@@ -50,8 +50,13 @@ def _entries(site: Site, version: int) -> Iterator[Entry]:
     for seat in reading.items.values():
         if seat.get("revision_id") and seat.get("indexable") and (located := seated(reading, seat["id"])):
             address = site.url + located.path
-            if seat.get("canonical") in (None, address):
+            if _bare(seat.get("canonical") or address) == _bare(address):
                 yield Entry(address, seat["published_at"])
+
+
+def _bare(address: str) -> str:
+    """Return an address without what makes no difference to where it leads on a site."""
+    return address.rstrip("/").lower()
 
 
 def _parts(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
