@@ -6,15 +6,21 @@ from typing import Final
 from urllib.parse import unquote
 
 _BEHIND: Final = re.compile(r"[?#]")
-_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
 def normalized(path: str) -> str | None:
-    """Return a path as it is looked up: decoded, in lower case, each slash once, none at its end; None of what is none.
+    """Return a path as it is looked up: `written`, in lower case; None of what is none."""
+    clean = written(path)
+    return clean and clean.lower()
+
+
+def written(path: str) -> str | None:
+    """Return a path in its own letters: decoded, with each slash once, and none at its end; None of what is none.
 
     What follows a `?` or `#` is left out. The segments `.` and `..` lead where browsers let them lead.
     """
-    plain = unicodedata.normalize("NFC", unquote(_BEHIND.split(path.strip(), maxsplit=1)[0])).lower()
+    plain = unicodedata.normalize("NFC", unquote(_BEHIND.split(path.strip(), maxsplit=1)[0]))
     if _UNSAFE.search(plain):
         return None
     kept: list[str] = []

@@ -83,6 +83,29 @@ class TestPublishPage:
         assert visit(api, site, "/machines").json["id"] == other.id
         assert visit(api, site, "/machines/looms").location.endswith("%2Ftools%2Flooms")
 
+    def test_who_came_below_later_does_not_catch_the_links_of_who_was_there(self, api: Api, site: Published) -> None:
+        machines = page_of(api, site, "Machines")
+        looms = page_of(api, site, "Looms", below=machines)
+        for page, slug in ((looms, "weaving"), (machines, "tools")):
+            edit(api, page, slug=slug)
+            publish_page(api, page)
+        assert visit(api, site, "/machines/looms").location.endswith("%2Ftools%2Fweaving")
+        page_of(api, site, "Looms", slug="looms", below=machines)
+        assert visit(api, site, "/machines/looms").location.endswith("%2Ftools%2Fweaving")
+        page_of(api, site, "Mills", below=machines)
+        assert visit(api, site, "/machines/mills").location.endswith("%2Ftools%2Fmills")
+
+    def test_what_was_at_the_slug_of_the_home_leads_on(self, api: Api, site: Published, home: Leaf) -> None:
+        news = page_of(api, site, "News", slug="welcome", below=home)
+        item = page_of(api, site, "Item", slug="welcome", below=news)
+        edit(api, item, slug="item")
+        publish_page(api, item)
+        assert visit(api, site, "/welcome/welcome").location.endswith("%2Fwelcome%2Fitem")
+        edit(api, news, slug="press")
+        publish_page(api, news)
+        assert visit(api, site, "/welcome").location.endswith("%2Fpress")
+        assert visit(api, site, "/welcome/item").location.endswith("%2Fpress%2Fitem")
+
     def test_not_where_another_page_is_published_still(self, api: Api, site: Published) -> None:
         looms = page_of(api, site, "Looms")
         edit(api, looms, slug="weaving")

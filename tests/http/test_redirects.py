@@ -129,10 +129,30 @@ class TestVisitors:
     def test_are_sent_on_from_all_below_a_path_but_not_from_the_path_itself(self, api: Api, site: Published) -> None:
         redirect(api, site, "/old/*", "/new/:splat?from=:splat")
         assert comes_to(api, site, "/old/Looms/jacquard/") == (
-            301, "/new/looms/jacquard?from=looms/jacquard",
+            301, "/new/Looms/jacquard?from=Looms/jacquard",
         )  # fmt: skip
         assert comes_to(api, site, "/old") is None
         assert comes_to(api, site, "/older/looms") is None
+
+    def test_see_a_page_that_came_to_a_path_after_its_redirect_by_moving_with_those_above(
+        self, api: Api, site: Published
+    ) -> None:
+        machines = page_of(api, site, "Machines")
+        page_of(api, site, "Looms", below=machines)
+        redirect(api, site, "/tools/looms", "https://example.com/")
+        edit(api, machines, slug="tools")
+        publish_page(api, machines)
+        assert comes_to(api, site, "/tools/looms") == "Looms"
+
+    def test_keep_what_a_target_says_behind_its_path(self, api: Api, site: Published) -> None:
+        redirect(api, site, "/old", "/new?from=mail#top")
+        moved = visit(api, site, "/old")
+        assert moved.location.endswith("path=%2Fnew%3Ffrom%3Dmail%23top")
+        assert moved.headers["Cache-Control"] == "public, max-age=60"
+
+    def test_come_from_files_with_blanks_in_their_names(self, api: Api, site: Published) -> None:
+        redirect(api, site, "/my%20file.pdf", "/files")
+        assert comes_to(api, site, "/my file.pdf") == (301, "/files")
 
     def test_are_sent_by_the_path_itself_before_the_longest_one_above_it(self, api: Api, site: Published) -> None:
         page_of(api, site, "All")

@@ -35,6 +35,11 @@ class Located:
         """Where it is."""
         return path_along(self.line, self.home)
 
+    @property
+    def since(self) -> str:
+        """When the last of these pages came to its place: since then it has its path."""
+        return max(str(page.get("since") or "") for page in self.line)
+
 
 def leading_to(site_id: str, path: str, *, draft: bool = False) -> list[Key]:
     """Return where it stands which page is at a path; `Locating` is done with what is read there."""

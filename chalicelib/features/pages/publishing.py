@@ -105,7 +105,8 @@ class Publishing:
             trees.steps(LIVE).remember(page.live_seat, self._moment)
             trees.count(page.live_parent_id, live_count=-1)
         trees.count(parent_id, live_count=1)
-        return {"live_parent_id": parent_id, "live_slug": slug, "live_lineage": ids_of(line), "live_placed": placed}
+        seat = {"live_parent_id": parent_id, "live_slug": slug, "live_lineage": ids_of(line)}
+        return {**seat, "live_placed": placed, "live_since": self._moment}
 
     def _line_of(self, page_id: str | None) -> list[Item]:
         """Return the seats from the root to a page; what has none yet gets one where its draft is."""
@@ -167,4 +168,6 @@ def _seat_of(page: Page) -> dict[str, Any]:
     return {"parent_id": page.live_parent_id, "slug": page.live_slug}
 
 
-_NOWHERE: Final[dict[str, Any]] = {"live_parent_id": None, "live_slug": None, "live_lineage": [], "live_placed": None}
+_NOWHERE: Final[dict[str, Any]] = {
+    "live_parent_id": None, "live_slug": None, "live_lineage": [], "live_placed": None, "live_since": None,
+}  # fmt: skip

@@ -21,10 +21,10 @@ MOST_FORMER: Final = 200
 _ROOT: Final = "-"
 _WIDE: Final = "wide"
 _KEYS: Final = ("pk", "sk", _WIDE)
-_SAID: Final = ("parent_id", "placed", "revision_id")
+_SAID: Final = ("parent_id", "placed", "since", "revision_id")
 
 Seat = Mapping[str, Any]
-"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if it is published, `revision_id`."""
+"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if published, `since` and `revision_id`."""
 
 
 def trail_key(tree: Tree, slug: str) -> Key:
@@ -44,11 +44,14 @@ def seats_on(trail: Item | None) -> Mapping[str, Seat] | None:
     return {name: seat for name, seat in (trail or {}).items() if name not in _KEYS}
 
 
-def were_below(former: Item | None, parent_id: str | None) -> list[str]:
-    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first."""
+def were_below(former: Item | None, parent_id: str | None) -> list[tuple[str, Seat]]:
+    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first.
+
+    Each with `since` when, and when it `left`.
+    """
     begins = f"{parent_id or _ROOT}/"
-    found = {name.removeprefix(begins): left for name, left in (former or {}).items() if name.startswith(begins)}
-    return sorted(found, key=lambda page_id: str(found[page_id]), reverse=True)
+    found = [(name.removeprefix(begins), stay) for name, stay in (former or {}).items() if name.startswith(begins)]
+    return sorted(found, key=lambda one: str(one[1]["left"]), reverse=True)
 
 
 class Steps:
@@ -77,9 +80,11 @@ class Steps:
     def remember(self, seat: Seat, moment: str) -> None:
         """Remember where a page was published until a moment."""
         key = former_key(self._tree, seat["slug"])
-        self._set[key][f"{seat['parent_id'] or _ROOT}/{seat['id']}"] = moment
-        known = {name: left for name, left in self._read.get(key, {}).items() if "/" in name}
-        oldest = sorted(known, key=lambda name: str(known[name]))[: max(0, len(known) + 1 - MOST_FORMER)]
+        place = f"{seat['parent_id'] or _ROOT}/{seat['id']}"
+        known = {name: stay for name, stay in self._read.get(key, {}).items() if "/" in name}
+        since = min(str(seat["since"]), known.get(place, {}).get("since", moment))
+        self._set[key][place] = {"since": since, "left": moment}
+        oldest = sorted(known, key=lambda name: str(known[name]["left"]))[: max(0, len(known) + 1 - MOST_FORMER)]
         self._gone[key] |= {*oldest} - {*self._set[key]}
 
     def forget(self, page_id: str, parent_id: str | None, slug: str) -> None:

@@ -15,6 +15,8 @@ _MOST_STEPS: Final = 200
 """Pages that are looked at along a former path: below who is there now, and below all who were, on each level."""
 
 _TRIES: Final = 5
+_NEVER: Final = "~"
+"""Later than any moment."""
 
 Line = tuple[Mapping[str, Any], ...]
 """Pages, each below the one before it: `id`, `slug` and what their seats say."""
@@ -57,12 +59,17 @@ class Walk:
     def formerly(self) -> Iterator[str]:
         """Yield the pages that the path leads to if each of its slugs may be one that a page had there once.
 
-        On each level who is there now goes before who was, and of those goes first who left last.
+        First those that the path was true of: who came to a place when the one above had left where the path says was
+        never there. Then what the path would lead to all the same. On each level who is there now goes before who was,
+        and of those goes first who left last; the home by its own slug comes last of all.
         """
-        been: set[tuple[str | None, int]] = set()
-        for root in (None, self.home, *self._state.get("former_homes", ())):
-            if root or self._slugs:
-                yield from self._ends(root, 0, been)
+        for strict in (True, False):
+            been: set[tuple[str | None, int, str]] = set()
+            for root in (None, self.home, *self._state.get("former_homes", ())):
+                if root or self._slugs:
+                    yield from self._ends(root, 0, _NEVER, been, strict=strict)
+            if self.home and self._slugs and any(page == self.home for page, _ in self._right_below(None, 0)):
+                yield from self._ends(self.home, 1, _NEVER, been, strict=strict)
 
     def _from(self, root: str | None) -> Line | None:
         """Return the pages along the path that begins below the home, or with a root that is not the home."""
@@ -78,18 +85,23 @@ class Walk:
             line.append({**found[1], "id": above, "slug": slug})
         return tuple(line)
 
-    def _ends(self, above: str | None, level: int, been: set[tuple[str | None, int]]) -> Iterator[str]:
-        if (above, level) in been or len(been) >= _MOST_STEPS:
+    def _ends(
+        self, above: str | None, level: int, until: str, been: set[tuple[str | None, int, str]], *, strict: bool
+    ) -> Iterator[str]:
+        """Yield what the rest of the path leads to from a page on, which the path was true of until a moment."""
+        if (above, level, until) in been or len(been) >= _MOST_STEPS:
             return
-        been.add((above, level))
+        been.add((above, level, until))
         if level == len(self._slugs):
             if above:
                 yield above
             return
-        for page_id, _ in self._right_below(above, level):
-            yield from self._ends(page_id, level + 1, been)
-        for page_id in were_below(self._read.get(former_key(self._tree, self._slugs[level])), above):
-            yield from self._ends(page_id, level + 1, been)
+        formers = were_below(self._read.get(former_key(self._tree, self._slugs[level])), above)
+        for page_id, stay in (*self._right_below(above, level), *formers):
+            by_its_slug = above is None and page_id == self.home and "left" not in stay
+            if not by_its_slug and not (strict and str(stay.get("since") or "") > until):
+                left = min(until, str(stay.get("left", _NEVER)))
+                yield from self._ends(page_id, level + 1, left, been, strict=strict)
 
     def _right_below(self, above: str | None, level: int) -> Iterator[tuple[str, Seat]]:
         """Yield the page that has the slug of a level right below another, with its seat."""

@@ -39,34 +39,44 @@ def signposts(site_id: str, path: str) -> list[Key]:
     return [*finding.leading_to(site_id, path), *keys_from(site_id, path)]
 
 
-def look_up(site_id: str, path: str, read: dict[Key, Item]) -> Found:
+def look_up(site_id: str, path: str, read: dict[Key, Item], written: str | None = None) -> Found:
     """Return what is at a path: a page, where a redirect leads, or nothing.
 
-    A redirect of the path itself goes before the page there, this before who was there once, and redirects of all that
-    is below a path come last, the longest first. One that would lead back here is none.
+    A redirect of the path itself goes before the page there, unless that came there later; this before who was there
+    once; and redirects of all that is below a path come last, the longest first. One that would lead back here is none.
+    `written`: the path in its own letters, for what a `*` stands for.
     """
-    exact, *below = _redirects(site_id, path, read)
-    if exact and not _leads_back(site_id, path, exact):
+    exact, *below = _redirects(site_id, path, read, written)
+    page = finding.at(site_id, path, read)
+    if exact and not _is_older(exact, page) and not _leads_back(site_id, path, exact):
         return exact
-    if page := finding.at(site_id, path, read):
+    if page:
         return page
     if moved := finding.moved_from(site_id, path, read):
         return Target(moved.path, _MOVED)
     return next((target for target in below if target and not _leads_back(site_id, path, target)), None)
 
 
-def _redirects(site_id: str, path: str, read: dict[Key, Item]) -> Iterator[Target | None]:
+def _redirects(site_id: str, path: str, read: dict[Key, Item], written: str | None = None) -> Iterator[Target | None]:
     """Yield where the redirects lead that a path matches; the first is that of the path itself, be there none."""
     own = path_key(site_id, path)
     for key in (own, *(key for key in keys_from(site_id, path) if key != own)):
         redirect = Redirect.from_item(read[key]) if key in read else None
-        yield target_of(redirect, path) if redirect and redirect.enabled and redirect.origin == "manual" else None
+        leads = redirect and redirect.enabled and redirect.origin == "manual"
+        yield target_of(redirect, written or path) if redirect and leads else None
 
 
 def target_of(redirect: Redirect, path: str) -> Target:
-    """Return where a manual redirect leads from a path that it matches."""
-    splat = path.removeprefix(redirect.from_path.removesuffix(_ANY)) if redirect.from_path.endswith(_ANY) else ""
+    """Return where a manual redirect leads from a path that it matches, be that in other letters."""
+    before = redirect.from_path.count("/")
+    splat = "/".join(path.split("/")[before:]) if redirect.from_path.endswith(_ANY) else ""
     return Target(with_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
+
+
+def _is_older(exact: Target | None, page: Located | None) -> bool:
+    """Return whether a page came to a path after what is said of a redirect of that: it came there with those above."""
+    redirect = exact.redirect if exact else None
+    return page is not None and (redirect is None or redirect.updated_at <= page.since)
 
 
 def steps(site_id: str, target: Target) -> Iterator[Target]:
@@ -83,8 +93,9 @@ def steps(site_id: str, target: Target) -> Iterator[Target]:
 def onward(site_id: str, path: str, read: dict[Key, Item]) -> Target | None:
     """Return where a path leads on to, and None where the way ends: at a page, or at nothing."""
     exact, *below = _redirects(site_id, path, read)
-    if exact or finding.at(site_id, path, read):
-        return exact
+    page = finding.at(site_id, path, read)
+    if page or exact:
+        return None if _is_older(exact, page) else exact
     if moved := finding.moved_from(site_id, path, read):
         return Target(moved.path, _MOVED)
     return next(filter(None, below), None)

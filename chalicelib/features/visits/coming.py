@@ -13,7 +13,7 @@ from chalicelib.features.visits.hosts import Host, keys_of, open_site
 from chalicelib.features.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.paths import normalized
+from chalicelib.kernel.paths import normalized, written
 from chalicelib.kernel.request import Request
 
 _CANONICAL: Final = 308
@@ -44,7 +44,7 @@ def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut 
         site = _site(host, read)
     if host is None or site is None:
         return None
-    found = look_up(site.id, path, read) if path else None
+    found = look_up(site.id, path, read, written(path_given)) if path else None
     shown = _shown(site, host, read)
     if isinstance(found, Target):
         return _redirected(shown, found.to_path, found.status_code)
