@@ -19,6 +19,8 @@ from tests.harness.workers import Workers
 from tests.property.publication import Publication
 
 SLUGS: Final = ("a", "b", "c")
+FORMER: Final = ("/x", "/y", "/z")
+"""Addresses of another site that was there before."""
 PAST: Final = "2020-01-01T00:00:00.000Z"
 MOST_HOPS: Final = 5
 
@@ -35,6 +37,7 @@ class Editors(RuleBasedStateMachine):
         super().__init__()
         self.api, self.workers, self.clock = api, workers, clock
         self.model, self.ids, self.titles = Publication(), list[str](), 0
+        self.redirects: dict[str, str] = {}
         self.site: Published = snapshots.once(("an empty site",), lambda: make_site(api, found(api, owner)))
         self.owner = self.site.owner
 
@@ -134,6 +137,23 @@ class Editors(RuleBasedStateMachine):
                 self.clock.shift(minutes=2)
                 self.workers.settle()
 
+    @rule(source=st.sampled_from(FORMER), leads=st.sampled_from(FORMER) | which)
+    def redirect(self, source: str, leads: str | int) -> None:
+        page = self._page(leads) if isinstance(leads, int) else None
+        to_path = leads if isinstance(leads, str) else self.model.public.get(page or "", "/nowhere")
+        body = {"fromPath": source, "toPath": to_path}
+        answer = self.api.post(f"{self.site.path}/redirects", as_=self.owner, json=body)
+        assert answer.status == 201 or answer.code in ("409 already_exists", "409 redirect_loop")
+        if answer.status == 201:
+            self.redirects[source] = answer.json["id"]
+
+    @rule(source=st.sampled_from(FORMER))
+    def redirect_no_more(self, source: str) -> None:
+        if source in self.redirects:
+            path = f"{self.site.path}/redirects/{self.redirects.pop(source)}"
+            assert self.api.delete(path, as_=self.owner).status == 204
+            assert self._visit(source).status == 404
+
     @rule(one=which, other=which, fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": which}),
           at=st.integers(1, 6))  # fmt: skip
     def one_edits_and_another_publishes_meanwhile(self, one: int, other: int, fields: dict[str, Any], at: int) -> None:
@@ -185,6 +205,13 @@ class Editors(RuleBasedStateMachine):
                 assert ends in there, f"{path} was that of {pages}, and leads to {ends}"
             else:
                 assert ends is None or ends in public
+
+    @invariant()
+    def redirects_come_to_an_end(self) -> None:
+        listed = self.api.items(f"{self.site.path}/redirects", as_=self.owner, query={"limit": 100})
+        assert {each["fromPath"]: each["id"] for each in listed if each["origin"] == "manual"} == self.redirects
+        for source in self.redirects:
+            self._followed(source)
 
     def _followed(self, path: str) -> str | None:
         for _ in range(MOST_HOPS + 1):
