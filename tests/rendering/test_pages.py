@@ -311,7 +311,7 @@ class TestAroundThePage:
         assert not rendered().all("nav")
 
     def test_is_a_note_on_a_preview_that_says_so(self) -> None:
-        assert "draft" in rendered(preview=True).one("aside").words
+        assert "published" in rendered(preview=True).one("aside").words
         assert not rendered().all("aside")
 
     def test_is_english_marked_where_the_page_is_not(self) -> None:

@@ -14,7 +14,8 @@ from chalicelib.kernel.version import API_VERSION
 
 _DESCRIPTION: Final = """\
 A multi-tenant back end: organizations with their members, the API keys of their programs, a log of all that changed and
-webhooks that tell of it; and the platforms that organizations run, with spaces, modules, a domain and a taxonomy.
+webhooks that tell of it; the platforms that organizations run, with spaces, modules, a domain and a taxonomy; and the
+sites they publish.
 
 **Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
 organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you
@@ -45,7 +46,7 @@ _GROUPS: Final = {
     "spaces": "Parts of a platform, with members and modules of their own.",
     "system": "The service itself.",
     "taxonomy": "A platform's tree of terms, and what is attached to it.",
-    "sites": "Pages with drafts, revisions, previews and redirects.",
+    "sites": "What an organization publishes: pages with revisions and previews, menus, redirects.",
     "documentation": "This page, the document it shows, and the types of events.",
     "events": "What webhooks are sent, signed as Standard Webhooks say.",
 }

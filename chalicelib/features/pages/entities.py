@@ -57,7 +57,8 @@ class Page(Entity):
     by_live_slug = Unique(
         "live-slug#{site_id}#{live_parent_id}", "{live_slug}", taken="slug_taken", field="slug",
         holds=lambda page: page.live_placed is not None,
-        advice="It is still published there: publish it elsewhere first, or change this one's slug.",
+        advice="It is published there still: publish it elsewhere first, or change this one's slug. Of two that are to"
+        " swap theirs, give one a third meanwhile.",
     )  # fmt: skip
     public = PageOut
     holds = "R#{id}"
