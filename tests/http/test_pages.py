@@ -225,6 +225,18 @@ class TestDeletePage:
         assert (kept["status"], kept["path"], kept["publishedRevisionId"]) == ("archived", "/looms", None)
         assert log_of(api, organization)[0]["type"] == "page.unpublished"
 
+    def test_what_is_kept_as_a_draft_has_nothing_below_it_that_is_not_published(
+        self, api: Api, site: Published, workers: Workers
+    ) -> None:
+        machines = page_of(api, site, "Machines")
+        looms = page_of(api, site, "Looms", below=machines)
+        cards = page_of(api, site, "Cards", below=looms)
+        edit(api, looms, parentId=None)
+        edit(api, cards, parentId=None)
+        api.delete(machines.path, as_=site.owner, query={"strategy": "cascade"})
+        workers.settle()
+        assert api.delete(looms.path, as_=site.owner).status == 204
+
     def test_without_its_home_a_site_has_none_until_there_is_another(
         self, api: Api, site: Published, home: Leaf
     ) -> None:

@@ -126,6 +126,24 @@ class TestPublishPage:
         publish_page(api, machines)
         assert visit(api, site, "/machines/looms").location.endswith("%2Ftools%2Flooms")
 
+    def test_below_a_page_that_has_been_elsewhere_and_is_taken_back(self, api: Api, site: Published) -> None:
+        machines = page_of(api, site, "Machines")
+        edit(api, machines, slug="tools")
+        publish_page(api, machines)
+        edit(api, machines, unpublishAt=PAST)
+        looms = page_of(api, site, "Looms")
+        edit(api, looms, parentId=machines.id)
+        publish_page(api, looms)
+        assert visit(api, site, "/tools/looms").json["id"] == looms.id
+        assert visit(api, site, "/looms").location.endswith("%2Ftools%2Flooms")
+
+    def test_below_a_home_that_is_taken_back_by_the_slug_of_that(
+        self, api: Api, site: Published, home: Leaf
+    ) -> None:  # fmt: skip
+        edit(api, home, unpublishAt=PAST)
+        below = page_of(api, site, "Welcome", slug="welcome", below=home)
+        assert visit(api, site, "/welcome").json["id"] == below.id
+
     def test_what_is_to_be_below_a_page_that_is_published_below_it(self, api: Api, site: Published) -> None:
         above = page_of(api, site, "Above")
         below = page_of(api, site, "Below", below=above)

@@ -116,8 +116,8 @@ def _moved(trees: Trees, page: Page, parent_id: str | None, slug: str) -> dict[s
         )
         trees.count(page.parent_id, child_count=-1)
         trees.count(parent_id, child_count=1)
-    trees.let(DRAFT, moved=trees.state(DRAFT).with_moved(page.id))
-    placed = page.but(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=trees.next_version(DRAFT))
+    version = trees.place_anew(DRAFT, page.id)
+    placed = page.but(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=version)
     trees.steps(DRAFT).leave(page.seat)
     trees.steps(DRAFT).lead_to(placed.seat)
     refuse_twin(trees, DRAFT, page, parent_id, slug)
@@ -212,9 +212,7 @@ def leave(trees: Trees, page: Page, moment: str) -> None:
     if trees.state(DRAFT).home == page.id:
         trees.let(DRAFT, **trees.state(DRAFT).with_home(None))
     if page.live_placed is not None:
-        trees.steps(LIVE).leave(page.live_seat)
-        trees.steps(LIVE).remember(page.live_seat, moment)
-        trees.count(page.live_parent_id, live_count=-1)
+        trees.unseat(page, moment)
     if trees.state(LIVE).home == page.id:
         trees.let(LIVE, **trees.state(LIVE).with_home(None), home_revision_id=None)
 

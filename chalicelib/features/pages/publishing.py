@@ -61,23 +61,19 @@ class Publishing:
         trees, page = self._trees, self._page
         if page.published_revision_id is None:
             return page
-        status = status_of(page.but(published_revision_id=None), page.publish_at)
         left = {} if page.live_count else {**_NOWHERE, "last_seat": {"path": self._where(page), **_seat_of(page)}}
-        now = trees.changes.update(page, published_revision_id=None, published_at=None, status=status, **left)
+        now = trees.changes.update(page, **_private(page), **left)
         if left:
             self._give_up(page)
         else:
             trees.steps(LIVE).lead_to(now.live_seat)
-        if trees.state(LIVE).home == page.id:
-            trees.let(LIVE, home_revision_id=None)
+        _show_no_home(trees, page)
         return now
 
     def _give_up(self, page: Page) -> None:
         """Let a page have no seat, nor those above it that are there for nothing else."""
         trees = self._trees
-        trees.steps(LIVE).leave(page.live_seat)
-        trees.steps(LIVE).remember(page.live_seat, self._moment)
-        trees.count(page.live_parent_id, live_count=-1)
+        trees.unseat(page, self._moment)
         above = trees.page(page.live_parent_id)
         if above and above.published_revision_id is None and above.live_count == 0:
             self._give_up(above)
@@ -98,12 +94,9 @@ class Publishing:
         refuse_depth(trees.site_id, trees.state(LIVE), page.id, len(line), has_children=deeper)
         refuse_twin(trees, LIVE, page, parent_id, slug)
         if had_one or page.id in trees.state(LIVE).moved:
-            trees.let(LIVE, moved=trees.state(LIVE).with_moved(page.id))
-            placed = trees.next_version(LIVE)
+            placed = trees.place_anew(LIVE, page.id)
         if had_one:
-            trees.steps(LIVE).leave(page.live_seat)
-            trees.steps(LIVE).remember(page.live_seat, self._moment)
-            trees.count(page.live_parent_id, live_count=-1)
+            trees.unseat(page, self._moment)
         trees.count(parent_id, live_count=1)
         seat = {"live_parent_id": parent_id, "live_slug": slug, "live_lineage": ids_of(line)}
         return {**seat, "live_placed": placed, "live_since": self._moment}
@@ -155,13 +148,21 @@ class Publishing:
 
 def orphan(trees: Trees, page: Page) -> dict[str, Any]:
     """Return the fields of a page that is taken back because the one above it is gone."""
-    trees.steps(LIVE).leave(page.live_seat)
-    trees.steps(LIVE).remember(page.live_seat, trees.changes.now)
+    trees.unseat(page, trees.changes.now)
+    _show_no_home(trees, page)
+    return {**_NOWHERE, **_private(page)}
+
+
+def _private(page: Page) -> dict[str, Any]:
+    """Return the fields of a page that is published no more."""
+    status = status_of(page.but(published_revision_id=None), page.publish_at)
+    return {"published_revision_id": None, "published_at": None, "status": status}
+
+
+def _show_no_home(trees: Trees, page: Page) -> None:
+    """Let nothing be shown at `/` if a page that is published no more is the home."""
     if trees.state(LIVE).home == page.id:
         trees.let(LIVE, home_revision_id=None)
-    return {**_NOWHERE, "published_revision_id": None, "published_at": None, "status": status_of(
-        page.but(published_revision_id=None), page.publish_at
-    )}  # fmt: skip
 
 
 def _seat_of(page: Page) -> dict[str, Any]:

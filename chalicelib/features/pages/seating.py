@@ -12,7 +12,7 @@ from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.table import Write
-from chalicelib.kernel.trees import Tree, read_whole
+from chalicelib.kernel.trees import Tree, read_whole, remembered
 
 Line = Sequence[Mapping[str, Any]]
 
@@ -74,12 +74,12 @@ def refuse_twin(trees: "Trees", name: TreeName, page: Page, parent_id: str | Non
     What is below the home has the same paths as what is below nothing; the home itself is at `/`.
     """
     home = trees.state(name).home
-    if home is None or parent_id not in (None, home):
+    if home is None or page.id == home or parent_id not in (None, home):
         return
     key = guard_of(trees.site_id, name, home if parent_id is None else None, slug)
-    was = (page.parent_id, page.slug) if name == DRAFT else (page.live_parent_id, str(page.live_slug))
-    if key == guard_of(trees.site_id, name, *was):
-        return  # It is the page itself, which is to be at the same path.
+    harmless = [page, trees.page(home)] if parent_id == home else [page]
+    if key in [_guard_held(name, each) for each in harmless if each]:
+        return  # It is that of the page itself, which is to be at the same path, or of the home, which is at `/`.
     where = "Right below the home" if parent_id is None else "Beside the home"
     detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
     absent = Write(
@@ -87,6 +87,11 @@ def refuse_twin(trees: "Trees", name: TreeName, page: Page, parent_id: str | Non
         values={"home": home},
     )  # fmt: skip
     trees.changes.also(absent, Problem.at("/slug", "slug_taken", detail))
+
+
+def _guard_held(name: TreeName, page: Page) -> Key:
+    seat = (page.parent_id, page.slug) if name == DRAFT else (page.live_parent_id, str(page.live_slug))
+    return guard_of(page.site_id, name, *seat)
 
 
 class Trees:
@@ -110,9 +115,17 @@ class Trees:
         """Return a tree as it will be."""
         return self._are[name]
 
-    def next_version(self, name: TreeName) -> int:
-        """Return the version that a tree has once something in it is placed anew."""
-        return self._were[name].version + 1
+    def place_anew(self, name: TreeName, page_id: str) -> int:
+        """Let a page be placed anew in a tree, and return the version that this has by that, whatever else is."""
+        version = self._were[name].version + 1
+        self.let(name, moved=remembered(self._are[name].moved, version, [page_id]))
+        return version
+
+    def unseat(self, page: Page, moment: str) -> None:
+        """Let a page leave its seat among the published at a moment; where that was still leads to it."""
+        self._steps[LIVE].leave(page.live_seat)
+        self._steps[LIVE].remember(page.live_seat, moment)
+        self.count(page.live_parent_id, live_count=-1)
 
     def steps(self, name: TreeName) -> Steps:
         """Return what becomes of the trails of a tree."""

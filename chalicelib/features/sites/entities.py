@@ -88,10 +88,6 @@ class SiteTree(Entity):
     home_revision_id: str | None = None
     former_homes: list[str] = field(default_factory=list)
 
-    def with_moved(self, *pages: str) -> dict[str, int]:
-        """Return which pages were placed anew last, with some of the version that comes next."""
-        return trees.remembered(self.moved, self.version + 1, pages)
-
     def with_home(self, page_id: str | None) -> dict[str, Any]:
         """Return the fields of the tree with another page as its home, or none."""
         former = [self.home, *self.former_homes] if self.home else self.former_homes
