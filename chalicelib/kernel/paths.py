@@ -15,12 +15,17 @@ def normalized(path: str) -> str | None:
     return clean and clean.lower()
 
 
+def decoded(path: str) -> str:
+    """Return a path without what follows a `?` or `#`, decoded."""
+    return unquote(_BEHIND.split(path.strip(), maxsplit=1)[0])
+
+
 def written(path: str) -> str | None:
     """Return a path in its own letters: decoded, with each slash once, and none at its end; None of what is none.
 
     What follows a `?` or `#` is left out. The segments `.` and `..` lead where browsers let them lead.
     """
-    plain = unicodedata.normalize("NFC", unquote(_BEHIND.split(path.strip(), maxsplit=1)[0]))
+    plain = unicodedata.normalize("NFC", decoded(path))
     if _UNSAFE.search(plain):
         return None
     kept: list[str] = []

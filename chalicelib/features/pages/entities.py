@@ -29,6 +29,8 @@ from chalicelib.kernel.trees import Reading
 from chalicelib.kernel.words import exactly
 
 TURN: Final = "pages.turn"
+SAID: Final = ("title", "slug", "parent_id", "seo")
+"""What a revision says of its page, beside its blocks."""
 
 _NO_SEO = {"title": None, "description": None, "canonical": None, "noindex": False, "image": None}
 
@@ -201,7 +203,12 @@ class Revision(Entity):
     restored_from: str | None = None
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
-    def found(self, read: dict[Key, Item]) -> Self | None:
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says of its page, once it is found."""
+        return {name: getattr(self, name) for name in (*SAID, "blocks")}
+
+    def found(self, read: dict[Key, Item]) -> Self:
         """Return it with its blocks, which were read with it."""
         content = read.get(Content.key_of(page_id=self.page_id, id=self.id))
         return self.but(blocks=Content.from_item(content).blocks if content else ())

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.features.pages.entities import Content, Page, Revision
 from chalicelib.features.pages.models import PageOut, PagesQuery, PageSummary
 from chalicelib.features.pages.paths import path_along, slugs_of
 from chalicelib.features.pages.walking import Line, Walk, signposts
-from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of, trees_of
+from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import folded
 from chalicelib.kernel.operation import Page as PageOfList
-from chalicelib.kernel.request import Request
 from chalicelib.kernel.trees import Reading
 from chalicelib.kernel.words import beginning
 
@@ -42,7 +41,7 @@ class Located:
 
 
 def leading_to(site_id: str, path: str, *, draft: bool = False) -> list[Key]:
-    """Return where it stands which page is at a path; `Locating` is done with what is read there."""
+    """Return where it stands which page is at a path; `at` is done with what is read there."""
     return signposts(tree_of(site_id, DRAFT if draft else LIVE), slugs_of(path))
 
 
@@ -92,7 +91,7 @@ def published(site_id: str, located: Located) -> Page | None:
     if item is None or revision is None:
         return None
     found = Revision.from_item(revision).found(read)
-    return Page.from_item(item).but(**_shown(found), line=located.line, home=located.home)
+    return Page.from_item(item).but(**found.said, line=located.line, home=located.home)
 
 
 def drafted(site_id: str, located: Located) -> Page | None:
@@ -103,11 +102,6 @@ def drafted(site_id: str, located: Located) -> Page | None:
     if page is None or content is None:
         return None
     return page.but(blocks=Content.from_item(content).blocks, line=located.line, home=located.home)
-
-
-def _shown(revision: Revision | None) -> dict[str, Any]:
-    names = ("title", "slug", "parent_id", "seo", "blocks")
-    return {name: getattr(revision, name) for name in names}
 
 
 def to_public(page: Page) -> PageOut:
@@ -156,8 +150,3 @@ def in_place(site_id: str, pages: Iterable[Page], read: Mapping[Key, Item]) -> l
 def _passes(page: Page, query: PagesQuery) -> bool:
     title = query.q is None or folded(page.title).startswith(folded(query.q))
     return title and query.status in (None, page.status) and query.parent_id in (None, page.parent_id)
-
-
-def trees_beside(request: Request) -> list[Key]:
-    """Return where it stands what is known of both trees of the site that the path names."""
-    return [*trees_of(request.parameters["site_id"])]

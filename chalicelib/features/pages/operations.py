@@ -33,7 +33,7 @@ _REVISION = "/sites/{site_id}/pages/{page_id}/revisions/{revision_id}"
 
 def both_trees(request: Request) -> list[Key]:
     """Return where it stands what is known of both trees of the site that the path names."""
-    return [*trees_of(request.parameters["site_id"])]
+    return trees_of(request.parameters["site_id"])
 
 
 def content_beside(request: Request) -> list[Key]:

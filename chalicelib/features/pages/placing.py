@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.pages.entities import Content, Page, Removal, Revision, guard_of
+from chalicelib.features.pages.entities import SAID, Content, Page, Removal, Revision, guard_of
 from chalicelib.features.pages.models import MOST_BYTES, MOST_DEPTH, PageCreate, PagePatch
 from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
 from chalicelib.features.pages.trails import trail_key
@@ -26,14 +26,12 @@ MOST_BELOW_A_NEW_HOME: Final = 1000
 
 _MOVE_IT: Final = "Choose another page as its parent."
 _HOMELESS: Final = "A site keeps its home until another page is: set `isHome` of that."
-_SAID: Final = ("title", "slug", "parent_id", "seo")
-"""What a revision says, beside its blocks."""
 
 
 def surroundings(request: Request) -> list[Key]:
     """Return what decides where the page of a request may be: both trees, its parent, the trail of its slug."""
     site_id, said = request.parameters["site_id"], request.said
-    keys = [*trees_of(site_id)]
+    keys = trees_of(site_id)
     parent, slug, title = (said.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
         slug = slug_from(title)
@@ -71,7 +69,7 @@ def change(ctx: Context, trees: Trees, site: Site, page: Page, body: PagePatch) 
 
     Raises Problem if it can't be where it is to be.
     """
-    fields = body.model_dump(mode="json", include={*_SAID})
+    fields = body.model_dump(mode="json", include={*SAID})
     changed = revise(ctx, trees, page, {**fields, "blocks": _blocks(body)})
     if page.is_home and not body.is_home:
         raise Invalid([FieldError("/isHome", "required", _HOMELESS)])
@@ -83,7 +81,7 @@ def change(ctx: Context, trees: Trees, site: Site, page: Page, body: PagePatch) 
 def restore(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
     """Let the draft of a page be what a revision was: where that was too, unless another page is there now."""
     trees = Trees(ctx.changes, site.id, ctx.access.read)
-    said = {name: getattr(revision, name) for name in (*_SAID, "blocks")}
+    said = revision.said
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_free(trees, page, revision):
         said |= {"parent_id": page.parent_id, "slug": page.slug}
     restored = revise(ctx, trees, page, said, restored_from=revision.id)
@@ -239,7 +237,7 @@ def _blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
 def _keep(ctx: Context, page: Page, restored_from: str | None = None) -> None:
     """Keep the draft of a page as a revision."""
     begun = {**ctx.new(), "id": page.draft_revision_id}
-    said = {name: getattr(page, name) for name in _SAID}
+    said = {name: getattr(page, name) for name in SAID}
     ctx.changes.create(Revision(
         **begun, **page.ids, **said, page_id=page.id, created_by=ctx.principal.id, restored_from=restored_from,
     ))  # fmt: skip

@@ -161,5 +161,5 @@ def _found(site_id: str, page_id: str) -> tuple[Page, Trees] | None:
     """Return a page, and the trees of its site, for a transaction; None if it is gone, or all of its site."""
     key = Page.key_of(site_id=site_id, id=page_id)
     read = table.get_all([key, *trees_of(site_id)])
-    whole = len(read) > len([*trees_of(site_id)])
+    whole = len(read) > len(trees_of(site_id))
     return (Page.from_item(read[key]), Trees(Changes(now()), site_id, read)) if whole else None

@@ -1,7 +1,6 @@
 """The page that a preview shows: one of its revisions, where that would be."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from chalicelib.features.pages.entities import Content, Page, Revision
 from chalicelib.features.pages.finding import in_place
@@ -25,13 +24,12 @@ def revision_in(read: dict[Key, Item], page_id: str, revision_id: str) -> Revisi
 
 def as_it_was(page: Page, revision: Revision, read: Mapping[Key, Item]) -> Page:
     """Return a page, found in its place, as one of its revisions has it: its path too."""
-    said: dict[str, Any] = {n: getattr(revision, n) for n in ("title", "slug", "parent_id", "seo", "blocks")}
     above = page.line[:-1]
     if revision.parent_id != page.parent_id:
         item = table.get(Page.key_of(site_id=page.site_id, id=revision.parent_id)) if revision.parent_id else None
         parents = in_place(page.site_id, [Page.from_item(item)], read) if item else []
         above = parents[0].line if parents else ()
-    return page.but(**said, line=(*above, {"id": page.id, "slug": revision.slug}))
+    return page.but(**revision.said, line=(*above, {"id": page.id, "slug": revision.slug}))
 
 
 def claimed_page(claim: Claim, site: Site, read: dict[Key, Item]) -> Page | None:

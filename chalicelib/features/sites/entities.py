@@ -1,13 +1,13 @@
 """What is stored of a site, and of the two trees that its pages make: of their drafts, and of what is published."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
 from chalicelib.features.organizations.entities import SLUG_TRAIL_DAYS, Organization
 from chalicelib.features.sites.models import RobotsIn, SiteOut
 from chalicelib.kernel import trees
-from chalicelib.kernel.entity import Collection, Entity, Place, Unique
+from chalicelib.kernel.entity import Collection, Entity, Key, Place, Unique
 from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
@@ -100,7 +100,7 @@ def tree_of(site_id: str, tree: TreeName) -> Tree:
     return Tree(TREES.format(site_id=site_id, tree=tree))
 
 
-def trees_of(site_id: str) -> Iterable[tuple[str, str]]:
+def trees_of(site_id: str) -> list[Key]:
     """Return where it stands of both trees of a site what is known of them as a whole."""
     return [tree_of(site_id, DRAFT).state_key, tree_of(site_id, LIVE).state_key]
 

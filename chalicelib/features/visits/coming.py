@@ -1,8 +1,6 @@
 """Coming to a site by a host and a path: what is there."""
 
-import re
 from typing import Final
-from urllib.parse import unquote
 
 from chalicelib.features.pages.finding import Located, published, to_public
 from chalicelib.features.redirects.following import Target, look_up, signposts
@@ -13,11 +11,10 @@ from chalicelib.features.visits.hosts import Host, keys_of, open_site
 from chalicelib.features.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.paths import normalized, written
+from chalicelib.kernel.paths import decoded, normalized, written
 from chalicelib.kernel.request import Request
 
 _CANONICAL: Final = 308
-_BEHIND: Final = re.compile(r"[?#].*", re.DOTALL)
 
 
 def beside_host(request: Request) -> list[Key]:
@@ -48,17 +45,12 @@ def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut 
     shown = _shown(site, host, read)
     if isinstance(found, Target):
         return _redirected(shown, found.to_path, found.status_code)
-    if isinstance(found, Located) and _plain(path_given) != path:
+    if isinstance(found, Located) and (decoded(path_given) or "/") != path:
         return _redirected(shown, found.path, _CANONICAL)
     page = published(site.id, found) if found else None
     if page is None:
         return VisitOut(site=shown, match="none", page=None, redirect=None)
     return VisitOut(site=shown, match="page", page=to_public(page), redirect=None)
-
-
-def _plain(path: str) -> str:
-    """Return a path as it was given, decoded; none at all is that of the home."""
-    return unquote(_BEHIND.sub("", path.strip())) or "/"
 
 
 def _site(host: Host, read: dict[Key, Item]) -> Site | None:
