@@ -7,7 +7,7 @@ import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -111,6 +111,8 @@ def _click(browser: webdriver.Chrome, selector: str) -> None:
 
 def _scroll_until(browser: webdriver.Chrome, reached: Callable[[], bool]) -> None:
     """Scroll down from the top, since a long page holds only the operations that are in sight."""
+    if reached():
+        return
     browser.execute_script("scrollTo(0, 0)")
     _wait(browser, ".opblock")
     while not reached():
@@ -121,12 +123,24 @@ def _scroll_until(browser: webdriver.Chrome, reached: Callable[[], bool]) -> Non
             return
 
 
+UNFOLD: Final = """
+const block = document.querySelector(arguments[0]);
+if (block && !block.matches(".is-open")) block.querySelector(".opblock-summary-control").click();
+block?.scrollIntoView();
+return block !== null;
+"""
+
+
 def _open(browser: webdriver.Chrome, operation_id: str) -> str:
     """Unfold an operation, and return the selector of its block."""
     block = f"[id$='-{operation_id}'].opblock"
-    _scroll_until(browser, lambda: bool(browser.find_elements(By.CSS_SELECTOR, block)))
-    _click(browser, f"{block} .opblock-summary-control")
-    _wait(browser, f"{block} .responses-wrapper")
+
+    def unfolded(_: webdriver.Chrome) -> bool:
+        # What is above may still change its height and push the block out of sight, and so out of the page.
+        _scroll_until(browser, lambda: bool(browser.execute_script(UNFOLD, block)))
+        return bool(browser.find_elements(By.CSS_SELECTOR, f"{block}.is-open .responses-wrapper"))
+
+    WebDriverWait(browser, 20).until(unfolded, f"{operation_id} doesn't unfold")
     return block
 
 
