@@ -46,15 +46,23 @@ def look_up(site_id: str, path: str, read: dict[Key, Item], written: str | None 
     once; and redirects of all that is below a path come last, the longest first. One that would lead back here is none.
     `written`: the path in its own letters, for what a `*` stands for.
     """
+    candidates = _candidates(site_id, path, read, written)
+    return next((each for each in candidates if not _leads_back(site_id, path, each)), None)
+
+
+def _candidates(
+    site_id: str, path: str, read: dict[Key, Item], written: str | None = None
+) -> Iterator[Located | Target]:
+    """Yield all that a path may lead to, what goes before the rest first."""
     exact, *below = _redirects(site_id, path, read, written)
     page = finding.at(site_id, path, read)
-    if exact and not _is_older(exact, page) and not _leads_back(site_id, path, exact):
-        return exact
+    if exact and not _is_older(exact, page):
+        yield exact
     if page:
-        return page
+        yield page
     if moved := finding.moved_from(site_id, path, read):
-        return Target(moved.path, _MOVED)
-    return next((target for target in below if target and not _leads_back(site_id, path, target)), None)
+        yield Target(moved.path, _MOVED)
+    yield from filter(None, below)
 
 
 def _redirects(site_id: str, path: str, read: dict[Key, Item], written: str | None = None) -> Iterator[Target | None]:
@@ -73,10 +81,9 @@ def target_of(redirect: Redirect, path: str) -> Target:
     return Target(with_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
 
 
-def _is_older(exact: Target | None, page: Located | None) -> bool:
+def _is_older(exact: Target, page: Located | None) -> bool:
     """Return whether a page came to a path after what is said of a redirect of that: it came there with those above."""
-    redirect = exact.redirect if exact else None
-    return page is not None and (redirect is None or redirect.updated_at <= page.since)
+    return bool(page and exact.redirect and exact.redirect.updated_at <= page.since)
 
 
 def steps(site_id: str, target: Target) -> Iterator[Target]:
@@ -92,15 +99,12 @@ def steps(site_id: str, target: Target) -> Iterator[Target]:
 
 def onward(site_id: str, path: str, read: dict[Key, Item]) -> Target | None:
     """Return where a path leads on to, and None where the way ends: at a page, or at nothing."""
-    exact, *below = _redirects(site_id, path, read)
-    page = finding.at(site_id, path, read)
-    if page or exact:
-        return None if _is_older(exact, page) else exact
-    if moved := finding.moved_from(site_id, path, read):
-        return Target(moved.path, _MOVED)
-    return next(filter(None, below), None)
+    first = next(_candidates(site_id, path, read), None)
+    return first if isinstance(first, Target) else None
 
 
-def _leads_back(site_id: str, path: str, target: Target) -> bool:
-    """Return whether a redirect leads, at once or by others, to the path that it leads from."""
-    return target.path == path or any(each.path == path for each in steps(site_id, target))
+def _leads_back(site_id: str, path: str, found: Located | Target) -> bool:
+    """Return whether it is a redirect that leads, at once or by others, to the path that it leads from."""
+    if isinstance(found, Located) or found.redirect is None:
+        return False
+    return found.path == path or any(each.path == path for each in steps(site_id, found))
