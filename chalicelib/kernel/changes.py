@@ -1,5 +1,6 @@
 """Changes: the unit of work. A handler says what becomes of records; one transaction makes it so, or nothing."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -289,7 +290,7 @@ def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
         new = guard_key(unique, change.now) if change.now and _held(unique, change.now, now) else None
         if new and change.now and (new != old or _lapse(unique, change.now) != _lapse(unique, change.before)):
             refusal = _taken(unique, change.now) if unique.taken else None
-            writes.append((_take(new, unique, change.now), refusal))
+            writes.append((_take(new, unique, change.now, now), refusal))
         if old and new != old and change.before:
             writes.append((_release(old, unique, change.before, unique.alias_days if change.now else 0, now), None))
     return writes
@@ -335,15 +336,16 @@ class _Values:
         return getattr(self.record, name)
 
 
-def _take(key: Key, unique: Unique, record: Entity) -> Write:
+def _take(key: Key, unique: Unique, record: Entity, now: str) -> Write:
     lapse = _lapse(unique, record)
-    until = {"ttl": milliseconds(lapse) // 1000} if lapse else {}
+    # The table counts whole seconds: it must not remove the guard before its moment, nor may that wait for it.
+    until = {"until": lapse, "ttl": math.ceil(milliseconds(lapse) / 1000)} if lapse else {}
     me = getattr(record, unique.refers)
     told = {name: value for name in unique.tells if (value := getattr(record, name)) is not None}
     return Write(
         "Put", key, item={"pk": key[0], "sk": key[1], "ref": me, **told, **until},
-        condition="attribute_not_exists(#pk) OR #ttl < :now OR #ref = :me", names=["pk", "ttl", "ref"],
-        values={"now": int(time.time()), "me": me},
+        condition="attribute_not_exists(#pk) OR #until <= :moment OR #ttl <= :now OR #ref = :me",
+        names=["pk", "until", "ttl", "ref"], values={"moment": now, "now": int(time.time()), "me": me},
     )  # fmt: skip
 
 

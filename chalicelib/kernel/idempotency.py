@@ -56,7 +56,7 @@ class IdempotentRequest:
             "headers": response.headers, "body": body, "sealed": response.secret, "ttl": now + _KEPT_SECONDS,
         }  # fmt: skip
         return Write(
-            "Put", self.key, item=item, condition="attribute_not_exists(#pk) OR #ttl < :now", names=["pk", "ttl"],
+            "Put", self.key, item=item, condition="attribute_not_exists(#pk) OR #ttl <= :now", names=["pk", "ttl"],
             values={"now": now},
         )  # fmt: skip
 

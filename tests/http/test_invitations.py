@@ -182,6 +182,15 @@ class TestOneOfEachAddress:
         assert asked_to_invite(api, organization, SOPHIE).code == "409 already_exists"
         assert api.delete(later.path, as_=organization.owner).status == 204
 
+    def test_one_makes_room_in_the_very_moment_it_expires(self, api: Api, organization: Founded, clock: Clock) -> None:
+        clock.freeze("2026-11-20T09:30:00.400Z")
+        invite(api, organization, SOPHIE)
+        clock.freeze("2026-11-27T09:30:00.399Z")
+        assert asked_to_invite(api, organization, SOPHIE).code == "409 already_exists"
+        clock.freeze("2026-11-27T09:30:00.400Z")
+        invite(api, organization, SOPHIE)
+        assert statuses(api, organization) == ["expired", "pending"]
+
     def test_a_members_address_is_not_invited(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
         for address in (mary.email, mary.email.upper(), ada.email):
             answer = asked_to_invite(api, organization, address)
