@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from chalicelib.features.menus.entities import Menu
 from chalicelib.features.menus.models import MOST_ITEMS
-from chalicelib.features.pages.finding import seated
+from chalicelib.features.pages.finding import on_show
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
@@ -106,5 +106,5 @@ class Whereabouts:
         return [chain for tree in self._trees if (chain := tree.chain(page_id))]
 
     def _path(self, page_id: str) -> str | None:
-        located = seated(self._trees[0], page_id)
-        return located.path if located and located.revision_id else None
+        located = on_show(self._trees[0], page_id)
+        return located.path if located else None

@@ -68,8 +68,8 @@ def moved_from(site_id: str, path: str, read: dict[Key, Item]) -> Located | None
         if number >= _MOST_CANDIDATES:
             break
         reading.complete([page_id])
-        located = seated(reading, page_id)
-        if located and located.revision_id and located.path != path:
+        located = on_show(reading, page_id)
+        if located and located.path != path:
             return located
     return None
 
@@ -80,6 +80,12 @@ def seated(reading: Reading, page_id: str) -> Located | None:
     if line is None:
         return None
     return Located(page_id, line[-1].get("revision_id"), tuple(line), reading.state.get("home"))
+
+
+def on_show(reading: Reading, page_id: str) -> Located | None:
+    """Return where a page is published, of the tree of what is; None if it is taken back, or gone, or one above it."""
+    located = seated(reading, page_id)
+    return located if located and located.revision_id else None
 
 
 def published(site_id: str, located: Located) -> Page | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from chalicelib.features.pages.finding import seated
+from chalicelib.features.pages.finding import on_show
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import LIVE, tree_of
 from chalicelib.kernel.entity import Item, Key
@@ -35,5 +35,5 @@ def leading(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
 def _where(reading: Reading, redirect: Redirect) -> str | None:
     if redirect.page_id is None:
         return redirect.to_path
-    located = seated(reading, redirect.page_id)
-    return located.path if located and located.revision_id else None
+    located = on_show(reading, redirect.page_id)
+    return located.path if located else None

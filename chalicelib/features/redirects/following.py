@@ -54,24 +54,23 @@ def _candidates(
     site_id: str, path: str, read: dict[Key, Item], written: str | None = None
 ) -> Iterator[Located | Target]:
     """Yield all that a path may lead to, what goes before the rest first."""
-    exact, *below = _redirects(site_id, path, read, written)
-    page = finding.at(site_id, path, read)
+    own = path_key(site_id, path)
+    exact, page = _leading(read.get(own), written or path), finding.at(site_id, path, read)
     if exact and not _is_older(exact, page):
         yield exact
     if page:
         yield page
     if moved := finding.moved_from(site_id, path, read):
         yield Target(moved.path, _MOVED)
-    yield from filter(None, below)
+    below = (read.get(key) for key in keys_from(site_id, path) if key != own)
+    yield from filter(None, (_leading(item, written or path) for item in below))
 
 
-def _redirects(site_id: str, path: str, read: dict[Key, Item], written: str | None = None) -> Iterator[Target | None]:
-    """Yield where the redirects lead that a path matches; the first is that of the path itself, be there none."""
-    own = path_key(site_id, path)
-    for key in (own, *(key for key in keys_from(site_id, path) if key != own)):
-        redirect = Redirect.from_item(read[key]) if key in read else None
-        leads = redirect and redirect.enabled and redirect.origin == "manual"
-        yield target_of(redirect, written or path) if redirect and leads else None
+def _leading(item: Item | None, path: str) -> Target | None:
+    """Return where what is stored of a redirect leads from a path, if there is one and it is to lead somewhere."""
+    redirect = Redirect.from_item(item) if item else None
+    leads = redirect and redirect.enabled and redirect.origin == "manual"
+    return target_of(redirect, path) if redirect and leads else None
 
 
 def target_of(redirect: Redirect, path: str) -> Target:
