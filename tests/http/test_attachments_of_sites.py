@@ -18,18 +18,6 @@ def node(api: Api, platform: Running) -> Node:
     return plant(api, platform, "Looms")
 
 
-@pytest.fixture
-def site(api: Api, organization: Founded) -> Published:
-    """A site of the organization that the platform is of."""
-    return make_site(api, organization)
-
-
-@pytest.fixture
-def page(api: Api, site: Published) -> Leaf:
-    """A page of it."""
-    return page_of(api, site, "Welcome")
-
-
 def put_there(api: Api, node: Node) -> list[str]:
     """What a node is put on, of the service's own."""
     return [one["entityType"] for one in api.items(f"{node.path}/attachments", as_=node.platform.owner)]
@@ -44,33 +32,33 @@ def nothing_is_left(node: Node) -> bool:
 
 
 class TestASiteOrPage:
-    def test_of_the_organization_is_there(self, api: Api, node: Node, site: Published, page: Leaf) -> None:
+    def test_of_the_organization_is_there(self, api: Api, node: Node, site: Published, home: Leaf) -> None:
         draft = write_page(api, site, "Soon")
-        for kind, entity in (("site", site), ("page", page), ("page", draft)):
+        for kind, entity in (("site", site), ("page", home), ("page", draft)):
             assert put_on(api, node, kind, entity.id).status == 201
         assert put_there(api, node) == ["site", "page", "page"]
 
     def test_of_another_organization_or_type_is_not(
-        self, api: Api, node: Node, site: Published, page: Leaf, stranger: Person
+        self, api: Api, node: Node, site: Published, home: Leaf, stranger: Person
     ) -> None:
         foreign = make_site(api, found(api, stranger, name="Foreign"))
         theirs = page_of(api, foreign, "Theirs")
         missing = [
-            ("site", foreign.id), ("page", theirs.id), ("site", page.id), ("page", site.id), ("page", node.id),
-            ("page", page.draft_revision_id), ("space", site.id), ("platform", site.id),
+            ("site", foreign.id), ("page", theirs.id), ("site", home.id), ("page", site.id), ("page", node.id),
+            ("page", home.draft_revision_id), ("space", site.id), ("platform", site.id),
         ]  # fmt: skip
         for kind, entity_id in missing:
             refused = put_on(api, node, kind, entity_id)
             assert (refused.code, refused.faults) == ("422 validation_failed", {"/entityId": "unknown"}), kind
 
     def test_is_there_for_who_belongs_to_the_organization_only(
-        self, api: Api, organization: Founded, node: Node, page: Leaf, stranger: Person, mary: Person
+        self, api: Api, organization: Founded, node: Node, home: Leaf, stranger: Person, mary: Person
     ) -> None:
         bound = make_site(api, organization, platformId=node.platform.id)
         attached = attach(api, node, "site", bound.id)
         takes_part(node.platform, stranger, "editor")
         assert put_on(api, node, "site", bound.id, as_=stranger).faults == {"/entityId": "unknown"}
-        assert put_on(api, node, "page", page.id, as_=stranger).faults == {"/entityId": "unknown"}
+        assert put_on(api, node, "page", home.id, as_=stranger).faults == {"/entityId": "unknown"}
         assert api.get(attached.path, as_=stranger).code == "404 not_found"
         assert api.items(f"{node.path}/attachments", as_=stranger) == []
         for member in (mary, make_key(api, organization, "taxonomy:read")):
@@ -78,7 +66,7 @@ class TestASiteOrPage:
 
 
 class TestADeletedOne:
-    def test_leaves_nothing_attached(self, api: Api, node: Node, site: Published, page: Leaf, workers: Workers) -> None:
+    def test_leaves_nothing_attached(self, api: Api, node: Node, site: Published, home: Leaf, workers: Workers) -> None:
         above = page_of(api, site, "Machines")
         below = page_of(api, site, "Engines", below=above)
         for each in (above, below):
@@ -89,18 +77,18 @@ class TestADeletedOne:
         assert put_on(api, node, "page", above.id).faults == {"/entityId": "unknown"}
         workers.settle()
         assert put_there(api, node) == ["lesson"]
-        attach(api, node, "page", page.id)
+        attach(api, node, "page", home.id)
         assert put_there(api, node) == ["lesson", "page"]
 
     def test_site_leaves_nothing_attached_to_it_or_its_pages(
-        self, api: Api, node: Node, site: Published, page: Leaf, workers: Workers
+        self, api: Api, node: Node, site: Published, home: Leaf, workers: Workers
     ) -> None:
         attach(api, node, "site", site.id)
-        attach(api, node, "page", page.id)
+        attach(api, node, "page", home.id)
         assert api.delete(site.path, as_=site.owner).status == 204
         assert put_on(api, node, "site", site.id).faults == {"/entityId": "unknown"}
         workers.settle()
-        assert put_on(api, node, "page", page.id).faults == {"/entityId": "unknown"}
+        assert put_on(api, node, "page", home.id).faults == {"/entityId": "unknown"}
         assert nothing_is_left(node)
 
 

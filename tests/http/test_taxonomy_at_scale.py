@@ -11,7 +11,7 @@ from chalicelib.kernel.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.joining import beginning
-from tests.harness.organizations import Founded
+from tests.harness.organizations import Founded, found
 from tests.harness.running import Running, run_platform
 from tests.harness.scenes import scene
 from tests.harness.taxonomy import Node, asked_to_plant, fell, move, plant_line, resolve
@@ -33,12 +33,7 @@ def wood(request: pytest.FixtureRequest, api: Api, organization: Founded) -> Woo
     """A taxonomy of so many nodes."""
     number: int = request.param
     cloud.clear()
-    return scene(f"a wood of {number}", lambda: _grown(api, _founded(api, organization), number))
-
-
-def _founded(api: Api, organization: Founded) -> Founded:
-    body = {"name": organization.record["name"]}
-    return Founded(api.post("/organizations", as_=organization.owner, json=body).json, organization.owner)
+    return scene(f"a wood of {number}", lambda: _grown(api, found(api, organization.owner), number))
 
 
 def _grown(api: Api, organization: Founded, number: int) -> Wood:
@@ -98,7 +93,7 @@ class TestTheMost:
     def full(self, api: Api, organization: Founded) -> Wood:
         """As many nodes as a platform may have."""
         cloud.clear()
-        return scene(f"a wood of {MOST}", lambda: _grown(api, _founded(api, organization), MOST))
+        return scene(f"a wood of {MOST}", lambda: _grown(api, found(api, organization.owner), MOST))
 
     def test_are_answered_as_a_tree(self, api: Api, full: Wood) -> None:
         answer = api.get(f"{full.platform.path}/taxonomy-tree", as_=full.platform.owner)
