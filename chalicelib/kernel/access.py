@@ -4,7 +4,7 @@ A place that lies in others takes a second one where this process hasn't met it 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -67,15 +67,15 @@ def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: 
 
 
 def admit(
-    operation: Operation, request: Request, caller: User | KeyHolder | Anonymous, stored_answer: Key | None
+    operation: Operation, request: Request, caller: User | KeyHolder | Anonymous, beside: Iterable[Key]
 ) -> Access:
-    """Return what the caller may act on. `stored_answer`: what to read in the same round trip, if it is there.
+    """Return what the caller may act on. `beside`: what else to read in the same round trip.
 
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
     named = naming.named(operation, request, caller)
     holder = caller.record if isinstance(caller, KeyHolder) else None
-    items = table.get_all([*named.keys(), *(key for key in (holder, stored_answer) if key)])
+    items = table.get_all([*named.keys(), *([holder] if holder else []), *beside])
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
     if isinstance(operation.needs, At):
         return _admit_at(operation.needs, operation, request, principal, named, items)

@@ -7,6 +7,7 @@ from typing import Final
 
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 _WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
+_CLIENT_BITS: Final = 64
 _DNS_PORT: Final = 53
 _MOST_PORT: Final = 65_535
 
@@ -22,6 +23,18 @@ def within(address: str, networks: Sequence[str]) -> bool:
     except ValueError:
         return False
     return any(caller in n for n in parsed)
+
+
+def client_network(address: str) -> str:
+    """Return what tells one client from another: its address or, of IPv6, the network of 64 bits that it has to itself.
+
+    What is no address is a client of its own.
+    """
+    try:
+        plain = _plain(ip_address(address))
+    except ValueError:
+        return address
+    return str(plain if isinstance(plain, IPv4Address) else IPv6Network((plain, _CLIENT_BITS), strict=False))
 
 
 def network(text: str) -> IPv4Network | IPv6Network:

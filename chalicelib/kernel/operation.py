@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
 
+from chalicelib.kernel.budgets import Budget
 from chalicelib.kernel.entity import Collection, Entity, Key, Place
 from chalicelib.kernel.models import Input, Output, Query
 from chalicelib.kernel.request import Request
@@ -133,7 +134,8 @@ class Operation:
     calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
     another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
-    hold keeps it from that. `again`: the status of an answer if what it would make is there already.
+    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `budget`: how
+    often it may be asked for.
     """
 
     group: str
@@ -151,6 +153,7 @@ class Operation:
     keys: bool = True
     irrevocable: bool = False
     again: int | None = None
+    budget: Budget | None = None
 
     @property
     def id(self) -> str:

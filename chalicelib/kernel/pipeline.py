@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from chalicelib.kernel import conditions, last_used, outbox, validation
 from chalicelib.kernel.access import Access, admit, refuse_kind
 from chalicelib.kernel.auth import KeyHolder, credential
+from chalicelib.kernel.budgets import Share
 from chalicelib.kernel.changes import Contended, Taken
 from chalicelib.kernel.clock import now, pause
 from chalicelib.kernel.context import Context
@@ -42,18 +43,22 @@ def perform(operation: Operation, request: Request) -> Response:
     caller = credential(request)
     refuse_kind(operation, caller, request.ip)
     report(principal=caller)
-    once = IdempotentRequest.of(request, caller.record[1] if isinstance(caller, KeyHolder) else caller.id)
+    caller_id = caller.record[1] if isinstance(caller, KeyHolder) else caller.id
+    once = IdempotentRequest.of(request, caller_id)
+    purse = operation.budget.of(request.ip, caller_id) if operation.budget else None
     began, attempt = time.monotonic(), 0
     while True:
-        access = admit(operation, request, caller, once.key if once else None)
+        access = admit(operation, request, caller, [each.key for each in (once, purse) if each])
         report(place=access.place)
         if once and (stored := once.replay(access.read.get(once.key))):
             return stored
         last_used.note(access.principal)
         ctx = Context(operation, request, access, now(), attempt)
+        share = purse.share(access.read.get(purse.key), ctx.now) if purse else None
         try:
             response = _respond(ctx, _handle(ctx, access))
-            _commit(ctx, response, once)
+            response.headers |= share.headers if share else {}
+            _commit(ctx, response, once, share)
         except Contended:
             attempt += 1
             _wait(began, attempt)
@@ -192,13 +197,15 @@ def _items(item: type[Output] | None) -> TypeAdapter[Any]:
     return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
-def _commit(ctx: Context, response: Response, once: IdempotentRequest | None) -> None:
-    first = once.write(response) if once else None
-    if first and ctx.changes.empty and len(response.body) > _MOST_STORED_BYTES:
+def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, share: Share | None) -> None:
+    first, told = once.write(response) if once else None, not ctx.changes.empty
+    if first and not told and len(response.body) > _MOST_STORED_BYTES:
         first = None  # It changed nothing: it can as well be asked for again.
-    if not ctx.changes.empty:
+    if share:
+        ctx.changes.also(share.write())
+    if told:
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
-    elif first:
+    elif first or share:
         ctx.changes.commit(first)
 
 

@@ -10,6 +10,7 @@ from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import problems_of
 from chalicelib.entrypoints.openapi.records import begun, secrets
+from chalicelib.kernel.budgets import Budget
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
 from chalicelib.kernel.models import Patch, RecordOutput
@@ -59,7 +60,12 @@ def _description(operation: Operation) -> str:
     key = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
     who = f"**Access:** `{operation.access}`{key}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
-    return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events)))) if part)
+    budget = f"**Budget:** {_budget(operation.budget)}." if operation.budget else ""
+    return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events, budget)))) if part)
+
+
+def _budget(budget: Budget) -> str:
+    return f"{budget.most} times in {budget.seconds} s for each {budget.per}"
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -201,6 +207,7 @@ def _success_headers(operation: Operation) -> Headers:
         *(["Location"] if operation.creates else []),
         *(["Link"] if operation.lists else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
+        *(["RateLimit", "RateLimit-Policy"] if operation.budget else []),
     )
 
 

@@ -74,6 +74,7 @@ def _implied(operation: Operation) -> set[int]:
         *([412] if operation.conditional else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query else []),
+        *([429] if operation.budget else []),
     }
 
 

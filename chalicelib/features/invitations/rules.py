@@ -12,6 +12,7 @@ from uuid import UUID
 from chalicelib.features.invitations.entities import Invitation
 from chalicelib.features.members.entities import Joined
 from chalicelib.kernel import signing
+from chalicelib.kernel.budgets import exhausted
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.encoding import from_base64url, to_base64url
 from chalicelib.kernel.entity import Key
@@ -118,12 +119,9 @@ def refuse_early(invitation: Invitation, moment: str) -> None:
     """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
     left = RESEND_SECONDS - (milliseconds(moment) - milliseconds(invitation.sent_at)) // 1000
     if left > 0:
-        headers = {
-            "Retry-After": str(left),
-            "RateLimit": f'"resend";r=0;t={left}',
-            "RateLimit-Policy": f'"resend";q=1;w={RESEND_SECONDS}',
-        }
-        raise Problem("rate_limited", f"It was sent {invitation.sent_at}. Send it again in {left} s.", headers=headers)
+        raise exhausted(
+            "resend", 1, RESEND_SECONDS, left, f"It was sent {invitation.sent_at}. Send it again in {left} s."
+        )
 
 
 def _digest(token: str) -> str:
