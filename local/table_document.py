@@ -203,11 +203,6 @@ def _others() -> list[tuple[str, Key, str]]:
         ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
-        (
-            "budget",
-            ("L#{name}#{sha256 of whose it is}", "#"),
-            "how much of a budget a caller has used up, and until when",
-        ),
     ]
 
 
