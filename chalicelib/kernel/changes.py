@@ -102,10 +102,13 @@ class Changes:
         """Put a record of what only the service itself knows, whatever stands in its place."""
         self._begin(record, _Change(None, record, over=True))
 
-    def settle(self, record: R, **changed: Any) -> None:
-        """Change what only the service itself knows of a record: no version, no entry."""
-        if not all(same(getattr(record, name), value) for name, value in changed.items()):
-            self._begin(record, _Change(record, record.but(**changed)))
+    def settle(self, record: R, **changed: Any) -> R:
+        """Change what only the service itself knows of a record: no version, no entry. Returns it as it will be."""
+        if all(same(getattr(record, name), value) for name, value in changed.items()):
+            return record
+        settled = replace(record, **changed)
+        self._begin(record, _Change(record, settled))
+        return settled
 
     def delete(self, record: Entity) -> None:
         """Remove a record, and what its uniqueness held."""
@@ -138,7 +141,7 @@ class Changes:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
-        change.now = now = record.but(**changed)
+        change.now = now = replace(record, **changed)
         return now
 
     def _put(self, record: R, present: R | None) -> R:
@@ -253,24 +256,31 @@ def _write(change: _Change) -> Write:
 
 
 def _update(before: Entity, now: Entity) -> Write:
-    old, new = before.item(), now.item()
+    old, new = before.as_read, now.item()
     changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
     gone = [name for name in old if name not in new]
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
     condition, was = _as_read(before)
-    names = dict.fromkeys([*changed, *gone, *before.guarded_by])
+    names = dict.fromkeys([*changed, *gone, *_guarding(before)])
     return Write("Update", now.stored_at, update=update, condition=condition, names=list(names),
                  values={**changed, **was})  # fmt: skip
 
 
 def _if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
     condition, was = _as_read(record)
-    return Write(kind, record.stored_at, condition=condition, names=list(record.guarded_by), values=was)
+    return Write(kind, record.stored_at, condition=condition, names=list(_guarding(record)), values=was)
+
+
+def _guarding(record: Entity) -> dict[str, Any]:
+    """Return what has to be in the table as it was read; of an older shape that it is in that still."""
+    if record.older is None:
+        return {name: getattr(record, name) for name in record.guarded_by}
+    return {name: record.older.get(name) for name in (*record.guarded_by, "shape")}
 
 
 def _as_read(record: Entity) -> tuple[str, dict[str, Any]]:
-    was = {name: getattr(record, name) for name in record.guarded_by}
+    was = _guarding(record)
     terms = [f"attribute_not_exists(#{n})" if v is None else f"#{n} = :was_{n}" for n, v in was.items()]
     return " AND ".join(terms), {f"was_{name}": value for name, value in was.items() if value is not None}
 

@@ -19,6 +19,7 @@ from string import Formatter
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
 
+from chalicelib.kernel import shapes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.person import Person
@@ -133,6 +134,11 @@ class Entity:
     """The partition of what belongs to the record alone and goes with it; none if it is empty."""
     unstored: ClassVar[frozenset[str]] = frozenset()
     """Fields that follow from other records: found out when the record is read, and never stored."""
+    shape: ClassVar[int] = 1
+    """Which shape its fields have; an item says that above 1. `upcasts` lead to it, each from the one before."""
+    upcasts: ClassVar[shapes.Upcasts] = {}
+    older: ClassVar[Item | None] = None
+    """The item it was read from, if that is of an older shape."""
 
     id: str
     created_at: str
@@ -148,6 +154,7 @@ class Entity:
         cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
         cls._names = tuple(f.name for f in fields(cls) if f.name not in cls.unstored)
+        shapes.check(cls.__name__, cls.shape, cls.upcasts)
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
@@ -215,6 +222,8 @@ class Entity:
         stored: Item = {name: value for name in self._names if (value := getattr(self, name)) is not None}
         stored["pk"], stored["sk"] = self.stored_at
         stored["kind"] = self.kind
+        if self.shape > 1:
+            stored["shape"] = self.shape
         for collection in self.collections.values():
             if collection.index and (pk := filled(collection.pk, stored)) and (sk := filled(collection.sk, stored)):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
@@ -227,12 +236,22 @@ class Entity:
 
     @classmethod
     def from_item(cls, item: Item) -> Self:
-        """Return the record that an item holds."""
-        return cls(**{name: item[name] for name in cls._names if name in item})
+        """Return the record that an item holds, be it of an older shape. Raises Problem if it is of a newer one."""
+        if item.get("shape", 1) == cls.shape:
+            return cls(**{name: item[name] for name in cls._names if name in item})
+        today = shapes.upcast(item, cls.shape, cls.upcasts)
+        return shapes.remember(cls(**{name: today[name] for name in cls._names if name in today}), item)
+
+    @property
+    def as_read(self) -> Item:
+        """What of its item the record accounts for: all of it, unless that is of an older shape."""
+        if self.older is None:
+            return self.item()
+        return shapes.accounted(self.older, shapes.upcast(self.older, self.shape, self.upcasts), self.item())
 
     def but(self, **changed: Any) -> Self:
         """Return the record with some fields changed."""
-        return replace(self, **changed)
+        return shapes.remember(replace(self, **changed), self.older)
 
     def found(self, read: dict[Key, Item]) -> Self | None:  # noqa: ARG002 - most records say all of themselves
         """Return the record with what follows from others; None if by them it isn't there.

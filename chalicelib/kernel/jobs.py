@@ -111,7 +111,6 @@ def _settle(job: J, changes: Changes | None = None, **changed: Any) -> J:
     if changed.get("status", job.status) != job.status:
         settled = changes.update(job, **changed)  # Callers see it, so it has a version of its own.
     else:
-        changes.settle(job, **changed)
-        settled = job.but(**changed)
+        settled = changes.settle(job, **changed)
     changes.commit()
     return settled
