@@ -4,13 +4,14 @@ An item is claimed by moving its mark: two sweeps at once queue it once, and wha
 is queued again.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.kernel import queues, table
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.clock import after, now, timestamp
 from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Partition, due_mark
 from chalicelib.kernel.events import WAKE
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.ids import moment_of, new_id
 from chalicelib.kernel.table import Cancelled, Write
 
 _LEASE_SECONDS: Final = 60
@@ -23,11 +24,25 @@ def sweep() -> int:
     return sum(_sweep_shard(shard, woken) for shard in range(DUE_SHARDS))
 
 
-def oldest() -> str | None:
-    """Return when the item that has been due for longest was due, or None if nothing is."""
-    moment = now()
-    firsts = [_due(shard, moment, None, 1).items for shard in range(DUE_SHARDS)]
-    return min((items[0]["duesk"].partition("#")[0] for items in firsts if items), default=None)
+@dataclass(frozen=True)
+class Backlog:
+    """What has been due for longest, and which committed entry has waited for longest for its place in its log."""
+
+    due_since: str | None
+    entry_since: str | None
+
+
+def backlog() -> Backlog:
+    """Return what is left to be done, by the first hundred marks of each shard.
+
+    An entry that waits has a mark that is at most a lease ahead, however often it is moved: its id says its age.
+    """
+    until, moment = after(now(), seconds=_LEASE_SECONDS), now()
+    firsts = table.side_by_side(lambda shard: _due(shard, until, None, 100).items, range(DUE_SHARDS))
+    marks = [item for items in firsts for item in items]
+    due = min((mark["duesk"].partition("#")[0] for mark in marks), default="~")
+    waiting = [moment_of(mark["sk"]) for mark in marks if "leaf" in mark]
+    return Backlog(due if due <= moment else None, timestamp(min(waiting)) if waiting else None)
 
 
 def _sweep_shard(shard: int, woken: set[str]) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -98,7 +98,16 @@ def _message(task: str, record: Key) -> Message:
     return {"task": task, "pk": record[0], "sk": record[1]}
 
 
-def reach() -> None:
-    """Reach the queue that every mutation sends to. Raises Problem `unavailable`."""
+def reach(url: str) -> None:
+    """Reach a queue. Raises Problem `unavailable`."""
     with aws.reaching("queue"):
-        aws.client("sqs").get_queue_attributes(QueueUrl=settings().events_queue_url, AttributeNames=["QueueArn"])
+        aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+
+
+def urls() -> Mapping[str, str]:
+    """Return the address of each queue by its name."""
+    known = settings()
+    return {
+        "events": known.events_queue_url, "jobs": known.jobs_queue_url, "deliveries": known.deliveries_queue_url,
+        "deliveries-slow": known.deliveries_slow_queue_url,
+    }  # fmt: skip

@@ -27,7 +27,7 @@ ALLOWANCES: Final = {
     "verify_audit_integrity": 5,
     # Counts the deliveries that failed and those that were skipped: two Queries, of 1 MB each at most.
     "replay_webhook_deliveries": 3,
-    # Looks at the table and, in its four shards, at what is due, for everyone at once: kept for five seconds.
+    # Looks at the table and, in its four shards, at what is due, side by side; for everyone at once, kept for 5 s.
     "get_status": 5,
     # Looks at the newest of 16 logs, in Queries that are made side by side: no more round trips than one log takes.
     "list_system_audit_log": 16,
@@ -57,7 +57,7 @@ BY_ORGANIZATION: Final = ("list_platforms", "list_project_block_platforms")
 OTHER_CALLS: Final = {
     # Looks for the newest anchor, and reads it if there is one, before it looks at the log; in the first window only.
     "verify_audit_integrity": {"s3:ListObjectsV2": 1, "s3:GetObject": 1},
-    "get_status": {"sqs:GetQueueAttributes": 1},
+    "get_status": {"sqs:GetQueueAttributes": 4},
     # Its answer is stored where it is sent with an `Idempotency-Key`, as that of every POST.
     "resolve_platform_config": {"dynamodb:TransactWriteItems": 1},
 }

@@ -62,7 +62,7 @@ class TestSweep:
         table.write([Cursor().moved(LOG, Cursor(1), 1)])
         clock.shift(seconds=61)
         assert due.sweep() == 0
-        assert due.oldest() is None
+        assert due.backlog() == due.Backlog(None, None)
 
     def test_a_queue_that_is_silent_loses_nothing(self, clock: Clock) -> None:
         stored("a", due_at=now())
@@ -92,13 +92,24 @@ class TestSweep:
         assert calls.names.count("dynamodb:Query") == DUE_SHARDS + 1
 
 
-class TestOldest:
-    def test_it_is_what_has_been_due_for_longest(self, clock: Clock) -> None:
+class TestBacklog:
+    def test_it_tells_what_has_been_due_for_longest(self, clock: Clock) -> None:
         moment = clock.freeze()
-        assert due.oldest() is None
+        assert due.backlog() == due.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             stored(str(n), due_at=after(moment, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
-        assert due.oldest() == after(moment, seconds=-60)
+        assert due.backlog() == due.Backlog(after(moment, seconds=-60), None)
+
+    def test_it_tells_which_entry_waits_for_longest_though_its_mark_was_moved(self, clock: Clock) -> None:
+        moment = clock.freeze()
+        mutate("a")
+        for later in ("b", "c", "d"):
+            clock.shift(seconds=61)
+            due.sweep()
+            mutate(later)
+        assert due.backlog() == due.Backlog(None, moment)
+        append(LOG)
+        assert due.backlog() == due.Backlog(None, None)
 
 
 class TestQueues:

@@ -1,40 +1,85 @@
-"""Whether what the service needs answers, asked at most every few seconds."""
+"""Whether what the service needs answers, and whether its workers keep up; asked at most every few seconds."""
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import partial
 from typing import Final
 
 from chalicelib.features.system.models import Check
 from chalicelib.kernel import due, queues, table
 from chalicelib.kernel.clock import milliseconds, now_ms
+from chalicelib.kernel.due import Backlog
+from chalicelib.kernel.logs import logger
 from chalicelib.kernel.problems import Problem
+
+LIMIT_SECONDS: Final = 1.0
+"""What does not answer in that time is not well: nobody who watches a service waits for longer."""
 
 _KEPT_SECONDS: Final = 5
 _OVERDUE_MS: Final = 5 * 60 * 1000
+_LAGGING_MS: Final = 2 * 60 * 1000
+"""An entry whose message is lost waits for some 70 s: until the sweep finds it."""
+
 _last: list[tuple[float, list[Check]]] = []
 
 
 def checks() -> list[Check]:
     """Return each check's result, a few seconds old at most."""
     if not _last or time.monotonic() - _last[0][0] > _KEPT_SECONDS:
-        results = [_check(name, look) for name, look in (("table", _table), ("queue", queues.reach), ("due", _due))]
-        _last[:] = [(time.monotonic(), results)]
+        _last[:] = [(time.monotonic(), _checked())]
     return _last[0][1]
 
 
-def _check(name: str, look: Callable[[], str | None]) -> Check:
-    try:
-        detail = look()
-    except Problem as problem:
-        detail = problem.detail
-    return Check(name=name, status="degraded" if detail else "ok", detail=detail)
+def _checked() -> list[Check]:
+    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": due.backlog}
+    looks |= {name: partial(queues.reach, url) for name, url in queues.urls().items()}
+    threads = ThreadPoolExecutor(len(looks), table.SIDE_BY_SIDE)
+    asked = {name: threads.submit(copy_context().run, look) for name, look in looks.items()}
+    threads.shutdown(wait=False)  # What takes too long ends by itself; nobody waits for it.
+    wait(asked.values(), LIMIT_SECONDS)
+    faults = {name: _fault(name, answer) for name, answer in asked.items()}
+    silent = [f"{name}: {fault}" for name, fault in faults.items() if name in queues.urls() and fault]
+    return [
+        _check("table", faults["table"]),
+        _check("queues", " ".join(silent) or None),
+        *_backlog(faults["backlog"], asked["backlog"]),
+    ]
 
 
 def _table() -> None:
     table.get(("STATUS", "#"))
 
 
-def _due() -> str | None:
-    oldest = due.oldest()
-    late = oldest is not None and now_ms() - milliseconds(oldest) > _OVERDUE_MS
-    return f"Something has been due since {oldest}." if late else None
+def _fault(name: str, answer: "Future[Backlog | None]") -> str | None:
+    """Return what is wrong with what was asked, in words that tell nothing of the inside; None if it answered well."""
+    if not answer.done():
+        return f"It did not answer within {LIMIT_SECONDS:g} s."
+    error = answer.exception()
+    if error is None or isinstance(error, Problem):
+        return error.detail if error else None
+    logger().error("check", extra={"check": name}, exc_info=error)
+    return "It can't be asked; the log says why."
+
+
+def _backlog(fault: str | None, answer: "Future[Backlog | None]") -> list[Check]:
+    backlog = None if fault else answer.result()
+    if backlog is None:
+        return [_check("ledger", fault), _check("due", fault)]
+    late = _older(backlog.entry_since, _LAGGING_MS)
+    overdue = _older(backlog.due_since, _OVERDUE_MS)
+    return [
+        _check(
+            "ledger", f"An entry has waited for its place in its log since {backlog.entry_since}." if late else None
+        ),
+        _check("due", f"Something has been due since {backlog.due_since}." if overdue else None),
+    ]
+
+
+def _older(since: str | None, than_ms: int) -> bool:
+    return since is not None and now_ms() - milliseconds(since) > than_ms
+
+
+def _check(name: str, fault: str | None) -> Check:
+    return Check(name=name, status="degraded" if fault else "ok", detail=fault)
