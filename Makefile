@@ -4,6 +4,7 @@
 SHELL := bash
 PORT ?= 8000
 FRESH ?=
+SEED ?=
 Q ?=
 
 # Any Python from 3.11 on that can make environments; 3.11 first, because Lambda runs it.
@@ -18,8 +19,8 @@ help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: .venv/installed .venv-emulator/installed ## run everything on this machine (PORT=8000, FRESH=1 from nothing)
-	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh)
+run: .venv/installed .venv-emulator/installed ## run everything on this machine (PORT=8000, FRESH=1 from nothing, SEED=1 with a company)
+	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh) $(if $(filter-out 0,$(SEED)),--seed)
 
 .PHONY: test
 test: lint types pytest ## check everything, as CI does

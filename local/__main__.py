@@ -1,4 +1,4 @@
-"""`python -m local`: run, token, mail, dns, receive, tick, provision, routes."""
+"""`python -m local`: run, seed, token, mail, dns, receive, tick, provision, routes."""
 
 import argparse
 import sys
@@ -25,12 +25,18 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run everything until Ctrl-C")
     run.add_argument("--port", type=_port, default=8000, help="where the service listens (default: 8000)")
     run.add_argument("--fresh", action="store_true", help="forget what former runs on this port have stored")
+    run.add_argument("--seed", action="store_true", help="fill it with a company, and listen to its webhooks")
     run.set_defaults(command=_run)
+
+    seed = commands.add_parser("seed", help="fill a run with a company that could be real; what is there stays")
+    seed.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    seed.set_defaults(command=_seed)
 
     token = commands.add_parser("token", help="print a user's token")
     token.add_argument("--name", required=True, help="who it is; a name always means the same user")
     token.add_argument("--email", help="their verified e-mail address (default: NAME@example.com)")
     token.add_argument("--sub", type=UUID, help="their user id (default: made from the name)")
+    token.add_argument("--full-name", help="what people call them (default: NAME)")
     token.add_argument("--operator", action="store_true", help="make them an operator of the service")
     token.add_argument("--expires-in", type=int, default=TWELVE_HOURS, metavar="SECONDS", help="default: 12 hours")
     token.set_defaults(command=_token)
@@ -86,10 +92,23 @@ def _run(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.settings import SettingsError
     from local.processes import Fallen
     from local.run import Refused, run
+    from local.seed.callers import NotSeeded
 
     try:
-        run(chosen.port, fresh=chosen.fresh)
-    except (Refused, SettingsError, Fallen) as error:
+        run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed)
+    except (Refused, SettingsError, Fallen, NotSeeded) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _seed(chosen: argparse.Namespace) -> int:
+    from local.seed.callers import NotSeeded, Service
+    from local.seed.seeding import address_of_run, seed
+
+    try:
+        print(seed(Service.at(address_of_run(chosen.port))))
+    except NotSeeded as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -98,7 +117,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _token(chosen: argparse.Namespace) -> int:
     from local.issuer import Issuer, Person
 
-    person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator)
+    person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator, chosen.full_name)
     print(Issuer().token(person, chosen.expires_in))
     return 0
 

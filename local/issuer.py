@@ -29,18 +29,19 @@ _PEOPLE: Final = uuid5(NAMESPACE_DNS, "issuer.atrium.test")
 
 @dataclass(frozen=True)
 class Person:
-    """Whom a token is about. A name alone always means the same person."""
+    """Whom a token is about. A name alone always means the same person; `full_name` is what people call them."""
 
     name: str
     email: str | None = None
     sub: UUID | None = None
     operator: bool = False
+    full_name: str | None = None
 
     def claims(self) -> dict[str, object]:
         """Return the claims about the person (OpenID Connect Core 1.0, section 5.1)."""
         claims: dict[str, object] = {
             "sub": str(self.sub or uuid5(_PEOPLE, self.name)),
-            "name": self.name,
+            "name": self.full_name or self.name,
             "preferred_username": self.name,
             "email": self.email or f"{self.name}@example.com",
             "email_verified": True,

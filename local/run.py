@@ -19,6 +19,8 @@ from local.folders import STATE
 from local.issuer import Issuer
 from local.processes import Child, Fallen, start, stop
 from local.provisioning import provision
+from local.seed.callers import Service
+from local.seed.seeding import receiver_port, seed
 from local.zone import zone_at
 
 _HEALTH: Final = "/_ministack/health"
@@ -36,10 +38,11 @@ class Stopped(Exception):
     """Somebody asked the run to end."""
 
 
-def run(port: int, *, fresh: bool) -> None:
-    """Run the local stage on a port until SIGINT or SIGTERM.
+def run(port: int, *, fresh: bool, seeded: bool) -> None:
+    """Run the local stage on a port until SIGINT or SIGTERM; `seeded`: with a company in it, and who it tells.
 
-    Raises Refused or SettingsError before anything is started, Fallen if a process of the run ends by itself.
+    Raises Refused or SettingsError before anything is started, Fallen if a process of the run ends by itself, NotSeeded
+    if it could not be filled.
     """
     began = time.monotonic()
     signal.signal(signal.SIGTERM, _raise_stopped)
@@ -61,8 +64,13 @@ def run(port: int, *, fresh: bool) -> None:
         children.append(_start("nameserver", ["local.nameserver", str(dns_port), str(zone_at(port))], folder))
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))
+        if seeded:
+            receive = ["local", "receive", "--port", str(receiver_port(port))]
+            children.append(_start("receiver", receive, folder))
         _until(lambda: answers(port, "/status"), children)
         print(ready(port, folder, time.monotonic() - began), flush=True)
+        if seeded:
+            print(seed(Service.at(_address(port))), flush=True)
         _watch(children)
     except Stopped:
         print("Stopping; the emulator saves its state.", flush=True)

@@ -43,11 +43,13 @@ def test_a_name_always_means_the_same_user(tmp_path: Path) -> None:
 
 def test_everything_about_the_user_can_be_said(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sub = "01890a5d-ac96-774b-bcce-b302099a8057"
-    said = ["--email", "ann@corp.example", "--sub", sub, "--operator", "--expires-in", "60"]
+    said = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
+    said += ["--expires-in", "60"]
     main(["token", "--name", "ann", *said])
     claims = verified(capsys.readouterr().out.strip(), state / "issuer")
     assert claims["sub"] == sub
     assert claims["email"] == "ann@corp.example"
+    assert (claims["name"], claims["preferred_username"]) == ("Ann Other", "ann")
     assert claims["groups"] == ["operators"]
     assert claims["exp"] - claims["iat"] == 60
 
