@@ -40,10 +40,10 @@ def table() -> str:
 
 
 def readme() -> str:
-    """Return the README with its table of settings."""
-    from local.settings_document import written_into
+    """Return the README with its tables of operations and settings."""
+    from local import operations_document, settings_document
 
-    return written_into((ROOT / "README.md").read_text())
+    return operations_document.written_into(settings_document.written_into((ROOT / "README.md").read_text()))
 
 
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {

@@ -5,19 +5,15 @@ from typing import Final, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.settings import Settings
-from local.markdown import code, table
+from local.markdown import code, put_between, table
 
-_BEGIN: Final = "<!-- settings: `make generate` -->\n"
+_BEGIN: Final = "<!-- settings: `make generate` -->"
 _END: Final = "<!-- end of settings -->"
 
 
 def written_into(text: str) -> str:
     """Return a document with the table between its two marks. Raises ValueError if it has none."""
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"the document has no place between {_BEGIN.strip()!r} and {_END!r}")
-    return f"{before}{begin}{_settings()}\n{end}{after}"
+    return put_between(text, _BEGIN, _END, _settings())
 
 
 def _settings() -> str:

@@ -35,7 +35,7 @@ proves without the service that what you have of the log was not altered.
 every fault of the request at once.
 """
 
-_GROUPS: Final = {
+GROUPS: Final = {
     "leads": "People who left their address, and what became of it.",
     "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
     "are told of their events, the inventory of their domains, their audit log with its exports, and the erasure of "
@@ -47,7 +47,7 @@ _GROUPS: Final = {
     "system": "The service itself.",
     "taxonomy": "A platform's tree of terms, and what is attached to it.",
     "sites": "What an organization publishes: pages with revisions and previews, menus, redirects.",
-    "documentation": "This page, the document it shows, and the types of events.",
+    "documentation": "The documentation: its page, the document that it shows, and the types of events.",
     "events": "What webhooks are sent, signed as Standard Webhooks say.",
 }
 """What the operations of a route group are about."""
@@ -79,7 +79,7 @@ def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = 
         },
         # Relative to the document, so that it holds below an API Gateway stage too.
         "servers": [{"url": "."}],
-        "tags": [{"name": name, "description": _GROUPS[name]} for name in _tags(operations)],
+        "tags": [{"name": name, "description": GROUPS[name]} for name in _tags(operations)],
         "paths": _paths(operations, components),
         "webhooks": webhooks(emitting, components),
         "components": {
