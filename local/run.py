@@ -51,6 +51,8 @@ def run(port: int, *, fresh: bool, seeded: bool) -> None:
     try:
         forget_the_cloud()
         folder, lock = STATE / str(port), _lock(port)
+        if seeded:
+            _refuse_taken(receiver_port(port))
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
         emulator_port, dns_port = free_port(), free_port()
@@ -90,14 +92,28 @@ def _lock(port: int) -> int:
     lock = os.open(STATE / f"{port}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
+        _bind(port)
     except OSError:
         raise Refused(
             f"Port {port} is taken, or its last run is still saving. Try `make run PORT={port + 1}`."
         ) from None
     return lock
+
+
+def _refuse_taken(port: int) -> None:
+    """Refuse to seed a run whose webhooks somebody else would be told of."""
+    try:
+        _bind(port)
+    except OSError:
+        detail = f"Port {port} is taken, where the run would listen to its webhooks. End what listens there,"
+        raise Refused(f"{detail} or take another `make run SEED=1 PORT=`.") from None
+
+
+def _bind(port: int) -> None:
+    """Listen on a port, and stop again. Raises OSError if somebody else does."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
 
 
 def free_port() -> int:

@@ -34,6 +34,14 @@ def test_a_port_in_use_is_refused_and_nothing_is_lost(
     assert kept.exists()
 
 
+def test_a_seed_whose_receiver_could_not_listen_is_refused(
+    monkeypatch: pytest.MonkeyPatch, taken: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_module, "receiver_port", lambda _: taken)
+    assert main(["run", "--port", "8999", "--seed"]) == 1
+    assert f"Port {taken} is taken, where the run would listen to its webhooks" in capsys.readouterr().err
+
+
 def test_state_that_an_emulator_still_saves_is_left_alone(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (state / "8999.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

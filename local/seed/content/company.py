@@ -32,7 +32,6 @@ NAMES: Final = {
     "wren": "Wren Askwith",
     "joao": "João Sabugal",
     "mirja": "Mirja Koskelin",
-    "desk": "Service Desk",
 }
 """What people are called, by their usernames. Each address is `<username>@example.com`."""
 

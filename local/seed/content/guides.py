@@ -14,7 +14,6 @@ GUIDES: Final[dict[str, Any]] = {
     "page": {
         "title": "Guides",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "Guides"},
             {
                 "id": "why",
                 "type": "text",
@@ -36,14 +35,14 @@ GUIDES: Final[dict[str, Any]] = {
             "page": {
                 "title": "Choosing a place",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Choosing a place for a gauge"},
+                    {"id": "head", "type": "heading", "level": 2, "text": "What makes a good one"},
                     {
                         "id": "first",
                         "type": "text",
                         "text": "A gauge tells the truth about *one* cross-section of a river. Choose one that stays as"
                         " it is: rock or masonry, a straight reach, no sandbank that moves with every flood.",
                     },
-                    {"id": "not", "type": "heading", "level": 2, "text": "Where not to put one"},
+                    {"id": "not", "type": "heading", "level": 3, "text": "Where not to put one"},
                     {
                         "id": "nots",
                         "type": "list",
@@ -68,7 +67,6 @@ GUIDES: Final[dict[str, Any]] = {
             "page": {
                 "title": "Reading a hydrograph",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Reading a hydrograph"},
                     {
                         "id": "shape",
                         "type": "text",
@@ -90,7 +88,6 @@ GUIDES: Final[dict[str, Any]] = {
                 "title": "Your readings in a table",
                 "slug": "your-readings",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Your readings in a table"},
                     {
                         "id": "how",
                         "type": "text",

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 
-RIVER_WATCH: Final[Json] = {
+ARREL_WATCH: Final[Json] = {
     "platform": {
-        "name": "River Watch",
-        "slug": "river-watch",
+        "name": "Arrel Watch",
+        "slug": "arrel-watch",
         "description": "Where the people who look after a gauge compare notes with those who built it.",
         "joinPolicy": "open",
     },
@@ -22,8 +22,8 @@ RIVER_WATCH: Final[Json] = {
             "accent": "#8a3f0c",
         },
         "fonts": {"heading": "Zilla Slab", "body": "Source Sans 3"},
-        "logoUrl": "https://assets.harrowmere.example/river-watch.svg",
-        "faviconUrl": "https://assets.harrowmere.example/river-watch.png",
+        "logoUrl": "https://assets.harrowmere.example/arrel-watch.svg",
+        "faviconUrl": "https://assets.harrowmere.example/arrel-watch.png",
         "tokens": {"radius": "4px", "spacing": {"block": "2rem", "line": "1.5"}},
     },
     "navigation": [
@@ -176,7 +176,7 @@ GAUGE_LAB: Final[Json] = {
     "theme": {
         "mode": "dark",
         "colors": {"text": "#eef2f3", "background": "#11181c", "primary": "#7cc7d6", "onPrimary": "#08222a"},
-        "fonts": {"body": "IBM Plex Sans", "code": "IBM Plex Mono"},
+        "fonts": {"body": "Fira Sans", "code": "Fira Mono"},
     },
     "navigation": [
         {"id": "firmware", "label": "Firmware", "type": "space", "target": "firmware"},
@@ -243,4 +243,4 @@ GAUGE_LAB: Final[Json] = {
     "sorted": {"parts/board": [("space", "firmware")], "pinned": [("space", "field-trials")]},
 }
 
-PLATFORMS: Final = (RIVER_WATCH, GAUGE_LAB)
+PLATFORMS: Final = (ARREL_WATCH, GAUGE_LAB)

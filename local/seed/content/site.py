@@ -19,11 +19,10 @@ SITE: Final[Json] = {
 
 HOME: Final[Json] = {
     "page": {
-        "title": "Harrowmere Instruments",
+        "title": "Know your river",
         "isHome": True,
         "seo": {"description": "River gauges that a school can afford and a hydrologist can trust."},
         "blocks": [
-            {"id": "promise", "type": "heading", "level": 1, "text": "Know your river"},
             {
                 "id": "opening",
                 "type": "text",
@@ -59,7 +58,7 @@ GAUGES: Final[Json] = {
     "page": {
         "title": "Gauges",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "Two gauges, one logger"},
+            {"id": "head", "type": "heading", "level": 2, "text": "Two gauges, one logger"},
             {
                 "id": "choice",
                 "type": "text",
@@ -75,7 +74,7 @@ GAUGES: Final[Json] = {
             "page": {
                 "title": "Tern",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Tern looks down"},
+                    {"id": "head", "type": "heading", "level": 2, "text": "Tern looks down"},
                     {
                         "id": "picture",
                         "type": "image",
@@ -104,7 +103,7 @@ GAUGES: Final[Json] = {
                     "page": {
                         "title": "Installation",
                         "blocks": [
-                            {"id": "head", "type": "heading", "level": 1, "text": "Hanging a Tern"},
+                            {"id": "head", "type": "heading", "level": 2, "text": "Hanging a Tern"},
                             {
                                 "id": "steps",
                                 "type": "list",
@@ -131,7 +130,7 @@ GAUGES: Final[Json] = {
                         "title": "Data sheet",
                         "slug": "data-sheet",
                         "blocks": [
-                            {"id": "head", "type": "heading", "level": 1, "text": "Tern in numbers"},
+                            {"id": "head", "type": "heading", "level": 2, "text": "Tern in numbers"},
                             {
                                 "id": "numbers",
                                 "type": "text",
@@ -148,7 +147,7 @@ GAUGES: Final[Json] = {
             "page": {
                 "title": "Dipper",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Dipper looks up"},
+                    {"id": "head", "type": "heading", "level": 2, "text": "Dipper looks up"},
                     {
                         "id": "what",
                         "type": "text",
@@ -164,7 +163,7 @@ GAUGES: Final[Json] = {
             "page": {
                 "title": "Kingfisher",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Kingfisher has no battery"},
+                    {"id": "head", "type": "heading", "level": 2, "text": "Kingfisher has no battery"},
                     {"id": "note", "type": "text", "text": "Photos and the price follow after the winter trials."},
                 ],
             },
@@ -178,7 +177,7 @@ ABOUT: Final[Json] = {
         "title": "About us",
         "slug": "about",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "Nine people and a pump house"},
+            {"id": "head", "type": "heading", "level": 2, "text": "Nine people and a pump house"},
             {
                 "id": "how",
                 "type": "text",
@@ -193,7 +192,6 @@ ABOUT: Final[Json] = {
                 "title": "Working here",
                 "slug": "jobs",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "Working here"},
                     {"id": "now", "type": "text", "text": "There is no vacancy now. Write all the same: we remember."},
                     {"id": "mail", "type": "button", "label": "Write to us", "url": "mailto:support@example.com"},
                 ],
@@ -206,7 +204,7 @@ CONTACT: Final[Json] = {
     "page": {
         "title": "Contact",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "Come by, or write"},
+            {"id": "head", "type": "heading", "level": 2, "text": "Come by, or write"},
             {"id": "where", "type": "text", "text": "The Old Pump House, 3 Weir Lane, Harrowmere. The bell is broken."},
             {"id": "form", "type": "custom", "data": {"form": "enquiry", "sendsTo": "/public/leads"}},
         ],
@@ -217,7 +215,7 @@ CONTACT: Final[Json] = {
                 "title": "Thank you",
                 "slug": "thanks",
                 "seo": {"noindex": True},
-                "blocks": [{"id": "head", "type": "heading", "level": 1, "text": "Thank you, we have it"}],
+                "blocks": [{"id": "head", "type": "heading", "level": 2, "text": "Thank you, we have it"}],
             }
         }
     ],
@@ -227,7 +225,7 @@ OPEN_DAY: Final[Json] = {
     "page": {
         "title": "Open day",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "The workshop is open, and the kettle is on"},
+            {"id": "head", "type": "heading", "level": 2, "text": "The workshop is open, and the kettle is on"},
             {"id": "when", "type": "text", "text": "Bring the gauge that puzzles you. Soup at one."},
         ],
     },
@@ -252,7 +250,7 @@ MENUS: Final[dict[str, Json]] = {
             },
             {"id": "guides", "label": "Guides", "page": "/guides"},
             {"id": "stories", "label": "Stories", "page": "/stories"},
-            {"id": "community", "label": "River Watch", "url": "https://rivers.harrowmere.example/"},
+            {"id": "community", "label": "Arrel Watch", "url": "https://rivers.harrowmere.example/"},
         ],
     },
     "footer": {

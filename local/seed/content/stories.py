@@ -6,7 +6,7 @@ STORIES: Final[dict[str, Any]] = {
     "page": {
         "title": "Stories",
         "blocks": [
-            {"id": "head", "type": "heading", "level": 1, "text": "Stories from the bank"},
+            {"id": "head", "type": "heading", "level": 2, "text": "Stories from the bank"},
             {"id": "why", "type": "text", "text": "What people found out once they had looked for long enough."},
         ],
     },
@@ -17,7 +17,6 @@ STORIES: Final[dict[str, Any]] = {
                 "slug": "tide-at-the-weir",
                 "seo": {"description": "How eleven gauges found a tide where no map has one."},
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "The tide at the weir"},
                     {
                         "id": "odd",
                         "type": "text",
@@ -45,7 +44,6 @@ STORIES: Final[dict[str, Any]] = {
                 "title": "A gauge for the school",
                 "slug": "a-gauge-for-the-school",
                 "blocks": [
-                    {"id": "head", "type": "heading", "level": 1, "text": "A gauge for the school"},
                     {
                         "id": "numbers",
                         "type": "text",
