@@ -63,6 +63,10 @@ openapi: .venv/installed ## write openapi.json anew
 docs-assets: .venv/installed ## fetch the documentation page's library anew, as pinned
 	$(BIN)/python -m local.docs_assets
 
+.PHONY: reference-data
+reference-data: .venv/installed ## make the file of reference data anew, from the packages as pinned
+	$(BIN)/python -m local.reference_data
+
 .PHONY: lock
 lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the newest)
 	$(LOCK) requirements.in --output-file requirements.txt

@@ -67,3 +67,11 @@ def anchor(_event: CloudWatchEvent) -> int:
     from chalicelib.entrypoints import workers
 
     return workers.anchor()
+
+
+@app.lambda_function()
+def migrate(_event: Any, _context: Any) -> Any:
+    """Apply the migrations that are pending: to be called once after each deployment."""
+    from chalicelib.entrypoints import workers
+
+    return workers.migrate()

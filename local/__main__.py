@@ -1,4 +1,4 @@
-"""`python -m local`: run, seed, token, mail, dns, receive, tick, provision, routes."""
+"""`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, provision, routes."""
 
 import argparse
 import sys
@@ -57,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     tick.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     tick.set_defaults(command=_tick)
 
+    migrate = commands.add_parser("migrate", help="apply the migrations of a run that are pending")
+    migrate.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    migrate.set_defaults(command=_migrate)
+
     provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
     provision.set_defaults(command=_provision)
@@ -90,13 +94,14 @@ def _port(text: str) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.settings import SettingsError
+    from local.migrate import NotMigrated
     from local.processes import Fallen
     from local.run import Refused, run
     from local.seed.callers import NotSeeded
 
     try:
         run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed)
-    except (Refused, SettingsError, Fallen, NotSeeded) as error:
+    except (Refused, SettingsError, Fallen, NotMigrated, NotSeeded) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -180,19 +185,33 @@ def _tick(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _migrate(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.settings import SettingsError
+    from local.migrate import NotMigrated, migrate
+
+    try:
+        migrate(chosen.port)
+    except (NotMigrated, SettingsError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
 def _provision(chosen: argparse.Namespace) -> int:
     from botocore.exceptions import EndpointConnectionError
 
     from chalicelib.kernel.settings import SettingsError
     from local.configuration import PREFIX, complete, configure, forget_the_cloud
     from local.folders import STATE
+    from local.migrate import NotMigrated, apply
     from local.provisioning import provision
 
     try:
         forget_the_cloud()
         file = configure(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
         complete(file, provision(PREFIX))
-    except (SettingsError, EndpointConnectionError) as error:
+        apply()
+    except (SettingsError, EndpointConnectionError, NotMigrated) as error:
         print(error, file=sys.stderr)
         return 1
     print("Ready for `.venv/bin/chalice local --stage local`.")

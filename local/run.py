@@ -17,6 +17,7 @@ from local.configuration import PREFIX, complete, configure, forget_the_cloud
 from local.emulator import COMMAND, PYTHON, answers, environment
 from local.folders import STATE
 from local.issuer import Issuer
+from local.migrate import apply
 from local.processes import Child, Fallen, start, stop
 from local.provisioning import provision
 from local.seed.callers import Service
@@ -41,8 +42,8 @@ class Stopped(Exception):
 def run(port: int, *, fresh: bool, seeded: bool) -> None:
     """Run the local stage on a port until SIGINT or SIGTERM; `seeded`: with a company in it, and who it tells.
 
-    Raises Refused or SettingsError before anything is started, Fallen if a process of the run ends by itself, NotSeeded
-    if it could not be filled.
+    Raises Refused or SettingsError before anything is started, NotMigrated before the service is, Fallen if a process
+    of the run ends by itself, NotSeeded if it could not be filled.
     """
     began = time.monotonic()
     signal.signal(signal.SIGTERM, _raise_stopped)
@@ -63,6 +64,7 @@ def run(port: int, *, fresh: bool, seeded: bool) -> None:
         children.append(_start_emulator(emulator_port, folder, lock))
         _until(lambda: answers(emulator_port, _HEALTH), children)
         complete(settings_file, provision(PREFIX))
+        apply()
         children.append(_start("nameserver", ["local.nameserver", str(dns_port), str(zone_at(port))], folder))
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))

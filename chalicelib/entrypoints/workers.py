@@ -78,6 +78,16 @@ def anchor() -> int:
     return int(facts["queued"])
 
 
+def migrate() -> list[dict[str, Any]]:
+    """Apply the migrations that are pending, and return what came of each."""
+    from chalicelib.features.migrations.running import report as outcomes
+
+    with line("function", "migrate") as facts:
+        found = outcomes()
+        facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in found}
+    return found
+
+
 def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]) -> Mapping[str, Any]:
     processor.raise_on_entire_batch_failure = False  # The answer says which failed, be it all.
     with processor(event["Records"], handle):

@@ -118,10 +118,14 @@ class Moved:
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are."""
+    """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are.
+
+    `beside`: what stands beside the items, in an answer of an operation that says so.
+    """
 
     items: list[T] | list[bytes]
     next_cursor: str | None
+    beside: Output | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,8 @@ class Operation:
     keys: bool = True
     irrevocable: bool = False
     again: int | None = None
+    beside: type[Output] | None = None
+    tagged: bool = False
     budget: Budget | None = None
 
     @property

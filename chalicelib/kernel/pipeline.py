@@ -183,12 +183,17 @@ def _page(ctx: Context, page: Page[Any]) -> Response:
     operation, request = ctx.operation, ctx.request
     ready = [item for item in page.items if isinstance(item, bytes)]
     listed = b"[" + b",".join(ready) + b"]" if ready else _items(operation.answer).dump_json(page.items, by_alias=True)
-    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
+    beside = b"," + page.beside.model_dump_json(by_alias=True).encode()[1:-1] if page.beside else b""
+    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + beside + b"}"
     headers = {"Content-Type": "application/json", **ctx.headers}
     if operation.answer and operation.answer.no_store:
         headers["Cache-Control"] = "no-store"
     if page.next_cursor:
         headers["Link"] = f'<{request.url(cursor=page.next_cursor)}>; rel="next"'
+    if operation.tagged:
+        headers["ETag"] = conditions.digest_tag(body)
+        if conditions.unchanged(request, headers["ETag"]):
+            return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": headers["ETag"]})
     return Response(operation.success, body, headers)
 
 

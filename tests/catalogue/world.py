@@ -22,6 +22,7 @@ from tests.harness.joining import beginning
 from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.redirects import Signpost, redirect
+from tests.harness.reference import load_few
 from tests.harness.running import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of
 from tests.harness.taxonomy import Attached, Node, attach, plant_line
@@ -169,6 +170,7 @@ class World:
             takes_part(organization.platform, people.editor, Role.EDITOR)
             comes_in(organization.space, people.editor, Role.EDITOR)
             workers.settle()
+        load_few()
         with ago(minutes=1):
             workers.settle()  # An erasure pauses for a minute.
         return cls(api, workers, people, organization, rivals)

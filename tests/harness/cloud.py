@@ -13,6 +13,7 @@ from moto.dynamodb.models.table import Table
 from moto.s3.models import s3_backends
 from moto.sqs.models import Queue, sqs_backends
 
+from chalicelib.features.reference import memory
 from chalicelib.features.system import checks
 from chalicelib.kernel import ancestry, auth, last_used, sealing
 from chalicelib.kernel.settings import settings
@@ -65,6 +66,7 @@ def clear() -> None:
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     sealing._unwrapped.cache_clear()  # noqa: SLF001
+    memory.forget()
 
 
 def table() -> Table:

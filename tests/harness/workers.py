@@ -77,6 +77,11 @@ class Workers:
         """Let the hourly schedule of the anchors tick once."""
         self._call("anchor", _TICK)
 
+    def migrate(self) -> list[Json]:
+        """Call the function that migrates, as a deployment does at its end, and return its answer."""
+        answer: list[Json] = self._call("migrate", {})
+        return answer
+
     def settle(self) -> None:
         """Deliver, sweep and deliver: what is queued or due now is done then. Nothing is swept where nothing is due."""
         self.deliver()

@@ -42,7 +42,7 @@ ACCOUNT = "eu-central-1:123456789012"
 TABLE = f"arn:aws:dynamodb:{ACCOUNT}:table/{PREFIX}"
 MAIL = f"arn:aws:ses:{ACCOUNT}"
 DATA_KEY = f"arn:aws:kms:{ACCOUNT}:key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11"
-FUNCTIONS = ("api", "events", "deliveries", "deliveries-slow", "jobs", "sweep", "anchor")
+FUNCTIONS = ("api", "events", "deliveries", "deliveries-slow", "jobs", "sweep", "anchor", "migrate")
 SEALING = ("api", "deliveries", "deliveries-slow", "jobs")
 WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 FILES = {
@@ -202,8 +202,8 @@ def test_the_workers_may_deliver_to_webhooks_well_slow_and_gone(
     assert shown(world.api, made)["status"] == "disabled"
     for handler in ("deliveries", "deliveries_slow"):
         assert "kms:Decrypt" in {call.name for call in workers.made[handler]}
-    assert {function: refused(function, workers.made[function.replace("-", "_")]) for function in FUNCTIONS[1:-1]} == {
-        function: set() for function in FUNCTIONS[1:-1]
+    assert {function: refused(function, workers.made[function.replace("-", "_")]) for function in FUNCTIONS[1:-2]} == {
+        function: set() for function in FUNCTIONS[1:-2]
     }
 
 
@@ -244,6 +244,11 @@ def test_the_workers_may_anchor_and_the_api_may_look_at_what_they_anchored(world
     }  # fmt: skip
     path = f"{world.organization.path}/audit-log/verify-integrity"
     assert refused("api", world.api.get(path, as_=world.people.owner).calls.made) == set()
+
+
+def test_the_function_that_migrates_may_do_so(workers: Workers) -> None:
+    assert [outcome["state"] for outcome in workers.migrate()] == ["applied"]
+    assert refused("migrate", workers.calls.made) == set()
 
 
 def test_the_workers_may_make_exports_and_let_them_go(

@@ -133,11 +133,11 @@ def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def has_etag(operation: Operation) -> bool:
-    """Return whether the answer is one record, or a document that names its state."""
+    """Return whether the answer is one record, or a document or a list that names its state."""
     answer = operation.answer
     if answer is None:
         return operation.method == "GET" and bool(media_types(operation))
-    return not operation.lists and (issubclass(answer, RecordOutput) or answer.by_content)
+    return operation.tagged if operation.lists else issubclass(answer, RecordOutput) or answer.by_content
 
 
 def _request_body(operation: Operation, components: Components) -> dict[str, Any]:

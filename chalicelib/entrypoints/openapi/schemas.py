@@ -34,7 +34,7 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
-    found = [*(m for o in operations for m in (o.body, o.answer) if m), *told]
+    found = [*(m for o in operations for m in (o.body, o.answer, o.beside) if m), *told]
     # Sorted and without duplicates: the same operations always make the same document.
     models = sorted(set(found), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [
@@ -48,8 +48,11 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
         if name in schemas:
             raise ValueError(f"Two models are called {name}; rename one")
         schemas[name] = tidy(_as_patch(schema) if key in patches else schema)
-    lists = {list_name(o.answer): list_of(o.answer) for o in operations if o.lists and o.answer}
-    return schemas | lists
+    lists = {
+        list_name(o.answer): _with_beside(list_of(o.answer), o, schemas) for o in operations if o.lists and o.answer
+    }
+    merged = {public_name(o.beside.__name__) for o in operations if o.beside}
+    return {name: schema for name, schema in schemas.items() if name not in merged} | lists
 
 
 def public_name(name: str) -> str:
@@ -82,6 +85,15 @@ def list_of(item: type[Output]) -> Schema:
         },
         "required": ["items", "nextCursor"],
     }
+
+
+def _with_beside(listed: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
+    """Return the schema of a page with what an operation tells beside its items."""
+    if operation.beside is None:
+        return listed
+    beside = schemas[public_name(operation.beside.__name__)]
+    properties = {**listed["properties"], **beside["properties"]}
+    return {**listed, "properties": properties, "required": [*listed["required"], *beside["required"]]}
 
 
 def of_type(annotation: Any) -> Schema:

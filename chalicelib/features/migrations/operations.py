@@ -1,0 +1,23 @@
+"""Operations on migrations: they tell what has come of them. Applying them is no request: `running.py`."""
+
+from chalicelib.features.migrations import log
+from chalicelib.features.migrations.models import MigrationOut, MigrationsHealth, MigrationsQuery
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.operation import Caller, Page, RouteGroup
+
+routes = RouteGroup("system")
+
+
+@routes.get("/system/migrations/health", needs=Caller.PUBLIC, scope=None, emits=None)
+def get_migrations_health(ctx: Context) -> MigrationsHealth:
+    """Tell whether all migrations are applied, by numbers only."""
+    ctx.headers["Cache-Control"] = "no-cache"
+    states = [migration.state for migration in log.migrations()]
+    pending, failed = states.count("pending"), states.count("failed")
+    return MigrationsHealth(healthy=not pending and not failed, pending=pending, failed=failed)
+
+
+@routes.get("/system/migrations/status", needs=Caller.OPERATOR, scope=None, emits=None)
+def get_migrations_status(ctx: Context, query: MigrationsQuery) -> Page[MigrationOut]:
+    """List all migrations, in their order: what each does, and what has come of it."""
+    return ctx.part(log.migrations(), query)

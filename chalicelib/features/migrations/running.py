@@ -1,0 +1,167 @@
+"""The runner: applies what is pending, in order, one runner at a time, and goes on where one before it ended."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from chalicelib.features.migrations import log
+from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
+from chalicelib.features.migrations.entities import Lease, MigrationRecord
+from chalicelib.features.migrations.rules import ALTERED, altered
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import after, now, pause
+from chalicelib.kernel.logs import logger
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import get
+
+_LEASE_SECONDS: Final = 120
+"""How long a step may take. A runner that is silent for longer is taken for dead, and another may go on."""
+_TRIES: Final = 5
+_TAKEN_OVER: Final = "Another runner has taken over: this one was silent for too long."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: a migration is `applied` or `failed`, or all of them are `held` by another runner."""
+
+    id: str
+    state: str
+    duration_ms: int = 0
+    error: str | None = None
+
+
+def run(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outcome]:
+    """Apply what is pending, and yield what came of each; of what was applied before, nothing. A failure ends it."""
+    records, lease = log.stored()
+    if not any(_waits(migration, records.get(migration.id)) for migration in migrations):
+        return
+    try:
+        runner = _Runner(_taken(lease))
+    except _Held as held:
+        yield Outcome("", "held", error=str(held))
+        return
+    records, _ = log.stored()  # With what another runner has done until just now.
+    try:
+        for migration in migrations:
+            if _waits(migration, records.get(migration.id)):
+                outcome = runner.apply(migration, records.get(migration.id))
+                yield outcome
+                if outcome.state != "applied":
+                    break
+    except _Held as held:
+        yield Outcome("", "held", error=str(held))
+    else:
+        runner.let_go()
+
+
+def report() -> list[dict[str, Any]]:
+    """Apply what is pending, and return what came of each, for whoever called the function that does so."""
+    return [asdict(outcome) for outcome in run()]
+
+
+class _Held(Exception):
+    """Another runner applies migrations."""
+
+
+def _waits(migration: Migration, record: MigrationRecord | None) -> bool:
+    return record is None or record.state != "applied" or altered(migration, record)
+
+
+def _taken(lease: Lease | None) -> Lease:
+    """Return the lease, taken by this runner. Raises _Held."""
+    moment = now()
+    if lease and lease.holder and lease.until > moment:
+        raise _Held(f"The runner {lease.holder} applies migrations, and may until {lease.until}.")
+    changes, holder, until = Changes(moment), str(uuid4()), after(moment, seconds=_LEASE_SECONDS)
+    new = Lease(id="lease", created_at=moment, updated_at=moment, holder=holder, until=until)
+    try:
+        taken = changes.advance(lease, holder=holder, until=until) if lease else changes.create(new)
+        changes.commit()
+    except Contended:
+        raise _Held("Another runner has begun to apply migrations at this moment.") from None
+    return taken
+
+
+@dataclass
+class _Runner:
+    """Whoever holds the lease. Whatever it writes is written only as long as it does."""
+
+    lease: Lease
+
+    def apply(self, migration: Migration, record: MigrationRecord | None) -> Outcome:
+        """Do all steps of a migration that are left, and say what came of it. Raises _Held."""
+        if altered(migration, record):
+            return Outcome(migration.id, "failed", error=ALTERED)
+        while record is None or record.position is not None:
+            record = self._step(migration, record)
+            if record.state == "failed":
+                return Outcome(migration.id, "failed", record.duration_ms, record.error)
+        return Outcome(migration.id, "applied", record.duration_ms)
+
+    def let_go(self) -> None:
+        """Let the next runner begin at once."""
+        changes = Changes(now())
+        changes.advance(self.lease, holder=None)
+        changes.commit()
+
+    def _step(self, migration: Migration, record: MigrationRecord | None) -> MigrationRecord:
+        """Do the next step, and return how far the migration is, or why it failed."""
+        # What was begun with another checksum did another thing: it is begun anew.
+        goes_on = record is not None and record.checksum == migration.checksum
+        began, position = time.monotonic(), (record.position or 0) if record and goes_on else 0
+        for attempt in range(_TRIES):
+            changes = Changes(now())
+            try:
+                after_it = migration.step(position, changes)
+                return self._keep(changes, migration, record, after_it, None, began)
+            except Contended:
+                self._check_lease()
+                pause(attempt)
+            except Exception as failure:  # noqa: BLE001 - the edge of the process: whoever looks reads why, the log has all
+                logger().exception("migration", extra={"migration": migration.id})
+                error = _words(failure)
+                break
+        else:
+            error = f"What it changes was changed by others {_TRIES} times in a row. Run it again."
+        try:
+            return self._keep(Changes(now()), migration, record, position, error, began)
+        except Contended:
+            raise _Held(_TAKEN_OVER) from None
+
+    def _keep(
+        self, changes: Changes, migration: Migration, record: MigrationRecord | None, position: int | None,
+        error: str | None, began: float,
+    ) -> MigrationRecord:  # fmt: skip
+        """Store how far a migration is, together with its changes. Raises Contended."""
+        moment = now()
+        fields: dict[str, Any] = {
+            "checksum": migration.checksum, "description": migration.description, "position": position, "error": error,
+            "state": "failed" if error else "applied" if position is None else "pending",
+            "applied_at": moment if position is None else None,
+            "duration_ms": (record.duration_ms if record else 0) + round((time.monotonic() - began) * 1000),
+        }  # fmt: skip
+        if record:
+            kept = changes.advance(record, **fields)
+        else:
+            kept = changes.create(MigrationRecord(id=migration.id, created_at=moment, updated_at=moment, **fields))
+        lease = changes.advance(self.lease, until=after(moment, seconds=_LEASE_SECONDS))
+        changes.commit()
+        self.lease = lease
+        return kept
+
+    def _check_lease(self) -> None:
+        """Raise _Held if another runner has taken over."""
+        item = get(self.lease.stored_at)
+        if item is None or item["version"] != self.lease.version:
+            raise _Held(_TAKEN_OVER)
+
+
+def _words(failure: Exception) -> str:
+    """Return why a step failed, without anything that is not for everybody: texts of libraries may hold it."""
+    if isinstance(failure, Problem):
+        return failure.detail
+    return (
+        f"A step ended by {type(failure).__name__}. The log of the function that ran it says more; then run it again."
+    )

@@ -1,0 +1,21 @@
+"""Loads the reference data of 2026-11-22: a part at a time, and at last what says that they are all there."""
+
+from typing import Final
+
+from chalicelib.features.reference.entities import ReferenceData, ReferencePart
+from chalicelib.features.reference.packed import file_of, read
+from chalicelib.kernel.changes import Changes
+
+VERSION: Final = "2026-11-22"
+DATA: Final = file_of(VERSION)
+
+
+def step(position: int, changes: Changes) -> int | None:
+    """Put the part of a position or, behind the last, the heading: readers look for nothing before that names it."""
+    packed = read(DATA)
+    parts = packed.parts()
+    if position < len(parts):
+        changes.put(ReferencePart.of(VERSION, *parts[position]))
+        return position + 1
+    changes.put(ReferenceData.of(packed))
+    return None

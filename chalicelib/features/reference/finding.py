@@ -1,0 +1,84 @@
+"""One record of reference data, or a page of them: from memory, once the process has read them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from chalicelib.features.reference.memory import Library, RecordSet, library
+from chalicelib.features.reference.models import CountryQuery, NamesQuery
+from chalicelib.features.reference.showing import Row, edition
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.models import Output
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.problems import Problem, not_found
+
+R = TypeVar("R", bound=Output)
+Show = Callable[[Row, Mapping[str, Any]], R]
+
+_USED_IN: Final = {"currencies": "currencies", "languages": "languages"}
+"""Set → what of a country names those of its records that are used there."""
+
+
+def one(ctx: Context, name: str, record_id: str, show: Show[R]) -> R:
+    """Return a record by its id. Raises Problem `not_found`."""
+    _let_keep(ctx)
+    known = library()
+    records = known.of(name)
+    place = records.places.get(record_id.casefold())
+    if place is None:
+        raise not_found()
+    return show(records.row(place), _common(known, name))
+
+
+def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> Page[R]:
+    """Return a page of the records that a query names, in order. Raises Problem `invalid_cursor`."""
+    _let_keep(ctx)
+    known = library()
+    records, begin = known.of(name), _begin(ctx, known, query)
+    found = _found(known, name, records, query)
+    common, end = _common(known, name), begin + query.limit
+    items = [show(records.row(place), common) for place in found[begin:end]]
+    position = {"after": end, "version": known.data.id}
+    cursor = ctx.cursor(position, query) if end < len(found) else None
+    return Page(items, cursor, edition(known, name))
+
+
+def _let_keep(ctx: Context) -> None:
+    ctx.headers["Cache-Control"] = "public, max-age=86400"
+
+
+def _common(known: Library, name: str) -> dict[str, Any]:
+    """Return what all records of a set say alike."""
+    times = {"created_at": known.moment, "updated_at": known.moment, "version": 1}
+    return times | edition(known, name).model_dump()
+
+
+def _begin(ctx: Context, known: Library, query: NamesQuery) -> int:
+    position = ctx.position(query)
+    if position is None:
+        return 0
+    if position["version"] != known.data.id:
+        detail = "The data have been renewed since the page before. Start without a cursor."
+        raise Problem.at("query/cursor", "invalid_cursor", detail)
+    return int(position["after"])
+
+
+def _found(known: Library, name: str, records: RecordSet, query: NamesQuery) -> Sequence[int]:
+    """Return the places of the records that a query names."""
+    country_id = query.country_id if isinstance(query, CountryQuery) else None
+    if query.q is None:
+        return range(len(records.columns["id"])) if country_id is None else _of_country(known, name, country_id)
+    called = records.called(query.q)
+    if country_id is None:
+        return called
+    there = {*_of_country(known, name, country_id)}
+    return [place for place in called if place in there]
+
+
+def _of_country(known: Library, name: str, country_id: str) -> Sequence[int]:
+    """Return the places of the records that are a country's."""
+    if name not in _USED_IN:
+        return known.of(name).of_country.get(country_id, [])
+    countries = known.of("countries")
+    place = countries.places.get(country_id.casefold())
+    used = countries.columns[_USED_IN[name]][place].split() if place is not None else []
+    return sorted(known.of(name).places[each.casefold()] for each in used)

@@ -1,0 +1,24 @@
+"""Examples of the operations on reference data."""
+
+from typing import Final
+
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World
+from tests.harness.reference import columns
+
+EXAMPLES: Final[Examples] = {
+    "list_countries": lambda _: example(),
+    "get_country": lambda _: example(country_id="AD"),
+    "list_currencies": lambda _: example(),
+    "get_currency": lambda _: example(currency_id="AED"),
+    "list_languages": lambda _: example(),
+    "get_language": lambda _: example(language_id="aaa"),
+    "list_timezones": lambda _: example(),
+    "get_timezone": lambda _: example(timezone_id="Africa/Abidjan", query={"at": "2026-07-01T12:00:00Z"}),
+    "list_cities": lambda _: example(),
+    "get_city": lambda _: example(city_id=columns("cities")["id"][0]),
+}
+
+
+def crowd(_world: World, _number: int) -> None:
+    """There are as many countries as there are."""

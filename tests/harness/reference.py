@@ -1,0 +1,63 @@
+"""Reference data in the table: all of them, as the migration loads them, or a few of each set."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from chalicelib.features.migrations.running import run
+from chalicelib.features.reference import memory
+from chalicelib.features.reference.entities import ReferenceData, ReferencePart
+from chalicelib.features.reference.packed import VERSION, Packed, compress, decompress, file_of, names_of, read
+from tests.harness import cloud
+
+SETS: Final = ("countries", "currencies", "languages", "timezones", "cities")
+_FEW: Final = 20
+
+
+@cache
+def file() -> Packed:
+    """Return what is deployed."""
+    return read(file_of(VERSION))
+
+
+@cache
+def columns(name: str) -> Mapping[str, list[str]]:
+    """Return a set as it is deployed."""
+    return decompress(file().sets[name])
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the records of a set as they are deployed."""
+    return [dict(zip(columns(name), row, strict=True)) for row in zip(*columns(name).values(), strict=True)]
+
+
+@cache
+def few() -> list[dict[str, Any]]:
+    """Return the items of a version that has the first records of each set only."""
+    sets: dict[str, bytes] = {}
+    for name in SETS:
+        sets[name] = compress({column: values[:_FEW] for column, values in columns(name).items()})
+        known = {"aa": " ".join(map(str, range(_FEW)))}
+        sets[names_of(name)] = compress({"key": [*known], "records": [*known.values()]})
+    packed = Packed(file().heading, sets)
+    parts = [ReferencePart.of(VERSION, *part) for part in packed.parts()]
+    return [record.item() for record in (*parts, ReferenceData.of(packed))]
+
+
+def load_few() -> None:
+    """Let the table hold a few records of each set."""
+    for item in few():
+        cloud.put(item)
+
+
+_all: Final[list[memory.Library]] = []
+
+
+def know_all() -> None:
+    """Let the process know all reference data. Tests load and read them but once, and none of them changes anything."""
+    if not _all:
+        assert [outcome.state for outcome in run()] == ["applied"]
+        _all.append(memory.library())
+        for name in SETS:
+            memory.library().of(name)
+    memory._known[:] = _all  # noqa: SLF001 - what a process knows is what it has read

