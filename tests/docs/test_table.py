@@ -78,6 +78,7 @@ def items(
     assert (erased.status, left.status) == (202, 204)
     headers = {"Idempotency-Key": "once"}
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
+    workers.migrate()
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     assert mailbox.received == []  # The mail waits, as the rest of the work does.

@@ -94,8 +94,9 @@ class _Runner:
         """Do all steps of a migration that are left, and say what came of it. Raises _Held."""
         if altered(migration, record):
             return Outcome(migration.id, "failed", error=ALTERED)
+        since = time.monotonic() - (record.duration_ms / 1000 if record else 0)
         while record is None or record.position is not None:
-            record = self._step(migration, record)
+            record = self._step(migration, record, since)
             if record.state == "failed":
                 return Outcome(migration.id, "failed", record.duration_ms, record.error)
         return Outcome(migration.id, "applied", record.duration_ms)
@@ -106,16 +107,16 @@ class _Runner:
         changes.advance(self.lease, holder=None)
         changes.commit()
 
-    def _step(self, migration: Migration, record: MigrationRecord | None) -> MigrationRecord:
+    def _step(self, migration: Migration, record: MigrationRecord | None, since: float) -> MigrationRecord:
         """Do the next step, and return how far the migration is, or why it failed."""
         # What was begun with another checksum did another thing: it is begun anew.
         goes_on = record is not None and record.checksum == migration.checksum
-        began, position = time.monotonic(), (record.position or 0) if record and goes_on else 0
+        position = (record.position or 0) if record and goes_on else 0
         for attempt in range(_TRIES):
             changes = Changes(now())
             try:
                 after_it = migration.step(position, changes)
-                return self._keep(changes, migration, record, after_it, None, began)
+                return self._keep(changes, migration, record, after_it, None, since)
             except Contended:
                 self._check_lease()
                 pause(attempt)
@@ -126,21 +127,21 @@ class _Runner:
         else:
             error = f"What it changes was changed by others {_TRIES} times in a row. Run it again."
         try:
-            return self._keep(Changes(now()), migration, record, position, error, began)
+            return self._keep(Changes(now()), migration, record, position, error, since)
         except Contended:
             raise _Held(_TAKEN_OVER) from None
 
     def _keep(
         self, changes: Changes, migration: Migration, record: MigrationRecord | None, position: int | None,
-        error: str | None, began: float,
+        error: str | None, since: float,
     ) -> MigrationRecord:  # fmt: skip
-        """Store how far a migration is, together with its changes. Raises Contended."""
+        """Store how far a migration is, at work since, together with its changes. Raises Contended."""
         moment = now()
         fields: dict[str, Any] = {
             "checksum": migration.checksum, "description": migration.description, "position": position, "error": error,
             "state": "failed" if error else "applied" if position is None else "pending",
             "applied_at": moment if position is None else None,
-            "duration_ms": (record.duration_ms if record else 0) + round((time.monotonic() - began) * 1000),
+            "duration_ms": round((time.monotonic() - since) * 1000),
         }  # fmt: skip
         if record:
             kept = changes.advance(record, **fields)

@@ -31,17 +31,18 @@ class Edition(Output):
     )
 
 
-class _Record(Edition):
+class _Record(Output):
     """What every record of reference data carries."""
 
     by_content = True
 
+    id: str
     created_at: Timestamp
     updated_at: Timestamp
     version: int = Field(description="The data are renewed as a whole: it is always 1.", examples=[1])
 
 
-class CountryOut(_Record):
+class CountryOut(Edition, _Record):
     """A country of ISO 3166-1."""
 
     id: str = Field(description="ISO 3166-1 alpha-2.", examples=["CH"])
@@ -58,7 +59,7 @@ class CountryOut(_Record):
     calling_code: str | None = Field(description="E.164.", examples=["+41"])
 
 
-class CurrencyOut(_Record):
+class CurrencyOut(Edition, _Record):
     """A currency of ISO 4217."""
 
     id: str = Field(description="ISO 4217 alphabetic.", examples=["CHF"])
@@ -70,7 +71,7 @@ class CurrencyOut(_Record):
     )
 
 
-class LanguageOut(_Record):
+class LanguageOut(Edition, _Record):
     """A language of ISO 639-3."""
 
     id: str = Field(description="ISO 639-3.", examples=["deu"])
@@ -79,7 +80,7 @@ class LanguageOut(_Record):
     native_name: str | None = Field(description="What those who speak it call it.", examples=["Deutsch"])
 
 
-class TimezoneOut(_Record):
+class TimezoneOut(Edition, _Record):
     """A time zone of IANA."""
 
     id: str = Field(description="The name with `.` for `/`.", examples=["Europe.Berlin"])
@@ -94,7 +95,7 @@ class TimezoneOut(_Record):
     )
 
 
-class CityOut(_Record):
+class CityOut(Edition, _Record):
     """A city of 15,000 inhabitants at least, or a capital."""
 
     id: str = Field(description="Its number at GeoNames.", examples=["2657896"])
