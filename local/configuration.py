@@ -41,11 +41,10 @@ def forget_the_cloud() -> None:
         os.environ.pop(name, None)
 
 
-def configure(folder: Path, *, endpoint: str, public_url: str, nameserver: str = "") -> Path:
+def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
     """Write the settings of a stage into its folder, make them this process's own, and return their file.
 
-    `nameserver`: who is asked for names, instead of the machine's own DNS servers. Keys stay what they were.
-    Raises SettingsError if the environment says otherwise of one, but wrongly.
+    Keys stay what they were. Raises SettingsError if the environment says otherwise of one, but wrongly.
     """
     file = folder / "settings.json"
     former = json.loads(file.read_text()) if file.exists() else {}
@@ -60,7 +59,6 @@ def configure(folder: Path, *, endpoint: str, public_url: str, nameserver: str =
         **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
         "mail_from": SENDER,
         "webhook_allow_private": True,
-        "dns_nameservers": nameserver,
         "platforms_addresses": "127.0.0.1",
     }
     write_private(file, json.dumps(given, indent=2))
@@ -70,8 +68,8 @@ def configure(folder: Path, *, endpoint: str, public_url: str, nameserver: str =
     return file
 
 
-def complete(file: Path, provisioned: Mapping[str, Any]) -> None:
-    """Add what provisioning found out, and let `chalice local --stage local` find the settings."""
-    text = json.dumps(json.loads(file.read_text()) | dict(provisioned), indent=2)
+def complete(file: Path, found: Mapping[str, Any]) -> None:
+    """Add what was found out since, and let `chalice local --stage local` find the settings."""
+    text = json.dumps(json.loads(file.read_text()) | dict(found), indent=2)
     write_private(file, text)
     write_private(settings_of_run(None), text)

@@ -56,15 +56,14 @@ def run(port: int, *, fresh: bool, seeded: bool) -> None:
             _refuse_taken(receiver_port(port))
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
-        emulator_port, dns_port = free_port(), free_port()
-        nameserver = f"127.0.0.1:{dns_port}"
-        settings_file = configure(
-            folder, endpoint=_address(emulator_port), public_url=_address(port), nameserver=nameserver
-        )
+        emulator_port = free_port()
+        settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
         children.append(_start_emulator(emulator_port, folder, lock))
         _until(lambda: answers(emulator_port, _HEALTH), children)
         complete(settings_file, provision(PREFIX))
         apply()
+        dns_port = free_port()  # Not before: a connection of the migrations may take a port that nobody listens on.
+        complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}"})
         children.append(_start("nameserver", ["local.nameserver", str(dns_port), str(zone_at(port))], folder))
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))
