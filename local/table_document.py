@@ -131,8 +131,9 @@ def _records() -> _Rows:
 def _lists() -> _Rows:
     for entity in entities():
         for name, collection in entity.collections.items():
+            shards = f", in {collection.shards} shards" if collection.shards else ""
             yield (
-                code(entity.kind), name.replace("_", " "), code(collection.index or ""), code(collection.pk),
+                code(entity.kind), name.replace("_", " ") + shards, code(collection.index or ""), code(collection.pk),
                 code(collection.sk),
             )  # fmt: skip
         for name, facet in entity.facets.items():
@@ -203,6 +204,11 @@ def _others() -> list[tuple[str, Key, str]]:
         ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
+        (
+            "budget",
+            ("Y#{name}#{sha256 of whose it is}", "#"),
+            "how much of a budget a caller has used up, and until when",
+        ),
     ]
 
 

@@ -15,7 +15,7 @@ from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Princi
 from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.naming import Named
-from chalicelib.kernel.operation import At, Below, Caller, Operation
+from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, implied, satisfies
@@ -31,7 +31,8 @@ class Access:
 
     `standing` is the caller's, `other` that of the user whom the operation names with `whose`. `below`: the places in
     it that the caller's role lets them in by, who has none that would do at the place itself; or, where that other's
-    standing is asked for, the one that the path's record is about. `read`: all items that were read.
+    standing is asked for, the one that the path's record is about. `read`: all items that were read. `carried`: the id
+    that the token names by which an operation is called, if one is.
     """
 
     principal: Principal
@@ -43,6 +44,7 @@ class Access:
     above: Mapping[type[Place], Place] = field(default_factory=dict)
     below: tuple[Place, ...] = ()
     read: Mapping[Key, Item] = field(default_factory=dict)
+    carried: str | None = None
 
     @property
     def membership(self) -> Item | None:
@@ -73,16 +75,29 @@ def admit(
 
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
+    carried = _carried(operation, request)
     named = naming.named(operation, request, caller)
     holder = caller.record if isinstance(caller, KeyHolder) else None
     items = table.get_all([*named.keys(), *([holder] if holder else []), *beside])
     principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
     if isinstance(operation.needs, At):
         return _admit_at(operation.needs, operation, request, principal, named, items)
+    if carried and operation.records and carried not in request.parameters.values():
+        raise not_found()
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
     records = _records(operation, named, items, Standing())
     _judge(operation, principal, role)
-    return Access(principal, None, role, records, read=items)
+    return Access(principal, None, role, records, read=items, carried=carried)
+
+
+def _carried(operation: Operation, request: Request) -> str | None:
+    """Return the id that the token names by which an operation is called. Raises Problem 401 if one has to be there."""
+    if not isinstance(operation.needs, ByToken):
+        return None
+    carried = operation.needs.carried(request)
+    if carried is None and operation.records:
+        raise unauthenticated(f"Send the token that came with it as `{operation.needs.header}`.")
+    return carried
 
 
 def _admit_at(
@@ -233,7 +248,7 @@ def _reopens(needs: At, request: Request) -> bool:
 def _records(
     operation: Operation, named: Named, items: dict[Key, Item], other: Standing
 ) -> Mapping[str, Entity | None]:
-    found = {name: items.get(key) if key else None for name, key in named.records.items()}
+    found = {name: operation.records[name].item_at(key, items) if key else None for name, key in named.records.items()}
     present = {name: item if item is not other.ended else None for name, item in found.items()}
     loaded = {name: operation.records[name].from_item(item) if item else None for name, item in present.items()}
     records = {name: record.found(items) if record else None for name, record in loaded.items()}

@@ -207,12 +207,18 @@ class Context:
         self, entity: type[Entity], listed: Collection | Facet, query: ListQuery, show: Callable[[Any], T],
         **names: str | None,
     ) -> Page[T]:  # fmt: skip
-        """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see."""
-        sk = listed.sk if isinstance(listed, Collection) else entity.sk
-        found = table.query(
-            listed.partition(**names), after=self.position(query), limit=query.limit, begins=sk.partition("{")[0],
-            newest_first=isinstance(listed, Collection) and listed.newest_first,
-        )  # fmt: skip
+        """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see.
+
+        Of a list that is spread over several partitions it is one Query of each, side by side.
+        """
+        words: dict[str, Any] = {
+            "after": self.position(query), "limit": query.limit, "newest_first": listed.newest_first,
+        }  # fmt: skip
+        if isinstance(listed, Collection) and listed.shards:
+            found = table.merged(listed.partitions(**names), **words)
+        else:
+            sk = listed.sk if isinstance(listed, Collection) else entity.sk
+            found = table.query(listed.partition(**names), begins=sk.partition("{")[0], **words)
         return self.page([show(entity.from_item(item)) for item in found.items], found.last, query)
 
     def places(

@@ -47,16 +47,30 @@ class Partition:
 
 @dataclass(frozen=True)
 class Collection:
-    """A list that is one Query: of the table itself or, with `index`, of an index that the record is put in."""
+    """A list that is one Query: of the table itself or, with `index`, of an index that the record is put in.
+
+    `shards`: over how many partitions it is spread that is written to more often than one can take; `{shard}` in its
+    key tells them apart. It is a Query of each then, all at once.
+    """
 
     pk: str
     sk: str
     index: str | None = None
     newest_first: bool = False
+    shards: int = 0
 
     def partition(self, **names: Any) -> Partition:
         """Return the list of these fields."""
         return Partition(self.pk.format_map(names), self.index)
+
+    def partitions(self, **names: Any) -> list[Partition]:
+        """Return all partitions of the list of these fields, if it is spread over several."""
+        return [self.partition(**names, shard=shard) for shard in range(self.shards)]
+
+    def pk_of(self, stored: Item) -> str | None:
+        """Return the partition that a stored record is listed in, or None if it lacks a field for that."""
+        shard = {"shard": crc32(str(stored["id"]).encode()) % self.shards} if self.shards else {}
+        return filled(self.pk, {**stored, **shard})
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,7 @@ class Facet:
 
     pk: str
     index: str
+    newest_first: bool = False
 
     def partition(self, **names: Any) -> Partition:
         """Return what passes by these fields."""
@@ -225,7 +240,7 @@ class Entity:
         if self.shape > 1:
             stored["shape"] = self.shape
         for collection in self.collections.values():
-            if collection.index and (pk := filled(collection.pk, stored)) and (sk := filled(collection.sk, stored)):
+            if collection.index and (pk := collection.pk_of(stored)) and (sk := filled(collection.sk, stored)):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
         for facet in self.facets.values():
             if pk := filled(facet.pk, stored):
@@ -248,6 +263,14 @@ class Entity:
         if self.older is None:
             return self.item()
         return shapes.accounted(self.older, shapes.upcast(self.older, self.shape, self.upcasts), self.item())
+
+    @classmethod
+    def item_at(cls, key: Key, read: dict[Key, Item]) -> Item | None:
+        """Return the item of the record that is named by a key, or None: that which stands there, of all that was read.
+
+        A kind whose records are known by other names too finds them as well, and may read for that.
+        """
+        return read.get(key)
 
     def but(self, **changed: Any) -> Self:
         """Return the record with some fields changed."""

@@ -96,7 +96,26 @@ class At:
         return f"published|{word}" if self.published else word
 
 
-Needs = Caller | At
+@dataclass(frozen=True)
+class ByToken:
+    """Who may call an operation about one record: whoever carries a signed token of it, in a header of its own.
+
+    A credential adds nothing to that. What the path names is there only for the token that names it; where the path
+    names nothing, the token may be left out. `access`: who may, in one word. `named`: returns the id of what a token
+    names, and raises Problem 401 if it does not hold.
+    """
+
+    access: str
+    header: str
+    named: Callable[[str], str]
+
+    def carried(self, request: Request) -> str | None:
+        """Return the id that the request's token names, if it carries one. Raises Problem 401."""
+        token = request.headers.get(self.header.lower())
+        return None if token is None else self.named(token.strip())
+
+
+Needs = Caller | At | ByToken
 
 
 @dataclass(frozen=True)
@@ -208,7 +227,9 @@ class Operation:
     @property
     def everyones(self) -> bool:
         """Whether anybody at all may call it, without a credential too."""
-        return self.needs is Caller.PUBLIC or (isinstance(self.needs, At) and bool(self.needs.everyone))
+        if isinstance(self.needs, At):
+            return bool(self.needs.everyone)
+        return self.needs is Caller.PUBLIC or isinstance(self.needs, ByToken)
 
     @cached_property
     def path_parameters(self) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ ALLOWANCES: Final = {
     "get_status": 5,
     # Looks at the newest of 16 logs, in Queries that are made side by side: no more round trips than one log takes.
     "list_system_audit_log": 16,
+    # The leads of eight partitions, in Queries that are made side by side.
+    "list_marketing_leads": 8,
     # The caller's organizations, then each of them and their own memberships side by side, then what is shown.
     "list_platforms": 4,
     # Open spaces and the caller's memberships side by side, then the private spaces that those lead to.

@@ -2,7 +2,7 @@
 
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.operation import Operation
-from tests.catalogue.examples.registry import caller_of, example_of, perform
+from tests.catalogue.examples.registry import caller_of, example_of, look, perform
 from tests.catalogue.secrets import one_time
 from tests.catalogue.world import World, put_items
 from tests.harness import snapshots
@@ -29,7 +29,9 @@ class TestEveryAnswer:
         answer = perform(operation, world)
         assert ("Location" in answer.headers) is operation.creates
         if operation.creates:
-            made = world.api.get(answer.location, as_=caller_of(operation, world))
+            token = answer.json.get("leadToken")
+            headers = {"Lead-Token": token} if token else {}
+            made = world.api.get(answer.location, as_=caller_of(operation, world), headers=headers)
             assert made.status == 200
             assert made.json == {n: None if n in one_time(operation) else v for n, v in answer.json.items()}
 
@@ -59,8 +61,7 @@ class TestARead:
 @by_operation(changes_a_record)
 class TestAChange:
     def test_of_what_the_caller_has_seen_last_is_done(self, operation: Operation, world: World) -> None:
-        path = example_of(operation, world).record(operation)
-        seen = world.api.get(path, as_=world.people.owner).etag
+        seen = look(operation, world, example_of(operation, world).record(operation)).etag
         assert perform(operation, world, headers={"If-Match": f'"other", {seen}'}).status == operation.success
 
     def test_of_whatever_there_is_is_done(self, operation: Operation, world: World) -> None:
@@ -68,11 +69,11 @@ class TestAChange:
 
     def test_of_what_has_changed_since_is_refused(self, operation: Operation, world: World) -> None:
         path = example_of(operation, world).record(operation)
-        seen = world.api.get(path, as_=world.people.owner).etag
-        grown(world, path)
+        seen = look(operation, world, path)
+        grown(path, seen.json["id"])
         before = snapshots.stored()
         with unreached():
-            refused = perform(operation, world, headers={"If-Match": seen})
+            refused = perform(operation, world, headers={"If-Match": seen.etag})
         assert refused.code == "412 precondition_failed"
         assert refused.faults == {"header/If-Match": "precondition_failed"}
         assert snapshots.stored() == before
@@ -83,12 +84,13 @@ class TestAChange:
         assert refused.faults == {"header/If-Match": "invalid_header"}
 
 
-def grown(world: World, path: str) -> None:
+def grown(path: str, record_id: str) -> None:
     """Let the record at a path have another version, as some other operation would."""
-    record = world.api.get(path, as_=world.people.owner).json
     items = [item for item in snapshots.stored().values() if item.get("kind", "entry") != "entry"]
-    of_this_id = [item for item in items if item.get("id") == record["id"]]
+    of_this_id = [item for item in items if item.get("id") == record_id]
     # A platform's custom domain has the platform's id, and so has the inventory's entry about it.
-    kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space")
+    kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space", "lead")
     (item,) = [i for i in of_this_id if i["kind"] in kinds] or of_this_id
-    put_items([{**item, "version": item["version"] + 1}])
+    # What somebody sent has as many versions as its history has entries.
+    sent = [{**each, "history": [*each["history"], *each["history"]]} for each in item.get("submissions", [])]
+    put_items([{**item, "version": item["version"] + 1, **({"submissions": sent} if sent else {})}])

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.sites.entities import Site
 from chalicelib.kernel import api_keys
-from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.operation import At, ByToken, Caller, Operation
 from chalicelib.kernel.roles import AREAS, Role
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
@@ -186,6 +188,56 @@ class TestARecordOfOthers:
         assert perform(operation, world, missing, as_=world.people.member).code == "404 not_found"
 
 
+def forged(token: str) -> dict[str, str]:
+    """Tokens that the service didn't make, or not so, by what is wrong with them."""
+    middle = len(token) // 2
+    swapped = "B" if token[middle] == "A" else "A"
+    return {
+        "empty": "", "nonsense": "nonsense", "cut": token[:-1], "longer": f"{token}A",
+        "altered": token[:middle] + swapped + token[middle + 1 :],
+    }  # fmt: skip
+
+
+@by_operation(lambda o: isinstance(o.needs, ByToken))
+class TestWithATokenOfARecord:
+    def test_what_it_opens_is_there_whoever_carries_it(self, operation: Operation, world: World) -> None:
+        for caller in (None, world.people.outsider, world.people.operator, world.key("read")):
+            assert attempt(operation, world, caller) == "success"
+
+    def test_one_that_was_not_made_here_is_refused(self, operation: Operation, world: World) -> None:
+        assert isinstance(operation.needs, ByToken)
+        header, (token,) = operation.needs.header, example_of(operation, world).headers.values()
+        answers = {why: attempt(operation, world, None, headers={header: bad}) for why, bad in forged(token).items()}
+        assert answers == dict.fromkeys(answers, "401 unauthenticated")
+
+    def test_one_that_has_ended_is_told_so(self, operation: Operation, world: World, clock: Clock) -> None:
+        clock.shift(days=90, minutes=-4)
+        assert attempt(operation, world, None) == "success"
+        clock.shift(minutes=4)
+        assert attempt(operation, world, None) == "401 token_expired"
+
+    def test_no_cache_keeps_what_it_opens(self, operation: Operation, world: World) -> None:
+        assert perform(operation, world).headers["Cache-Control"] == "no-store"
+
+
+@by_operation(lambda o: isinstance(o.needs, ByToken) and o.records)
+class TestWithATokenOfAnotherRecord:
+    def test_it_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
+        example, (name,) = example_of(operation, world), operation.path_parameters
+        others = {world.rivals_own(name): "another's", "#": "malformed"}
+        answers = [perform(operation, world, example.but(**{name: other})) for other in others]
+        missing = perform(operation, world, example.of_nothing(name))
+        assert missing.code == "404 not_found"
+        assert all(answer.refusal == missing.refusal for answer in answers)
+
+    def test_without_one_nobody_is_let_in(self, operation: Operation, world: World) -> None:
+        for caller in (None, world.people.owner, world.people.operator, world.key("admin")):
+            bare = replace(example_of(operation, world), headers={})
+            answer = perform(operation, world, bare, as_=caller)
+            assert answer.code == "401 unauthenticated"
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
 @by_role
 @by_operation(lambda o: isinstance(o.needs, At) and o.needs.role)
 class TestAMember:
@@ -226,7 +278,7 @@ def keys_of_every_kind(world: World) -> Keys:
         keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
         keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in AREAS if other != area))
     keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
-    keys["expired"] = world.key("admin", expiresAt="2030-01-01T00:00:00Z")
+    keys["expired"] = world.key("admin", expiresAt=after(now(), days=1))
     keys["elsewhere"] = world.key("admin", allowedIps=["198.51.100.0/24"])
     keys |= {f"rivals' {scope}": make_key(world.api, world.rivals, scope) for scope in ("read", "admin")}
     path, owner = f"{world.organization.path}/api-keys", world.people.owner
@@ -268,7 +320,7 @@ class TestAnApiKey:
         self, operation: Operation, world: World, begin: Begin, clock: Clock
     ) -> None:
         keys = begin(keys_of_every_kind)
-        clock.freeze("2030-01-01T00:00:00Z")
+        clock.shift(days=2)
         answers = {why: attempt(operation, world, keys[why]) for why in ENDED}
         assert answers == {why: expected(operation, world, problem) for why, problem in ENDED.items()}
 

@@ -19,6 +19,7 @@ from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
 from tests.harness.invitations import Invited, accepts, invite
 from tests.harness.joining import beginning
+from tests.harness.leads import Inquiry, send
 from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.redirects import Signpost, redirect
@@ -73,6 +74,7 @@ class Furnished(Founded):
     page: Leaf
     preview_token: str
     redirect: Signpost
+    lead: Inquiry
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
@@ -98,6 +100,7 @@ class Furnished(Founded):
             delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
             run_platform(api, bare, published=True, name="Club", joinPolicy="open"), looms, attach(api, machines),
             site, page, preview.json["token"], redirect(api, site, "/old-looms/*", "/looms"),
+            send(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
         )  # fmt: skip
         put_menu(api, site, to_page(page), menu=made.navigation_id)
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
@@ -145,6 +148,7 @@ class Furnished(Founded):
             "capability_key": self.capability_key, "module_id": self.module_id, "taxonomy_node_id": self.node.id,
             "attachment_id": self.attachment.id, "site_id": self.site.id, "page_id": self.page.id,
             "revision_id": self.revision_id, "redirect_id": self.redirect.id, "navigation_id": self.navigation_id,
+            "lead_id": self.lead.id,
         }  # fmt: skip
 
 
@@ -219,6 +223,11 @@ class World:
     def page(self) -> Leaf:
         """A page of that site: it is published, and its draft says something else by now."""
         return self.organization.page
+
+    @property
+    def lead(self) -> Inquiry:
+        """What the organization's people sent to the service's own."""
+        return self.organization.lead
 
     def met(self) -> None:
         """Let the process have met every place, and each record in one that is found by its id alone."""

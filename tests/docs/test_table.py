@@ -22,6 +22,7 @@ from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
 from tests.harness.joining import beginning
+from tests.harness.leads import send
 from tests.harness.mailbox import Mailbox
 from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, make_key
@@ -76,6 +77,7 @@ def items(
     erased = api.post(f"{organization.path}/erasures", as_=ada, json={"email": "nobody@example.com"})
     left = api.post(f"{organization.path}/leave", as_=mary)
     assert (erased.status, left.status) == (202, 204)
+    send(api)
     headers = {"Idempotency-Key": "once"}
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     workers.migrate()

@@ -11,7 +11,7 @@ from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
 from chalicelib.kernel.entity import KINDS, Entity, Place
 from chalicelib.kernel.fields import Name, Slug, Uuid
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.operation import At, Caller, Document, Moved, Page, RouteGroup
+from chalicelib.kernel.operation import At, ByToken, Caller, Document, Moved, Page, RouteGroup
 from chalicelib.kernel.roles import Role
 
 
@@ -271,3 +271,19 @@ def test_an_example_is_what_the_schema_says(schema: dict[str, Any], example: obj
 def test_a_text_whose_shape_is_unknown_asks_for_an_example() -> None:
     with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
         example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, noun="Plant")
+
+
+def test_a_token_of_its_own_header_is_documented_and_needed_where_a_record_is_named() -> None:
+    needs = ByToken("plant-token", "Plant-Token", str)
+    by_path, document = documented(
+        lambda g: g.delete("/plants/{plant_name}", needs=needs, scope=None, emits="plant.removed")(remove_plant)
+    )
+    listed, _ = documented(lambda g: g.get("/plants", needs=needs, scope=None, emits=None)(list_plants))
+    (header,) = [each for each in by_path["parameters"] if each.get("name") == "Plant-Token"]
+    assert (header["in"], header["required"]) == ("header", True)
+    (header,) = [each for each in listed["parameters"] if each.get("name") == "Plant-Token"]
+    assert not header["required"]
+    assert by_path["x-atrium-access"] == "plant-token"
+    assert by_path["security"] == []
+    assert "404" in by_path["responses"]
+    assert document["tags"]

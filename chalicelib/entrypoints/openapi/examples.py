@@ -31,6 +31,7 @@ WORLD: Final[Mapping[str, str | None]] = {
     "invitedBy": "01a1f84a-95c0-704f-8899-6da763b7a969",
     "key": "atr_EXAMPLEexampleEXAMPLEexample00002z8ged",
     "label": "Engines",
+    "leadToken": "AaH4SpXAcXyKG7MSv4QwBQAAAZ8a3JkAfYZYc-Iew0o_gLzGdXcYZYc-",
     "leafHash": "677d1e972b1706438c8cfe27d6320aabdf9439cb0978b7be6ee9662130dd8cf6",
     "message": "Join us at the engines.",
     "name": "Analytical Engines",

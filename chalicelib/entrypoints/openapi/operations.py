@@ -14,7 +14,7 @@ from chalicelib.kernel.budgets import Budget
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
 from chalicelib.kernel.models import Patch, RecordOutput
-from chalicelib.kernel.operation import At, Document, Moved, Operation
+from chalicelib.kernel.operation import At, ByToken, Document, Moved, Operation
 
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
@@ -129,7 +129,16 @@ def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
     names = ["IfMatch"] if operation.conditional else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
-    return [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
+    shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
+    return [*_token(operation), *shared]
+
+
+def _token(operation: Operation) -> list[dict[str, Any]]:
+    """Return the header that carries the token by which an operation is called, if one does."""
+    if not isinstance(operation.needs, ByToken):
+        return []
+    header = {"name": operation.needs.header, "in": "header", "required": bool(operation.records)}
+    return [{**header, "description": "The token that came with what it opens.", "schema": {"type": "string"}}]
 
 
 def has_etag(operation: Operation) -> bool:

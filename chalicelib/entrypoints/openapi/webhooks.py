@@ -52,10 +52,13 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models of the records that an event's data can be.
 
     A task declares it. Of an operation the whole that it changes says it best, then the record that it answers, if it
-    is its usual event, then the event's own name, then the record its path names, then the place it is done at.
+    is its usual event, then the event's own name, then the record its path names, then the place it is done at. What
+    one operation answers that is of the event's own name, another may answer as somebody else sees it.
     """
     kind = KINDS.get(event.rpartition(".")[0])
     records = {entity.public for entity in KINDS.values()}
+    if kind and kind.public in {e.answer for e in emitters if isinstance(e, Operation) and event == e.emits[0]}:
+        records = {kind.public}
     ranked: dict[int, set[type[Output]]] = {}
     for emitter in emitters:
         if isinstance(emitter, Task):

@@ -14,6 +14,14 @@ class EventType:
 
 
 EVENT_TYPES: Final[Mapping[str, EventType]] = {
+    "lead.created": EventType(
+        "Somebody left their address, or did so again; no webhook is told, for leads belong to no organization.",
+        "{actor} left the address of the lead {target}.",
+    ),
+    "lead.status_changed": EventType(
+        "A lead was given another status, or a note; no webhook is told.",
+        "{actor} changed the status of the lead {target}.",
+    ),
     "organization.api_key.created": EventType(
         "An API key was created; its secret is not told.", "{actor} created the API key {target}."
     ),

@@ -18,7 +18,8 @@ class Example:
 
     `only`: the one person whom it is for, whatever role or key others have. `about`: the path of the record that its
     entry is about, if its own path doesn't name that; `named`: of the one that its path names, if no parameter does.
-    `parts`: it takes from the caller what let them call it. `everybodys`: any user may make it.
+    `parts`: it takes from the caller what let them call it. `everybodys`: any user may make it. `headers`: what it
+    carries beside a credential. `merges`: what it makes becomes a part of the record that its entry is about.
     """
 
     parameters: Mapping[str, str]
@@ -29,6 +30,8 @@ class Example:
     named: str | None = None
     parts: bool = False
     everybodys: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+    merges: bool = False
 
     def path(self, operation: Operation) -> str:
         """Return the operation's path with the example's parameters."""
@@ -70,7 +73,8 @@ Examples = Mapping[str, Callable[[World], Example]]
 
 def example(
     body: Any = None, *, query: Mapping[str, Any] | None = None, only: Person | None = None, about: str | None = None,
-    named: str | None = None, parts: bool = False, everybodys: bool = False, **parameters: str,
+    named: str | None = None, parts: bool = False, everybodys: bool = False, headers: Mapping[str, str] | None = None,
+    **parameters: str,
 ) -> Example:  # fmt: skip
     """Return an example of these path parameters."""
-    return Example(parameters, body, query or {}, only, about, named, parts, everybodys)
+    return Example(parameters, body, query or {}, only, about, named, parts, everybodys, headers or {})

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operation import Caller, Operation
 from tests.catalogue.examples.example import Example
 from tests.catalogue.world import World
 from tests.harness.api import Answer
@@ -30,12 +30,19 @@ def perform(operation: Operation, world: World, example: Example | None = None, 
     """Call an operation as its example says, or another; `words` are those of `Api.request`.
 
     The caller is who has just the right to it, and the body is the example's, unless the words say otherwise; what
-    they say of the query is added to the example's.
+    they say of the query and of headers is added to the example's.
     """
     example = example or example_of(operation, world)
     sent = {"as_": example.only or world.entitled(operation), "json": example.body} | words
     sent["query"] = {**example.query, **(words.get("query") or {})}
+    sent["headers"] = {**example.headers, **(words.get("headers") or {})}
     return world.api.request(operation.method, example.path(operation), **sent)
+
+
+def look(operation: Operation, world: World, path: str) -> Answer:
+    """Return what stands at a path, to whom nothing of the kind is hidden that the operation is about."""
+    sees_all = world.people.operator if operation.needs is Caller.OPERATOR else world.people.owner
+    return world.api.get(path, as_=sees_all, headers=example_of(operation, world).headers)
 
 
 def crowd(world: World, number: int) -> None:

@@ -1,0 +1,50 @@
+"""Examples of the operations on leads."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from chalicelib.features.leads.entities import Lead
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.world import World, new, put
+
+_BODY: Final = {"contactName": "Mary Shelley", "contactEmail": "mary@example.org", "message": "It lives."}
+
+EXAMPLES: Final[Examples] = {
+    "list_marketing_leads": lambda _: example(),
+    "create_marketing_lead": lambda _: example(_BODY),
+    "get_marketing_lead": lambda world: example(lead_id=world.lead.id),
+    "change_marketing_lead_status": lambda world: example(
+        {"status": "withdrawn"}, about=world.lead.lead_path, lead_id=world.lead.id
+    ),
+    "list_marketing_lead_statuses": lambda _: example(),
+    "list_public_leads": lambda world: example(headers=world.lead.headers),
+    # The same address sent something before: it is merged into that lead.
+    "create_public_lead": lambda world: replace(
+        example({**_BODY, "contactEmail": world.lead.record["contactEmail"]}, about=world.lead.lead_path), merges=True
+    ),
+    "get_public_lead": lambda world: example(headers=world.lead.headers, lead_id=world.lead.id),
+    "change_public_lead_status": lambda world: example(
+        {"status": "withdrawn"}, headers=world.lead.headers, about=world.lead.lead_path, lead_id=world.lead.id
+    ),
+    "list_public_lead_statuses": lambda _: example(),
+}
+
+
+def crowd(_world: World, number: int) -> None:
+    """Let so many people have left their address before."""
+    put_leads(number)
+
+
+def put_leads(number: int) -> None:
+    """Put so many leads into the table, each of another address."""
+    put(_lead(begun, f"person-{n}@example.org") for n, begun in enumerate(new(number)))
+
+
+def _lead(begun: dict[str, Any], email: str) -> Lead:
+    at = begun["created_at"]
+    sent = {
+        "id": begun["id"], "submitted_at": at, "contact_name": "Somebody", "company_name": None, "message": None,
+        "source": None, "consent": None, "status": "new", "history": [{"status": "new", "at": at}],
+    }  # fmt: skip
+    history = [{"status": "new", "at": at, "by": None}]
+    return Lead(**begun, contact_email=email, submissions=[sent], history=history)
