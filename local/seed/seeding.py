@@ -5,9 +5,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from local.folders import settings_of_run
-from local.seed import organization, platforms, sites, taxonomies
+from local.seed import leads, organization, platforms, sites, taxonomies
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER
+from local.seed.content.leads import OPERATOR
 from local.seed.content.platforms import PLATFORMS
 
 _APART: Final = 1_472
@@ -42,6 +43,7 @@ def seed(service: Service) -> str:
         nodes = taxonomies.grow(company, platform, content)
         taxonomies.sort(company, platform, content, nodes, site.pages)
         platforms.open_with(company, platform, content, site.record["id"] if platform is running[0] else None)
+    leads.gather(service)
     organization.export_log(company)
     return _told(service, company, site, receiver)
 
@@ -59,11 +61,13 @@ def _told(service: Service, company: organization.Company, site: sites.Site, rec
   webhooks      one is told at {receiver}, where SEED=1 lets a program listen; without it that is
                 .venv/bin/python -m local receive --port {urlsplit(receiver).port}
 
-  TOKEN=$(.venv/bin/python -m local token --name {OWNER})
-  curl -s {url}{company.path}/members -H "Authorization: Bearer $TOKEN"
+  OWNER=$(.venv/bin/python -m local token --name {OWNER})
+  OPERATOR=$(.venv/bin/python -m local token --name {OPERATOR} --operator)
+  curl -s {url}{company.path}/members -H "Authorization: Bearer $OWNER"
+  curl -s {url}/marketing-leads -H "Authorization: Bearer $OPERATOR"
 
 Its API keys were shown to nobody. One of your own is shown once, when it is made:
 
-  curl -s {url}{company.path}/api-keys -H "Authorization: Bearer $TOKEN" \\
+  curl -s {url}{company.path}/api-keys -H "Authorization: Bearer $OWNER" \\
     -H 'Content-Type: application/json' -d '{{"name": "Mine", "scopes": ["read"]}}'
 """

@@ -8,6 +8,7 @@ import httpx
 
 from local.seed.callers import Json, Service
 from local.seed.content.company import OWNER
+from local.seed.leads import operator
 from local.seed.organization import named
 from tests.harness.api import STAGE, Api
 
@@ -57,7 +58,9 @@ class InMemory(httpx.BaseTransport):
 def all_there(service: Service) -> There:
     """Return every record that a seed leaves, as the owner sees it, by what it is; and the organization's log."""
     owner = service.called_by(named(OWNER))
-    found: There = {"organizations": owner.items("/organizations")}
+    found: There = {
+        "organizations": owner.items("/organizations"), "leads": operator(service).items("/marketing-leads"),
+    }  # fmt: skip
 
     def read(above: str, whats: tuple[str, ...]) -> None:
         for what in whats:

@@ -17,6 +17,7 @@ from local.issuer import Issuer
 from local.seed import seeding
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import OWNER
+from local.seed.leads import operator
 from local.seed.organization import named
 from local.seed.seeding import seed
 from tests.conftest import Configure
@@ -122,6 +123,13 @@ def test_every_link_of_the_site_leads_to_one_of_its_published_pages(there: There
     assert targets - {"/guides/:splat"} <= published
 
 
+def test_leads_stand_at_every_status_but_withdrawn(there: There) -> None:
+    statuses = {"new", "contacted", "qualified", "converted", "unqualified", "spam"}
+    assert {lead["status"] for lead in there["leads"]} == statuses
+    assert any(lead["notes"] for lead in there["leads"])
+    assert {submission["source"] for lead in there["leads"] for submission in lead["submissions"]} > {"open day"}
+
+
 def test_it_says_where_to_look(service: Service, there: There) -> None:
     told = seed(service)
     (organization,) = there["organizations"]
@@ -142,6 +150,8 @@ def test_what_somebody_changed_stays_changed(service: Service, there: There) -> 
     owner = service.called_by(named(OWNER))
     owner.patch(f"/platforms/{there['platforms'][0]['id']}/theme", {"mode": "dark"})
     owner.patch(f"/organizations/{there['organizations'][0]['id']}", {"slug": "harrowmere-group"})
+    lead = next(lead for lead in there["leads"] if lead["status"] == "contacted")
+    operator(service).patch(f"/marketing-leads/{lead['id']}/status", {"status": "withdrawn"})
     changed = snapshots.stored()
     seed(service)
     assert snapshots.stored() == changed
