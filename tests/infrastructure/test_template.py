@@ -13,6 +13,7 @@ from chalice.app import SQSEventConfig
 from pydantic.alias_generators import to_pascal
 
 from app import app
+from chalicelib.features.reference.packed import VERSION
 from chalicelib.kernel.problems import CODES
 from chalicelib.kernel.version import API_VERSION
 from infrastructure.gateway import PROBLEMS
@@ -140,6 +141,10 @@ def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
     files = ZipFile(package / "deployment.zip").namelist()
     assert {"chalicelib/kernel/mail.txt.jinja", "chalicelib/kernel/mail.html.jinja"} <= set(files)
     assert "chalicelib/features/invitations/mail.jinja" in files
+
+
+def test_what_migrations_load_is_packaged(package: Path) -> None:
+    assert f"chalicelib/features/reference/data/{VERSION}.bin" in ZipFile(package / "deployment.zip").namelist()
 
 
 def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import uuid4
@@ -105,7 +106,8 @@ class _Runner:
         """Let the next runner begin at once."""
         changes = Changes(now())
         changes.advance(self.lease, holder=None)
-        changes.commit()
+        with suppress(Contended):  # It has run out, and is another runner's already.
+            changes.commit()
 
     def _step(self, migration: Migration, record: MigrationRecord | None, since: float) -> MigrationRecord:
         """Do the next step, and return how far the migration is, or why it failed."""
