@@ -68,6 +68,15 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
     return file
 
 
+def stand_ins(sources: str) -> dict[str, Any]:
+    """Return the settings that lead to what stands in for each public source of research, but for those named already.
+
+    It may be asked as often as one likes.
+    """
+    names = [name for name in ("orcid", "openalex", "dblp") if f"{name.upper()}_BASE_URL" not in os.environ]
+    return {f"{name}_base_url": sources for name in names} | {f"{name}_rate": 100 for name in names}
+
+
 def complete(file: Path, found: Mapping[str, Any]) -> None:
     """Add what was found out since, and let `chalice local --stage local` find the settings."""
     text = json.dumps(json.loads(file.read_text()) | dict(found), indent=2)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from chalicelib.kernel.settings import settings
-from local.configuration import PREFIX, complete, configure, forget_the_cloud
+from local.configuration import PREFIX, complete, configure, forget_the_cloud, stand_ins
 from local.emulator import COMMAND, PYTHON, answers, environment
 from local.folders import STATE
 from local.issuer import Issuer
@@ -62,9 +62,12 @@ def run(port: int, *, fresh: bool, seeded: bool) -> None:
         _until(lambda: answers(emulator_port, _HEALTH), children)
         complete(settings_file, provision(PREFIX))
         apply()
-        dns_port = free_port()  # Not before: a connection of the migrations may take a port that nobody listens on.
-        complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}"})
+        # Not before: a connection of the migrations may take a port that nobody listens on.
+        dns_port, sources_port = free_port(), free_port()
+        stood_in = stand_ins(_address(sources_port))
+        complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
         children.append(_start("nameserver", ["local.nameserver", str(dns_port), str(zone_at(port))], folder))
+        children.append(_start("sources", ["local.sources", str(sources_port)], folder))
         children.append(_start("pump", ["local.pump"], folder))
         children.append(_start("service", ["local.api", str(port)], folder))
         if seeded:

@@ -9,9 +9,18 @@ from chalicelib.features.attachments.entities import entity_key
 from chalicelib.features.deliveries.subscribers import subscribers_key
 from chalicelib.features.pages import trails as page_trails
 from chalicelib.features.redirects.entities import path_key
+from chalicelib.features.research.entities import (
+    EDITIONS,
+    KEYS,
+    SHELF,
+    STALE,
+    Artefact,
+    ResearchOutput,
+    researcher_key,
+)
 from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
-from chalicelib.kernel import ancestry, auth, changes, ledger
+from chalicelib.kernel import ancestry, auth, changes, ledger, pacing
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
@@ -203,6 +212,19 @@ def _others() -> list[tuple[str, Key, str]]:
         ("page title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
         ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
+        ("pace", pacing.pace_key("{source}"), "from when on a public service may be asked again"),
+        ("stale artefact", (STALE, "{id}"), "an artefact that changed since its output was made"),
+        ("artefact key", (KEYS, "{key}#{id}"), "an artefact, by an identifier that makes it one work with others"),
+        ("shelf mark", (SHELF, "{title and family name}#{year}#{id}"), "an output, by what it may have in common"),
+        ("edition count", (EDITIONS, "{edition_id}"), "how many outputs an edition of a venue has"),
+        *(
+            (
+                f"{kind.kind} by researcher",
+                (researcher_key("{library_id}", kind, "{researcher_id}", source), "{id}"),
+                f"the {kind.kind} of a researcher{', from one source' if source else ''}",
+            )
+            for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
+        ),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
         (
             "budget",

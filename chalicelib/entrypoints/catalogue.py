@@ -18,7 +18,7 @@ FEATURES: Final = (
     "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "webhooks",
     "deliveries", "replays", "channels", "platforms", "platform_members", "domains", "modules", "project_blocks",
     "configs", "spaces", "capabilities", "space_members", "taxonomy", "attachments", "sites", "pages", "menus",
-    "redirects", "visits", "previews", "leads", "purges", "reference", "migrations", "system",
+    "redirects", "visits", "previews", "leads", "research", "purges", "reference", "migrations", "system",
 )  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
 

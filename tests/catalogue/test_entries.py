@@ -26,6 +26,9 @@ NAMED_OTHERWISE: Final = {
     "organization.person_erased": "organization.erasure",
     "organization.webhook.delivery_retried": "organization.webhook.delivery",
     "organization.webhook.replayed": "organization.webhook.replay",
+    "research.backfill.requested": "research.job",
+    "research.import.requested": "research.job",
+    "research.reconcile.requested": "research.job",
 }
 """Events that are not named by the kind of record that they are about, and that kind."""
 
@@ -71,7 +74,7 @@ def read(world: World, path: str) -> Json | None:
     Of a set it is all there is to see.
     """
     answer = world.api.get(path, as_=world.people.owner)
-    if answer.status == 403:
+    if answer.status in (403, 404):
         answer = world.api.get(path, as_=world.people.operator)
     if answer.status != 200:
         return None

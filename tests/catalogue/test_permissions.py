@@ -97,8 +97,16 @@ class TestWithABrokenCredential:
         assert answers == {name: f"401 {code}" for name, (_, code) in broken.items()}
 
 
+def is_its_makers(operation: Operation, world: World) -> bool:
+    """Whether its example is about a record that is nobody's but its maker's."""
+    of_a_record = bool(operation.records) and not isinstance(operation.needs, At)
+    return of_a_record and example_of(operation, world).only is not None
+
+
 def to_strangers(operation: Operation, world: World) -> str:
     """What users are told who have no part in it."""
+    if is_its_makers(operation, world):
+        return "404 not_found"
     if isinstance(operation.needs, At):
         return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
     if operation.needs is Caller.OPERATOR:
@@ -306,14 +314,17 @@ class TestAnApiKey:
         for scope in (*GENERAL, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
             key = begin(keys_of_every_kind)[scope]
             allowed = open_to_keys(operation, world) or opened(operation, scope)
-            wanted = "success" if allowed else expected(operation, world, "403 insufficient_scope")
+            found = "404 not_found" if is_its_makers(operation, world) else "success"
+            wanted = found if allowed else expected(operation, world, "403 insufficient_scope")
             assert attempt(operation, world, key) == wanted, scope
 
     def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
-            hidden = isinstance(operation.needs, At) and not is_shown(operation)
+            hidden = is_its_makers(operation, world) or (isinstance(operation.needs, At) and not is_shown(operation))
             wanted = "404 not_found" if hidden else "success"
+            if operation.scope and not (isinstance(operation.needs, At) or opened(operation, scope)):
+                wanted = "403 insufficient_scope"  # It is refused for that, whatever it would find.
             assert attempt(operation, world, key) == expected(operation, world, wanted)
 
     def test_that_holds_no_more_opens_nothing(

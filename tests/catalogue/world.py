@@ -10,7 +10,7 @@ from chalicelib.kernel.entity import Entity, Item
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
-from tests.harness import callers
+from tests.harness import callers, research
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import room
@@ -173,6 +173,7 @@ class World:
                 accepts(api, invite(api, organization, person, role=role), person)
             takes_part(organization.platform, people.editor, Role.EDITOR)
             comes_in(organization.space, people.editor, Role.EDITOR)
+            put(research.standing(people.owner))
             workers.settle()
         load_few()
         with ago(minutes=1):

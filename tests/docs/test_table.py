@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
+from chalicelib.kernel import pacing, table
+from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity
 from local.folders import ROOT
@@ -14,6 +17,7 @@ from local.generate import GENERATED
 from local.table_document import GUARD
 from tests.catalogue.world import put
 from tests.docs.keys import pattern
+from tests.harness import research
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.channels import room
@@ -78,6 +82,8 @@ def items(
     left = api.post(f"{organization.path}/leave", as_=mary)
     assert (erased.status, left.status) == (202, 204)
     send(api)
+    assert api.post("/research/import", as_=ada, json={"researcherId": "0000-0002-1825-0097"}).status == 202
+    research_is_there(ada)
     headers = {"Idempotency-Key": "once"}
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     workers.migrate()
@@ -100,6 +106,21 @@ def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
     led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
     assert (gone.status, led.status) == (204, 201)
     put_menu(api, site, to_page(machines))
+
+
+def research_is_there(ada: Person) -> None:
+    """Let there be an artefact that is stale, its output, and what a source's pace and an edition's count are."""
+    changes = Changes(now())
+    known = {"researcher_ids": ["0000-0002-1825-0097"]}
+    for record in research.standing(ada):
+        changes.create(record.but(**known) if not isinstance(record, ResearchJob) else record)
+    changes.also(counted(COMMON, "neurips-2025", 1))
+    changes.commit()
+    stale = Artefact.from_item(table.get(Artefact.key_of(id=research.ARTEFACT_ID)) or {})
+    changes = Changes(now())
+    changes.update(stale, stale=True)
+    changes.commit()
+    pacing.wait_for("DBLP", 1000, most=1)
 
 
 def silent_webhook(organization_id: str) -> list[Entity]:

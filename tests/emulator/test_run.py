@@ -65,7 +65,7 @@ def test_what_was_written_is_there_after_ctrl_c_until_a_fresh_start(own: Stage) 
 
 def test_a_run_that_is_killed_leaves_nothing_behind(own: Stage) -> None:
     own.start()
-    assert len(own.processes()) == 5
+    assert len(own.processes()) == 6
     own.kill()
     assert own.processes_left(seconds=30) == {}
 

@@ -163,6 +163,11 @@ BY_ITSELF: Final = {
     "organization.webhook.disabled": "Webhook",
     "platform.custom_domain.failed": "CustomDomain",
     "platform.invitation.expired": "Invitation",
+    **{
+        f"research.{work}.{end}": "ResearchJob"
+        for work in ("backfill", "import", "reconcile")
+        for end in ("completed", "failed")
+    },
 }
 """Events that only the service itself can make happen, and the record that each tells of."""
 

@@ -225,6 +225,12 @@ def pages_are_deleted(world: World) -> Key:
     return _only("page.removal")
 
 
+def an_edition_is_asked_for(world: World) -> Key:
+    """Let an edition of a venue be still to be fetched and reconciled."""
+    asked = world.api.post("/research/backfill/neurips-2025", as_=world.people.operator)
+    return f"RJ#{asked.json['id']}", "#"
+
+
 def _only(kind: str) -> Key:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
@@ -252,6 +258,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "pages.turn": TaskExample(a_page_has_its_day, {"days": 2}),
     "purges.purge": TaskExample(a_platform_is_deleted),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
+    "research.work": TaskExample(an_edition_is_asked_for),
     "taxonomy.remove": TaskExample(a_branch_is_deleted),
     "webhooks.notify": TaskExample(the_admins_are_to_be_told),
     "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),

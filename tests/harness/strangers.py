@@ -1,5 +1,9 @@
-"""Strangers' servers as most tests want them: there are none, DNS knows none, and whatever is sent to them is taken."""
+"""Strangers' servers as most tests want them: there are none, DNS knows none, and whatever is sent to them is taken.
 
+The public sources of research know a handful of works.
+"""
+
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -8,8 +12,10 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel import lookup, outgoing
+from chalicelib.kernel import fetching, lookup, outgoing
+from chalicelib.kernel.fetching import Source
 from chalicelib.kernel.outgoing import Answer
+from local.sources import SAMPLES
 
 GONE: Final = "https://gone.example/hooks"
 """Where somebody was who wants nothing any more, and says so (410)."""
@@ -24,6 +30,12 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(outgoing, "post", post)
     monkeypatch.setattr(lookup, "ask", lambda *_: [])
+    monkeypatch.setattr(fetching, "_exchanged", _sampled)
+
+
+def _sampled(_source: Source, url: str) -> fetching.Answer:
+    reply = SAMPLES.reply(url)
+    return fetching.Answer(reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode())
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What tests at the HTTP boundary share: of logs, of webhooks and channels, of what platforms have."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from chalicelib.features.audit import log as logs
@@ -15,6 +17,7 @@ from tests.harness.receiver import Receiver
 from tests.harness.running import Room, Running, make_space, run_platform, takes_part
 from tests.harness.scenes import scene
 from tests.harness.sites import Leaf, Published, make_site, page_of
+from tests.harness.sources import Library, World, sources
 from tests.harness.webhooks import Hook, hook
 from tests.harness.workers import Workers
 
@@ -117,3 +120,21 @@ def emmy(issuer: Issuer, platform: Running) -> Person:
 def invited(api: Api, platform: Running, emmy: Person, stranger: Person) -> Invited:
     """Emmy's invitation of Sophie to become an editor of the platform."""
     return invite(api, platform, stranger, as_=emmy, role="editor")
+
+
+@pytest.fixture
+def world(configure: Configure) -> Iterator[World]:
+    """ORCID, OpenAlex and DBLP, as the service reaches them."""
+    with sources() as world:
+        base = world.receiver.url.rstrip("/")
+        configure(
+            orcid_base_url=base, openalex_base_url=base, dblp_base_url=base, research_mailto="library@example.org",
+            orcid_rate="1000", openalex_rate="1000", dblp_rate="1000",
+        )  # fmt: skip
+        yield world
+
+
+@pytest.fixture
+def library(api: Api, workers: Workers, ada: Person) -> Library:
+    """Ada's own library."""
+    return Library(api, workers, ada)

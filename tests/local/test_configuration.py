@@ -10,7 +10,7 @@ from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
 from local import run as run_module
 from local.__main__ import main
-from local.configuration import SENDER, complete, configure, forget_the_cloud
+from local.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins
 from local.folders import ROOT
 from tests.local.conftest import KEYS
 
@@ -51,6 +51,16 @@ def test_the_environment_wins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert known.auth_issuer == "https://id.example.com"
     assert known.mail_from == "atrium@example.com"
     assert known.webhook_allow_private is False
+
+
+def test_sources_of_research_are_stood_in_for_unless_the_environment_names_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ORCID_BASE_URL", "https://pub.orcid.org")
+    assert stand_ins("http://127.0.0.1:4567") == {
+        "openalex_base_url": "http://127.0.0.1:4567", "dblp_base_url": "http://127.0.0.1:4567",
+        "openalex_rate": 100, "dblp_rate": 100,
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("state")  # which gives back what is dropped here

@@ -5,6 +5,7 @@ from typing import Final
 
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.research.entities import COMMON, Artefact, ResearchOutput
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import sees_all
@@ -18,20 +19,22 @@ from chalicelib.kernel.tokens import User
 Named = tuple[str, str]
 """An entity, by its type and id."""
 
-KNOWN: Final[Mapping[str, Callable[[str], Key] | None]] = {
+KNOWN: Final[Mapping[str, Callable[[str], Key]]] = {
     "platform": lambda platform_id: Platform.key_of(id=platform_id),
     "space": lambda space_id: Space.key_of(id=space_id),
     "site": lambda site_id: Site.key_of(id=site_id),
     "page": ancestry.pointer_key,
-    "research-output": None,
-    "research-artefact": None,
+    "research-output": lambda output_id: ResearchOutput.key_of(id=output_id),
+    "research-artefact": lambda artefact_id: Artefact.key_of(id=artefact_id),
 }
-"""The types that are the service's own, and where one is stored by its id; None as long as there can be none.
+"""The types that are the service's own, and where one is stored by its id.
 
 What is stored there says in which organization it is; of what lies in a platform also in which, of a page its site.
 """
 
-_TELLS: Final = {"space": "platform_id", "page": "site_id"}
+_TELLS: Final = {
+    "space": "platform_id", "page": "site_id", "research-output": "library_id", "research-artefact": "library_id",
+}  # fmt: skip
 """What is said of nothing else that may be stored there."""
 
 
@@ -59,7 +62,9 @@ def _is(entity: Named, item: Item) -> bool:
 
 def _is_within(ctx: Context, entity: Named, item: Item) -> bool:
     """Return whether something is in the platform at hand, or elsewhere in an organization that the caller is in."""
-    if ctx.place is None or item["organization_id"] != ctx.place.log:
+    if item.get("library_id") == COMMON:
+        return True
+    if ctx.place is None or item.get("organization_id") != ctx.place.log:
         return False
     platform_id = {Platform.kind: entity[1], Space.kind: item.get("platform_id")}.get(entity[0])
     return platform_id == ctx.place.id or _role_in_organization(ctx) is not None

@@ -204,6 +204,32 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "platform.unpublished": EventType("A platform is a draft again.", "{actor} unpublished the platform {target}."),
     "platform.updated": EventType("A platform was changed.", "{actor} changed the platform {target}."),
+    "research.backfill.completed": EventType(
+        "An edition of a venue was fetched and reconciled.", "The edition {target} was backfilled."
+    ),
+    "research.backfill.failed": EventType(
+        "An edition of a venue could not be fetched or reconciled.", "The edition {target} could not be backfilled."
+    ),
+    "research.backfill.requested": EventType(
+        "An edition of a venue was asked for; it is being fetched.", "{actor} asked for the edition {target}."
+    ),
+    "research.import.completed": EventType(
+        "A researcher's works were imported.", "The works of the researcher {target} were imported."
+    ),
+    "research.import.failed": EventType(
+        "A researcher's works could not be imported.", "The works of the researcher {target} could not be imported."
+    ),
+    "research.import.requested": EventType(
+        "A researcher's works were asked for; they are being imported.",
+        "{actor} asked for the works of the researcher {target}.",
+    ),
+    "research.reconcile.completed": EventType("A library of research was reconciled.", "Research was reconciled."),
+    "research.reconcile.failed": EventType(
+        "A library of research could not be reconciled.", "Research could not be reconciled."
+    ),
+    "research.reconcile.requested": EventType(
+        "It was asked for that a library of research be reconciled.", "{actor} let research be reconciled."
+    ),
     "site.created": EventType("A site was created; it is a draft.", "{actor} created the site {target}."),
     "site.deleted": EventType("A site was deleted, with all in it.", "{actor} deleted the site {target}."),
     "site.navigation.updated": EventType(

@@ -40,7 +40,7 @@ def clear_place(place: type[Place], place_id: str, until: float = float("inf")) 
             found = inner.from_item(item)
             if not clear_place(inner, found.id, until):
                 return False
-            _remove([found])
+            remove([found])
     own = place.key_of(id=place_id)[0]
     rooms = [template.format(id=place_id) for template in place.partitions]
     gone = all(clear(place, place_id, until) for clear in _elsewhere)
@@ -66,13 +66,14 @@ def _clear_partition(pk: str, until: float) -> bool:
         # Counts go last: until then the removal of what they count moves them.
         records = [record_of(item) for item in items if "kind" in item]
         if records:
-            _remove(records)
+            remove(records)
         else:
             table.write([Write("Delete", (item["pk"], item["sk"])) for item in items])
     return False
 
 
-def _remove(records: list[Entity]) -> None:
+def remove(records: list[Entity]) -> None:
+    """Remove some records in one transaction, with what each holds and what elsewhere names it."""
     changes = Changes(now())
     for record in records:
         clear_held(record)
@@ -81,7 +82,7 @@ def _remove(records: list[Entity]) -> None:
         changes.delete(record)
     if changes.size > table.MOST_WRITES:
         half = len(records) // 2
-        _remove(records[:half])
-        _remove(records[half:])
-    else:
+        remove(records[:half])
+        remove(records[half:])
+    elif records:
         changes.commit()

@@ -1,0 +1,141 @@
+"""Research: import what public sources say, reconcile it to works, backfill conferences; read what that came to."""
+
+from typing import Any, Final
+
+from chalicelib.features.research.catalogue import edition_of
+from chalicelib.features.research.entities import COMMON, JOBS_KEPT_DAYS, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.identifiers import doi_of
+from chalicelib.features.research.models import (
+    ArtefactOut,
+    ArtefactsQuery,
+    ImportCreate,
+    OutputsQuery,
+    ReconcileCreate,
+    ResearchJobOut,
+    VenueOut,
+    Work,
+    WorkOut,
+)
+from chalicelib.features.research.reach import library_of, listed, refuse_unseen, venues
+from chalicelib.features.research.steps import to_backfill, to_import
+from chalicelib.features.research.where import artefacts_by, outputs_by
+from chalicelib.kernel.budgets import Budget
+from chalicelib.kernel.clock import after, milliseconds
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.models import SetQuery
+from chalicelib.kernel.operation import Caller, Moved, Page, RouteGroup
+from chalicelib.kernel.problems import FieldError, Invalid, not_found
+
+routes = RouteGroup("research")
+
+_JOBS: Final = "/research/jobs"
+
+
+@routes.get("/research/artefacts", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_artefacts(ctx: Context, query: ArtefactsQuery) -> Page[ArtefactOut]:
+    """List what the sources say of works, in the order in which it was first fetched.
+
+    It is of the caller's own library, of those of their organizations, and of the one that everybody sees.
+    """
+    return listed(ctx, Artefact, artefacts_by(query), query, ArtefactOut.of)
+
+
+@routes.get("/research/artefacts/{artefact_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
+    """Get what a source says of a work."""
+    refuse_unseen(ctx, artefact)
+    return ArtefactOut.of(artefact)
+
+
+@routes.post(
+    "/research/backfill/{venue_edition}",
+    success=202, needs=Caller.OPERATOR, scope=None, emits="research.backfill.requested", listed_at=_JOBS,
+)  # fmt: skip
+def backfill_venue_edition(ctx: Context, venue_edition: str) -> ResearchJobOut:
+    """Fetch all that DBLP has of an edition of a venue, such as `neurips-2025`, and reconcile it.
+
+    It goes to the library that everybody sees. It is done in the background: ask for the job that the 202 answers.
+    """
+    edition = edition_of(venue_edition)
+    if edition is None:
+        raise not_found()
+    steps = to_backfill(venue_edition, edition.tocs)
+    return _start(ctx, "backfill", steps, edition_id=venue_edition, library_id=COMMON)
+
+
+@routes.post(
+    "/research/import",
+    success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.import.requested", listed_at=_JOBS,
+    budget=Budget("research-import", most=10, seconds=3600, per="principal"),
+)  # fmt: skip
+def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
+    """Fetch what ORCID and OpenAlex say of a researcher's works.
+
+    It is done in the background: ask for the job that the 202 answers. What has not changed since the last import is
+    left alone. A researcher whom no source knows lets it fail with `unknown_researcher`; that an ORCID iD has a wrong
+    check digit does so before anybody is asked.
+    """
+    place = library_of(ctx, body.organization_id)
+    return _start(ctx, "import", to_import(body.researcher_id), researcher_id=body.researcher_id, **place)
+
+
+@routes.get("/research/jobs/{job_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
+    """Get an import, a reconcile or a backfill: how far it is. It is there for whoever started it, for 30 days."""
+    if job.started_by != ctx.principal.id:
+        raise not_found()
+    return ResearchJobOut.of(job)
+
+
+@routes.get("/research/outputs", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_outputs(ctx: Context, query: OutputsQuery) -> Page[WorkOut]:
+    """List works, in the order in which they were first reconciled.
+
+    The first filter there is of `doi`, `researcherId`, `venueId` and `year` is looked for; what doesn't pass the others
+    is left out of its page, which may be short.
+    """
+    doi = doi_of(query.doi)
+    if query.doi is not None and doi is None:
+        raise Invalid([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
+    others = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
+    return listed(ctx, ResearchOutput, outputs_by(query, doi), query, WorkOut.of, **others)
+
+
+@routes.get("/research/outputs/{output_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Moved:
+    """Get a work. One that turned out to be the same as another leads there."""
+    refuse_unseen(ctx, output)
+    if output.merged_into:
+        return Moved(f"/research/outputs/{output.merged_into}")
+    return WorkOut.of(output)
+
+
+@routes.post(
+    "/research/reconcile",
+    success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.reconcile.requested", listed_at=_JOBS,
+)  # fmt: skip
+def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
+    """Make works of what the sources say: of what shares a DOI, an id of arXiv, PubMed or OpenAlex.
+
+    It is done in the background: ask for the job that the 202 answers. What only looks alike (the same title and first
+    author, a year apart at most) is not merged but counted in `conflicts`. It can be repeated: of the same artefacts
+    the same works come, in whatever order they were imported.
+    """
+    return _start(ctx, "reconcile", [], **library_of(ctx, body.organization_id))
+
+
+@routes.get("/research/venues", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_venues(ctx: Context, query: SetQuery) -> Page[VenueOut]:
+    """List the venues whose editions can be backfilled, with how many outputs each edition has."""
+    return ctx.part(venues(), query)
+
+
+def _start(ctx: Context, work: Work, steps: list[Item], **said: Any) -> ResearchJobOut:
+    """Return a new job, which begins once it is committed."""
+    job = ResearchJob(
+        **ctx.new(), turn_at=ctx.now, work=work, steps=steps, started_by=str(ctx.principal.id),
+        ttl=milliseconds(after(ctx.now, days=JOBS_KEPT_DAYS)) // 1000, **said,
+    )  # fmt: skip
+    ctx.changes.start(ResearchJob.task, ctx.changes.create(job))
+    return ResearchJobOut.of(job)

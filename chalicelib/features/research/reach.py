@@ -1,0 +1,141 @@
+"""The libraries that a caller has a part in, and what is in them.
+
+They are the caller's own, those of the organizations that they are a member of (of an API key, its organization's), and
+the one that everybody sees.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from chalicelib.features.members.entities import Member
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.research.catalogue import VENUES
+from chalicelib.features.research.entities import COMMON, EDITIONS, Artefact, ResearchOutput
+from chalicelib.features.research.models import VenueEditionOut, VenueOut
+from chalicelib.kernel import table
+from chalicelib.kernel.auth import ApiKeyPrincipal
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item, Key, Partition
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.problems import FieldError, Invalid, Problem, not_found
+from chalicelib.kernel.roles import Role
+
+T = TypeVar("T")
+R = TypeVar("R", Artefact, ResearchOutput)
+
+Listed = Callable[[str], str | Partition]
+"""Where in a library it stands what is listed."""
+
+
+def library_of(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+    """Return in which library the caller works: an organization's, if it is named, or their own.
+
+    Raises Problem: 422 if they have no part in that organization, 403 if they are no editor of it.
+    """
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        own = ctx.principal.credential.organization_id
+        if organization_id not in (None, own):
+            raise _unknown()
+        if not _role_in(ctx, own):
+            raise not_found()
+        return {"library_id": own, "organization_id": own}
+    if organization_id is None:
+        return {"library_id": ctx.user.id, "organization_id": None}
+    role = _role_in(ctx, organization_id)
+    if role is None:
+        raise _unknown()
+    if not role.covers(Role.EDITOR):
+        detail = f"This needs the role 'editor' at the organization; yours is {role.value!r}."
+        raise Problem("insufficient_role", detail)
+    return {"library_id": organization_id, "organization_id": organization_id}
+
+
+def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput) -> None:
+    """Raise Problem `not_found` if a record is in a library that the caller has no part in."""
+    if record.library_id in (COMMON, ctx.principal.id):
+        return
+    if record.organization_id is None or _role_in(ctx, record.organization_id) is None:
+        raise not_found()
+
+
+def listed(
+    ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
+) -> Page[T]:
+    """Return a page of what is in the caller's libraries, in the order in which it came to be.
+
+    Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name them by their
+    ids. `filters` are what it does not look for: what doesn't pass them is left out of its page.
+    """
+    sources = [where(library_id) for library_id in _libraries(ctx)]
+    found = table.merged(sources, limit=query.limit, after=ctx.position(query), newest_first=False)
+    records = _open(ctx, kind, found.items)
+    passing = [each for each in records if all(_has(each, name, value) for name, value in filters.items())]
+    return ctx.page([show(each) for each in passing], found.last, query)
+
+
+def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
+    """Yield the records that were found, or that rows lead to, but for those of organizations that are closed."""
+    named: list[Key] = [kind.key_of(id=item["id"]) for item in items if "kind" not in item]
+    libraries = sorted({_library(item) for item in items} - {COMMON, ctx.principal.id})
+    above: dict[str, Key] = {library_id: Organization.key_of(id=library_id) for library_id in libraries}
+    read = table.get_all([*named, *above.values()])
+    there = {each for each, key in above.items() if key in read and not Organization.from_item(read[key]).closed}
+    for item in items:
+        found = item if "kind" in item else read.get(kind.key_of(id=item["id"]))
+        if found and (_library(item) not in above or _library(item) in there):
+            yield kind.from_item(found)
+
+
+def _library(item: Item) -> str:
+    """Return the library of a record, or of a row that leads to one."""
+    return str(item.get("library_id") or item["pk"].split("#")[1])
+
+
+def _has(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
+    said = getattr(record, name)
+    return value is None or (value in said if isinstance(said, list) else bool(said == value))
+
+
+def _libraries(ctx: Context) -> list[str]:
+    """Return the libraries that the caller has a part in."""
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        return [COMMON, ctx.principal.credential.organization_id]
+    memberships = Member.of_user.partition(user_id=ctx.user.id, shelf="active")
+    organizations = [item["organization_id"] for page in table.pages(memberships) for item in page]
+    return [COMMON, ctx.user.id, *organizations]
+
+
+def _role_in(ctx: Context, organization_id: str) -> Role | None:
+    """Return the caller's role in an organization that is there; None if they have none."""
+    key = Organization.key_of(id=organization_id)
+    member = Member.key_of(organization_id=organization_id, user_id=ctx.principal.id)
+    read = table.get_all([key, member])
+    if key not in read or Organization.from_item(read[key]).closed:
+        return None
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        return ctx.principal.role if ctx.principal.credential.organization_id == organization_id else None
+    return Role(read[member]["role"]) if member in read else None
+
+
+def _unknown() -> Invalid:
+    detail = "No organization that you are a member of has this id."
+    return Invalid([FieldError("/organizationId", "unknown", detail)])
+
+
+def venues() -> list[VenueOut]:
+    """Return all venues, with how many outputs each edition has in the library that everybody sees: one Query."""
+    rows = table.whole(EDITIONS.format(library_id=COMMON), "")
+    counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}
+    return [
+        VenueOut(
+            id=venue.id,
+            name=venue.name,
+            editions=[
+                VenueEditionOut(id=edition_id, year=year, output_count=counts.get(edition_id, 0))
+                for year in venue.years
+                for edition_id in [venue.edition_id(year)]
+            ],
+        )
+        for venue in VENUES
+    ]

@@ -1,0 +1,135 @@
+"""Imports, reconciles and backfills in the background, page by page and turn by turn; and the end of a library."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.purges.clearing import elsewhere
+from chalicelib.features.research import dblp, openalex, orcid, reconciling
+from chalicelib.features.research.clearing import clear_library
+from chalicelib.features.research.entities import ResearchJob
+from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
+from chalicelib.features.research.importing import stored
+from chalicelib.features.research.sources import Page
+from chalicelib.kernel import jobs, outbox
+from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Item, Place
+from chalicelib.kernel.fetching import Later, Malformed, Missing, Refused
+from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.pacing import TooSoon
+from chalicelib.kernel.tasks import task
+
+_STEPS: Final[Mapping[str, Callable[[Item], Page]]] = {
+    "author": openalex.resolved, "openalex": openalex.works, "orcid": orcid.works, "dblp": dblp.contents,
+}  # fmt: skip
+_MOST_NAMED: Final = 20
+_EVENTS: Final = [
+    f"research.{work}.{end}" for work in ("import", "reconcile", "backfill") for end in ("completed", "failed")
+]
+
+_UNKNOWN: Final = "No source knows this researcher: it takes an ORCID iD, or the id of an author at OpenAlex."
+_GIVEN_UP: Final = (
+    "A source, or the database, gave no answer again and again. What it has stored stays; start it again."
+)
+_ALIKE: Final = "More than {} artefacts share identifiers with {}: that can't be one work."
+
+_FAILURES: Final[Mapping[type[Exception], Callable[[Exception], tuple[str, str]]]] = {
+    Missing: lambda _: ("unknown_researcher", _UNKNOWN),
+    Refused: lambda refused: ("refused_by_source", str(refused)),
+    Malformed: lambda malformed: ("malformed_answer", str(malformed)),
+    reconciling.TooManyAlike: lambda alike: ("too_many_alike", _ALIKE.format(reconciling.MOST_ALIKE, alike)),
+}
+"""How a job fails by what it met: a word for programs, and a sentence."""
+
+
+@task(ResearchJob.task, emits=dict.fromkeys(_EVENTS, ResearchJob))
+def work_on_research(message: dict[str, Any]) -> None:
+    """Do what a job was asked for, and say how it ended.
+
+    Whatever ends a turn, the next goes on behind what was kept.
+    """
+    job, ends_at = jobs.take(ResearchJob, message), jobs.ends_at()
+    while job and job.turn_at:
+        try:
+            if time.monotonic() > ends_at:
+                jobs.pass_on(job)
+                return
+            job = _advanced(job)
+        except Contended:  # It is another worker's by now.
+            return
+
+
+def _advanced(job: ResearchJob) -> ResearchJob:
+    """Return the job a page further, or at its end, or at the end of its turn: then nobody holds it."""
+    if job.failures > jobs.MOST_FAILURES:
+        return _fail(job, "source_unavailable", _GIVEN_UP)
+    if job.work == "import" and not (is_orcid(job.researcher_id or "") or is_openalex_author(job.researcher_id or "")):
+        return _fail(job, "unknown_researcher", _UNKNOWN)
+    try:
+        return _fetched(job) if job.steps else _reconciled(job)
+    except Later as later:
+        return _put_off(job, later)
+    except tuple(_FAILURES) as failure:
+        return _fail(job, *_FAILURES[type(failure)](failure))
+
+
+def _fetched(job: ResearchJob) -> ResearchJob:
+    """Return the job with its next page fetched and stored. Raises what `Source.get` raises."""
+    step, *rest = job.steps
+    try:
+        page = _STEPS[step["of"]](step)
+    except Missing:
+        if not step.get("optional"):
+            raise
+        page = Page([], [], [])
+    job = stored(job, page.records)
+    named = [*job.skipped, *page.unreadable][:_MOST_NAMED]
+    skipped = job.skipped_count + len(page.unreadable)
+    return jobs.keep(job, status="running", steps=[*page.then, *rest], done=0, skipped=named, skipped_count=skipped)
+
+
+def _reconciled(job: ResearchJob) -> ResearchJob:
+    """Return the job a step further in reconciling its library, or completed. An import does not reconcile."""
+    if job.work == "import":
+        return _end(job, "completed")
+    if advanced := reconciling.advanced(job):
+        return advanced
+    outputs, conflicts = reconciling.proposals(job.library_id)
+    counts = {**job.counts, "conflicts": conflicts}
+    if job.work == "reconcile":
+        counts["unchanged"] = max(0, outputs - counts["created"] - counts["updated"])
+    return _end(job, "completed", counts=counts)
+
+
+def _put_off(job: ResearchJob, later: Later) -> ResearchJob:
+    """Return the job with its turn ended: until the source has said, or for longer each time.
+
+    That others were asking just now is no failure.
+    """
+    if later.seconds is None:
+        jobs.try_again(job)
+    elif isinstance(later.__cause__, TooSoon):
+        jobs.pass_on(job, seconds=max(1.0, later.seconds), done=job.done)
+    else:
+        jobs.pass_on(job, seconds=max(1.0, later.seconds))
+    return job.but(turn_at=None)
+
+
+def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
+    return _end(job, "failed", error=error, detail=detail)
+
+
+def _end(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
+    changes = Changes(now())
+    ended = changes.update(job, status=status, turn_at=None, steps=[], **result)
+    changes.since(job.as_requested)
+    outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
+    return ended
+
+
+@elsewhere
+def clear_research(place: type[Place], place_id: str, until: float) -> bool:
+    """Remove the library of an organization that is gone; False if the time is over."""
+    return place is not Organization or clear_library(place_id, until)

@@ -1,0 +1,32 @@
+"""Research that everybody sees, and a job of somebody's, as the service has them when a reconcile is over."""
+
+from typing import Any, Final
+
+from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.rules import told
+from chalicelib.kernel.clock import now
+from chalicelib.kernel.entity import Entity
+from tests.harness.callers import Person
+
+ARTEFACT_ID: Final = "01939d3c-0000-7000-8000-00000000a001"
+OUTPUT_ID: Final = "01939d3c-0000-7000-8000-00000000a002"
+JOB_ID: Final = "01939d3c-0000-7000-8000-00000000a003"
+
+
+def standing(starter: Person) -> list[Entity]:
+    """Return a work that everybody sees, what DBLP says of it, and a job that somebody started."""
+    moment = now()
+    begun: dict[str, Any] = {"created_at": moment, "updated_at": moment}
+    artefact = Artefact(
+        **begun, id=ARTEFACT_ID, library_id=COMMON, source="dblp", source_id="conf/nips/WareC25", year=2025,
+        title="Cracks in Kilns, Learned from Shards", type="conference-paper", venue_name="NeurIPS",
+        identifiers={"doi": "10.5555/3000000", "dblp": "conf/nips/WareC25"}, edition_id="neurips-2025",
+        authors=[{"name": "Terra Ware", "orcid": None}], fetched_at=moment, content_hash="0" * 64,
+        output_id=OUTPUT_ID, stale=False,
+    )  # fmt: skip
+    output = ResearchOutput(**begun, id=OUTPUT_ID, library_id=COMMON, **told([artefact]))
+    job = ResearchJob(
+        **begun, id=JOB_ID, library_id=starter.id, work="reconcile", started_by=starter.id, status="completed",
+        ttl=2**40,
+    )  # fmt: skip
+    return [artefact, output, job]
