@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from local.folders import settings_of_run
-from local.seed import leads, organization, platforms, sites, taxonomies
+from local.seed import leads, library, organization, platforms, sites, taxonomies
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER
 from local.seed.content.leads import OPERATOR
@@ -44,6 +44,7 @@ def seed(service: Service) -> str:
         taxonomies.sort(company, platform, content, nodes, site.pages)
         platforms.open_with(company, platform, content, site.record["id"] if platform is running[0] else None)
     leads.gather(service)
+    library.fill(service, company)
     organization.export_log(company)
     return _told(service, company, site, receiver)
 
@@ -64,6 +65,7 @@ def _told(service: Service, company: organization.Company, site: sites.Site, rec
   OWNER=$(.venv/bin/python -m local token --name {OWNER})
   OPERATOR=$(.venv/bin/python -m local token --name {OPERATOR} --operator)
   curl -s {url}{company.path}/members -H "Authorization: Bearer $OWNER"
+  curl -s {url}/research/outputs -H "Authorization: Bearer $OWNER"
   curl -s {url}/marketing-leads -H "Authorization: Bearer $OPERATOR"
 
 Its API keys were shown to nobody. One of your own is shown once, when it is made:

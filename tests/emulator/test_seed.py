@@ -60,6 +60,10 @@ def test_a_run_is_seeded_once_and_tells_its_receiver(run: Stage) -> None:
         assert seeded_again(run).strip() in run.said
         assert all_there(service) == before
 
+        assert {artefact["source"] for artefact in before["artefacts"]} == {"orcid", "openalex", "dblp"}
+        assert all(artefact["outputId"] for artefact in before["artefacts"])
+        assert any(output["venueId"] for output in before["outputs"])
+
         told = run.state / str(run.port) / "receiver.log"
         until(lambda: "organization.audit_export.requested" in told.read_text())
         assert "site.published" in told.read_text()

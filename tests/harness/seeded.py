@@ -77,6 +77,8 @@ def all_there(service: Service) -> There:
     read("spaces", _IN_SPACES)
     found["sites"] = found.pop("organizations/sites")
     read("sites", _IN_SITES)
+    for what in ("artefacts", "outputs", "venues"):
+        found[what] = owner.items(f"/research/{what}")
     found["sites/pages"] = [
         p for site in found["sites"] for p in whole(f"sites/{site['id']}/pages", found["sites/pages"])
     ]

@@ -18,7 +18,8 @@ from local.seed import seeding
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import OWNER
 from local.seed.leads import operator
-from local.seed.organization import named
+from local.seed.library import fill
+from local.seed.organization import Company, named
 from local.seed.seeding import seed
 from tests.conftest import Configure
 from tests.harness import snapshots
@@ -31,6 +32,12 @@ ENDS = (12, *[31] * 20)
 """At which of its changes each seed ends: the first one while somebody has an invitation, and has not answered it."""
 
 Reaching = Callable[[InMemory], Service]
+
+
+@pytest.fixture(autouse=True)
+def _no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what workers have to do before a seed goes on: here none runs."""
+    monkeypatch.setattr("local.seed.library.fill", lambda *_: None)
 
 
 @pytest.fixture
@@ -230,6 +237,32 @@ class TestARefusal:
         assert "429" in said_of((429, {"Retry-After": "3600"}, problem))
         assert "503" in said_of((503, {}, problem))
         assert slept == [7, 1]
+
+
+class TestAJobOfResearch:
+    @pytest.mark.parametrize(
+        ("then", "told"),
+        [
+            (
+                {"status": "failed", "error": "refused_by_source", "detail": "ORCID refused."},
+                "failed (refused_by_source)",
+            ),
+            ({"status": "running"}, "takes longer than 1 s"),
+        ],
+    )
+    def test_that_leads_to_nothing_is_told(
+        self, then: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("local.seed.library._MOST_SECONDS", 1)
+        job = {"id": "1", "kind": "import", "status": "queued"}
+        nothing: dict[str, Any] = {"items": [], "nextCursor": None}
+        looks = [(200, dict[str, str](), {**job, **then})] * 99
+        with httpx.Client(base_url=ADDRESS, transport=Refusing((200, {}, nothing), (202, {}, job), *looks)) as http:
+            service = Service(http, lambda _: "token")
+            company = Company(service, "1", "/organizations/1", service.called_by_anybody())
+            with pytest.raises(NotSeeded) as raised:
+                fill(service, company)
+        assert told in str(raised.value)
 
 
 def test_a_run_that_was_never_started_is_missed(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
