@@ -14,8 +14,8 @@ from chalicelib.kernel.version import API_VERSION
 
 _DESCRIPTION: Final = """\
 A multi-tenant back end: organizations with their members, the API keys of their programs, a log of all that changed and
-webhooks that tell of it; the platforms that organizations run, with spaces, modules, a domain and a taxonomy; and the
-sites they publish.
+webhooks that tell of it; the platforms that organizations run, with spaces, modules, a domain and a taxonomy; the sites
+they publish; leads; works of researchers; and countries, currencies, languages, time zones and cities.
 
 **Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
 organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you
