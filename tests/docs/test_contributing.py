@@ -42,7 +42,7 @@ def steps() -> list[tuple[str, str]]:
 def put_in(file: Path, block: str, imports: str) -> None:
     """Put a block where a person would: one of many among the others, anything else below; the imports on top."""
     text = file.read_text()
-    others = re.search(r"^(EXAMPLES|EVENT_TYPES): .*\n", text, re.MULTILINE)
+    others = re.search(r"^(EXAMPLES|EVENT_TYPES|BEYOND): .*\n", text, re.MULTILINE)
     if others:
         text = text[: others.end()] + block + text[others.end() :]
     else:
@@ -87,6 +87,10 @@ def test_the_operation_holds_what_every_operation_holds(project: Path) -> None:
     passed = re.search(r"(\d+) passed", said)
     assert passed, said
     assert int(passed[1]) > 10
+
+
+def test_the_operation_is_on_the_list_of_what_is_beyond_the_interface(project: Path) -> None:
+    run(project, "pytest", "tests/catalogue/test_interface.py", "-q", "-k", "beyond", "-p", "no:cacheprovider")
 
 
 def test_the_code_is_of_the_projects_style(project: Path) -> None:
