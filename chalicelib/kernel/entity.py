@@ -14,8 +14,6 @@ simply not in that index. The letter in front of each key says what the partitio
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
-from string import Formatter
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
 
@@ -23,6 +21,7 @@ from chalicelib.kernel import shapes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.templates import filled, names_in
 
 Item = dict[str, Any]
 Key = tuple[str, str]
@@ -196,7 +195,7 @@ class Entity:
     @classmethod
     def is_named_by(cls, names: Iterable[str]) -> bool:
         """Return whether these fields say where a record is stored."""
-        return {*_names_in(cls.pk), *_names_in(cls.sk)} <= {*names}
+        return {*names_in(cls.pk), *names_in(cls.sk)} <= {*names}
 
     @property
     def held(self) -> str | None:
@@ -384,18 +383,6 @@ def due_mark(due: Due, key: Key) -> Item:
     """Return the attributes that put an item into the index of what is due, spread over a few partitions."""
     shard = sum(key[0].encode()) % DUE_SHARDS
     return {"duepk": f"DUE#{shard}", "duesk": f"{due.at}#{key[0]}#{key[1]}", "task": due.task}
-
-
-def filled(template: str, values: Mapping[str, Any]) -> str | None:
-    """Return the template with its fields filled in, or None if one of them is missing."""
-    if any(values.get(name) is None for name in _names_in(template)):
-        return None
-    return template.format_map(values)
-
-
-@cache
-def _names_in(template: str) -> tuple[str, ...]:
-    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
 def record_of(item: Item) -> Entity:
