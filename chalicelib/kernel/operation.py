@@ -157,8 +157,8 @@ class Operation:
     calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
     another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
-    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `budget`: how
-    often it may be asked for.
+    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `kept`: the
+    `Cache-Control` of its answers. `budget`: how often it may be asked for.
     """
 
     group: str
@@ -178,6 +178,7 @@ class Operation:
     again: int | None = None
     beside: type[Output] | None = None
     tagged: bool = False
+    kept: str = ""
     budget: Budget | None = None
 
     @property

@@ -54,6 +54,7 @@ def perform(operation: Operation, request: Request) -> Response:
             return stored
         last_used.note(access.principal)
         ctx = Context(operation, request, access, now(), attempt)
+        ctx.headers |= {"Cache-Control": operation.kept} if operation.kept else {}
         share = purse.share(access.read.get(purse.key), ctx.now) if purse else None
         try:
             response = _respond(ctx, _handle(ctx, access))

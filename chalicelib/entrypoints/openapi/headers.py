@@ -30,6 +30,7 @@ REQUEST: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 RESPONSE: Final[dict[str, dict[str, Any]]] = {
     "API-Version": _text("The version of the interface that answered.", format="date"),
     "Allow": _text("The methods that the path has."),
+    "Cache-Control": _text("Who may keep it, and for how many seconds."),
     "ETag": _text("Names this state of the record; send it back as `If-Match`."),
     "Idempotency-Replayed": _text("`true` if this is the stored answer to an earlier try.", enum=["true"]),
     "Link": _text('The next page, if there is one: `<…>; rel="next"`.'),

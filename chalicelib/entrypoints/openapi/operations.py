@@ -168,7 +168,7 @@ def _successes(operation: Operation, components: Components) -> dict[str, Any]:
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed: use the one in hand.",
-            "headers": with_common("ETag"),
+            "headers": with_common("ETag", *_kept(operation)),
         }
     for status in _moves(operation):
         responses[str(status)] = {"description": "It has moved.", "headers": with_common("Location")}
@@ -213,11 +213,16 @@ def _outcome(operation: Operation) -> str:
 def _success_headers(operation: Operation) -> Headers:
     return with_common(
         *(["ETag"] if has_etag(operation) else []),
+        *_kept(operation),
         *(["Location"] if operation.creates else []),
         *(["Link"] if operation.lists else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
         *(["RateLimit", "RateLimit-Policy"] if operation.budget else []),
     )
+
+
+def _kept(operation: Operation) -> list[str]:
+    return ["Cache-Control"] if operation.kept else []
 
 
 def media_types(operation: Operation) -> list[str]:

@@ -88,11 +88,13 @@ def list_of(item: type[Output]) -> Schema:
 
 
 def _with_beside(listed: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
-    """Return the schema of a page with what an operation tells beside its items."""
+    """Return the schema of a page with what an operation tells beside its items: as they do, what they tell too."""
     if operation.beside is None:
         return listed
     beside = schemas[public_name(operation.beside.__name__)]
-    properties = {**listed["properties"], **beside["properties"]}
+    items = schemas[public_name(operation.answer.__name__)]["properties"] if operation.answer else {}
+    told = {name: items.get(name, field) for name, field in beside["properties"].items()}
+    properties = {**listed["properties"], **told}
     return {**listed, "properties": properties, "required": [*listed["required"], *beside["required"]]}
 
 

@@ -27,6 +27,7 @@ routes = RouteGroup("sites")
 Shown = PageOut | Annotated[Document, "text/html"]
 
 _HOME: Final = "/"
+_A_MINUTE: Final = "public, max-age=60"
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
@@ -50,14 +51,13 @@ def beside_sitemap(request: Request) -> list[Key]:
     return [tree_of(request.parameters["site_id"], LIVE).state_key]
 
 
-@routes.get("/sites/resolve", needs=Caller.PUBLIC, scope=None, emits=None, also=beside_host)
+@routes.get("/sites/resolve", needs=Caller.PUBLIC, scope=None, emits=None, also=beside_host, kept=_A_MINUTE)
 def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
     """Find what is at a host and path: a page of the site, where a redirect leads, or nothing.
 
     Hosts are compared as DNS does, whatever their case, port and dot at the end. A path that is another way to write a
     page's is redirected to that. A host of no site, or of one that is not published, is `not_found`.
     """
-    ctx.headers["Cache-Control"] = "public, max-age=60"
     visit = arrive(query.host, query.path, dict(ctx.access.read))
     if visit is None:
         raise not_found()
