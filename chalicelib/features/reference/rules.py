@@ -1,7 +1,9 @@
 """How names are compared, and what a clock says in a time zone."""
 
 import re
+import time
 from bisect import bisect_left, bisect_right
+from calendar import timegm
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,7 +15,9 @@ _PLAIN: Final = str.maketrans({
     **dict.fromkeys("'`\u00b4\u2018\u2019\u02bb\u02bc\u02be\u02bf", ""),
 })  # fmt: skip
 """Letters without a decomposition as people without them on their keyboard type them, and apostrophes."""
-_BETWEEN: Final = re.compile(r"[^\w]+")
+_LAST_YEAR: Final = 2037
+"""The last that the changes of clocks are known of."""
+_BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 def search_key(name: str) -> str:
@@ -35,6 +39,13 @@ def written(minutes: int) -> str:
 def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
     """Return the offset in minutes at a moment, by the changes of a zone: when, in seconds since 1970, and to what."""
     return changes[max(0, bisect_right(changes, (seconds, 10_000)) - 1)][1]
+
+
+def year_from(seconds: int) -> tuple[int, int]:
+    """Return when the 12 months begin and end that begin at a moment; the last that are known, if they'd go beyond."""
+    begin = min(seconds, timegm((_LAST_YEAR, 1, 1, 0, 0, 0)))
+    year, *rest = time.gmtime(begin)[:6]
+    return begin, timegm((year + 1, *rest))
 
 
 def offsets_within(changes: Sequence[tuple[int, int]], begin: int, end: int) -> set[int]:
