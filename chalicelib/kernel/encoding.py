@@ -23,10 +23,9 @@ def to_base64url(data: bytes) -> str:
 
 
 def from_base64url(text: str) -> bytes:
-    """Return the bytes of base64url, padded or not. Raises ValueError if it is not."""
-    bare = text.rstrip("=")
-    data = base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)) if bare.isascii() else b""
-    if to_base64url(data) != bare:
+    """Return the bytes of base64url without padding. Raises ValueError if `to_base64url` would not write it so."""
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if text.isascii() else b""
+    if to_base64url(data) != text:
         raise ValueError("not base64url")
     return data
 

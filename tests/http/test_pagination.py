@@ -97,7 +97,7 @@ class TestCursors:
         for at in range(0, len(cursor), 7):
             altered = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
             self.refused(api, path, ada, altered)
-        for altered in (cursor[:-1], cursor + "A", cursor[4:], "x", "é", cursor.lower(), "AAAA", "%"):
+        for altered in (cursor[:-1], cursor + "A", cursor + "=", cursor[4:], "x", "é", cursor.lower(), "AAAA", "%"):
             self.refused(api, path, ada, altered)
 
     def test_one_of_another_list_is_refused(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:

@@ -44,7 +44,7 @@ def test_no_altered_bit_goes_unseen(key: dict[str, str], binding: str, data: st.
 def test_no_altered_character_goes_unseen(key: dict[str, str], binding: str, data: st.DataObject) -> None:
     made = cursor(key, binding)
     at = data.draw(st.integers(0, len(made) - 1))
-    other = data.draw(st.characters(max_codepoint=255).filter(lambda c: c not in (made[at], "=")))
+    other = data.draw(st.characters(max_codepoint=255).filter(lambda c: c != made[at]))
     assert refused(made[:at] + other + made[at + 1 :], binding)
 
 

@@ -14,7 +14,7 @@ _EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 def _note(text: str) -> str:
     try:
-        return from_base64url(text).decode()
+        return from_base64url(text.rstrip("=")).decode()
     except ValueError:
         raise ValueError("must be a checkpoint in base64url") from None
 

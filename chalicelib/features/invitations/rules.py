@@ -14,7 +14,6 @@ from chalicelib.features.members.entities import Joined
 from chalicelib.kernel import signing
 from chalicelib.kernel.budgets import exhausted
 from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.encoding import from_base64url, to_base64url
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
@@ -42,7 +41,7 @@ def issue(organization_id: str, invitation_id: str, sending: int, days: int, mom
 def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
     """Return the token that a sending of an invitation brought."""
     claim = UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
-    return to_base64url(claim + signing.authenticate(claim, _CONTEXT))
+    return signing.token(claim, _CONTEXT)
 
 
 def accept_url(invitation: Invitation) -> str:
@@ -54,12 +53,8 @@ def accept_url(invitation: Invitation) -> str:
 
 def named(token: str) -> Key | None:
     """Return where the invitation that a token names is stored, or None if the service did not make the token."""
-    try:
-        data = from_base64url(token)
-    except ValueError:
-        return None
-    claim, tag = data[:_NAMED_BYTES], data[_NAMED_BYTES:]
-    if to_base64url(data) != token or len(claim) != _NAMED_BYTES or not signing.check(claim, tag, _CONTEXT):
+    claim = signing.said_by(token, _NAMED_BYTES, _CONTEXT)
+    if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
     return Invitation.key_of(organization_id=str(organization), id=str(invitation))

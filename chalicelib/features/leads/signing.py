@@ -9,7 +9,6 @@ from uuid import UUID
 
 from chalicelib.kernel import signing
 from chalicelib.kernel.clock import after, milliseconds, now_ms, timestamp
-from chalicelib.kernel.encoding import from_base64url, to_base64url
 from chalicelib.kernel.problems import unauthenticated
 
 HEADER: Final = "Lead-Token"
@@ -22,19 +21,14 @@ _LAYOUT: Final = struct.Struct(">16sQ")
 def token_of(sent_id: str, moment: str) -> str:
     """Return the token of what was sent at a moment."""
     said = _LAYOUT.pack(UUID(sent_id).bytes, milliseconds(after(moment, days=_DAYS)))
-    return to_base64url(said + signing.authenticate(said, _CONTEXT))
+    return signing.token(said, _CONTEXT)
 
 
 def named_by(token: str) -> str:
     """Return the id that a token names. Raises Problem `unauthenticated` or `token_expired`."""
-    unknown = unauthenticated(f"The {HEADER} was not made here. Check that it was copied whole.")
-    try:
-        data = from_base64url(token)
-    except ValueError:
-        raise unknown from None
-    said, tag = data[: _LAYOUT.size], data[_LAYOUT.size :]
-    if to_base64url(data) != token or len(said) != _LAYOUT.size or not signing.check(said, tag, _CONTEXT):
-        raise unknown
+    said = signing.said_by(token, _LAYOUT.size, _CONTEXT)
+    if said is None:
+        raise unauthenticated(f"The {HEADER} was not made here. Check that it was copied whole.")
     identifier, ends_ms = _LAYOUT.unpack(said)
     if ends_ms <= now_ms():
         detail = f"The {HEADER} ended at {timestamp(ends_ms)}. Send what you have to say again, and get another."
