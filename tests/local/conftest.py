@@ -1,6 +1,7 @@
 """What the tests of the local stage share: state of their own, and an AWS in memory."""
 
 import base64
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
+from chalicelib.kernel import logs
 from chalicelib.kernel.aws import forget_clients
 from chalicelib.kernel.settings import Settings, settings
+from local.provisioning import provision
 
 KEYS = ("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY")
 
@@ -39,6 +42,17 @@ def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():
         yield
+
+
+@pytest.fixture
+def run(aws: None, state: Path) -> None:
+    """What a run on port 8000 leaves in its folder, with an AWS in memory."""
+    assert aws is None
+    logs.logger()  # Its lines go where those of all tests go, not to the first of these, which ends before the others.
+    made = json.dumps(dict(provision("atrium")))
+    for file in (state / "settings.json", state / "8000" / "settings.json"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(made)
 
 
 @pytest.fixture

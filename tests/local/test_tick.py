@@ -1,4 +1,3 @@
-import json
 import os
 import subprocess
 import sys
@@ -6,28 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.kernel import logs
 from chalicelib.kernel.aws import client
 from local.__main__ import main
 from local.configuration import configure
 from local.folders import ROOT
-from local.provisioning import provision
-
-
-@pytest.fixture(autouse=True)
-def _lines() -> None:
-    """The service's lines go where those of all tests go, not to the first of these, which ends before the others."""
-    logs.logger()
-
-
-@pytest.fixture
-def run(aws: None, state: Path) -> None:
-    """What a run on port 8000 leaves in its folder, with an AWS in memory."""
-    assert aws is None
-    made = json.dumps(dict(provision("atrium")))
-    for file in (state / "settings.json", state / "8000" / "settings.json"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(made)
 
 
 @pytest.mark.usefixtures("run")
