@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, StringConstraints
 
 from chalicelib.kernel.fields import Email, Moment, Name, Text, Timestamp, Uuid
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
@@ -56,8 +56,8 @@ class LeadsQuery(ListQuery):
     """Which leads."""
 
     status: Status | None = Field(None, description="Only those with this status.", examples=[None])
-    email: Annotated[str, AfterValidator(str.lower)] | None = Field(
-        None, max_length=254, description="Only those of this address, in whatever case.", examples=[None]
+    email: Annotated[str, StringConstraints(max_length=254, to_lower=True)] | None = Field(
+        None, description="Only those of this address, in whatever case.", examples=[None]
     )
 
 

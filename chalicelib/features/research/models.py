@@ -27,7 +27,7 @@ def _bare(value: object) -> object:
 
 
 ResearcherId = Annotated[
-    str, BeforeValidator(_bare), StringConstraints(min_length=1, max_length=_LONGEST_ID), AfterValidator(visible)
+    str, StringConstraints(min_length=1, max_length=_LONGEST_ID), BeforeValidator(_bare), AfterValidator(visible)
 ]
 
 
