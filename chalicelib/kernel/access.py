@@ -87,7 +87,10 @@ def admit(
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
     records = _records(operation, named, items, Standing())
     _judge(operation, principal, role)
-    return Access(principal, None, role, records, read=items, carried=carried)
+    access = Access(principal, None, role, records, read=items, carried=carried)
+    if operation.admits:
+        operation.admits(access, request)
+    return access
 
 
 def _carried(operation: Operation, request: Request) -> str | None:

@@ -158,7 +158,8 @@ class Operation:
     another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
     hold keeps it from that. `again`: the status of an answer if what it would make is there already. `kept`: the
-    `Cache-Control` of its answers. `budget`: how often it may be asked for.
+    `Cache-Control` of its answers. `budget`: how often it may be asked for. `admits`: what else decides whether a
+    caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404.
     """
 
     group: str
@@ -180,6 +181,7 @@ class Operation:
     tagged: bool = False
     kept: str = ""
     budget: Budget | None = None
+    admits: Callable[[Any, Request], None] | None = None
 
     @property
     def id(self) -> str:

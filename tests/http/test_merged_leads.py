@@ -94,6 +94,17 @@ class TestTheSameAddressWithinADay:
             "dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage",
         ]  # fmt: skip
 
+    def test_brings_back_what_was_withdrawn(self, api: Api, operator: Person) -> None:
+        first = send(api)
+        turn(api, first, "withdrawn")
+        second = send(api)
+        (lead,) = leads(api, operator)
+        assert [each["id"] for each in lead["submissions"]] == [first.id, second.id]
+        assert statuses(lead) == ["new", "withdrawn", "new"]
+        assert [entry["by"] for entry in lead["history"]] == [None, None, None]
+        assert statuses(seen(api, first)) == ["new", "withdrawn"]
+        assert statuses(seen(api, second)) == ["new"]
+
 
 class TestALeadOfItsOwn:
     def test_begins_after_a_day_without_another(self, api: Api, operator: Person, clock: Clock) -> None:
@@ -108,16 +119,6 @@ class TestALeadOfItsOwn:
         newest, oldest = leads(api, operator)
         assert [each["id"] for each in oldest["submissions"]] == [first.id, second.id, third.id]
         assert newest["id"] == fourth.id
-
-    def test_begins_where_the_last_one_was_withdrawn(self, api: Api, operator: Person) -> None:
-        first = send(api)
-        turn(api, first, "withdrawn")
-        second, third = send(api), send(api)
-        assert [lead["id"] for lead in leads(api, operator)] == [second.id, first.id]
-        assert turn(api, first, "new").status == 200
-        fourth = send(api)
-        found = [[each["id"] for each in lead["submissions"]] for lead in leads(api, operator)]
-        assert found == [[second.id, third.id, fourth.id], [first.id]]
 
     def test_begins_where_the_last_one_is_full(self, api: Api, operator: Person) -> None:
         sent = [send(api, message=f"Number {number}") for number in range(21)]
@@ -141,9 +142,10 @@ class TestALeadOfItsOwn:
         assert statuses(turn(api, second, "withdrawn").json) == ["new", "withdrawn"]
         assert lead_of(api, second, operator)["status"] == "new"  # What the operator noted still stands.
 
-    def test_leaves_what_was_there_as_it_was(self, api: Api, operator: Person) -> None:
+    def test_leaves_what_was_there_as_it_was(self, api: Api, operator: Person, clock: Clock) -> None:
         first = send(api)
         turn(api, first, "withdrawn")
+        clock.shift(hours=25)
         before = lead_of(api, first, operator)
         send(api)
         assert lead_of(api, first, operator) == before
@@ -216,13 +218,17 @@ class TestAtOnce:
         assert {each["id"] for each in lead["submissions"]} == taken
         assert len(api.items("/system/audit-log", as_=operator)) == len(taken)
 
-    def test_what_is_withdrawn_meanwhile_is_not_merged_into(
+    def test_what_is_withdrawn_meanwhile_is_brought_back(
         self, api: Api, operator: Person, meanwhile: Meanwhile
     ) -> None:
         first = send(api)
         meanwhile(lambda: turn(api, first, "withdrawn"))
         second = send(api)
-        assert [lead["id"] for lead in leads(api, operator)] == [second.id, first.id]
+        (lead,) = leads(api, operator)
+        assert [(each["id"], each["status"]) for each in lead["submissions"]] == [
+            (first.id, "withdrawn"), (second.id, "new"),
+        ]  # fmt: skip
+        assert statuses(lead) == ["new", "withdrawn", "new"]
 
     def test_what_is_sent_meanwhile_is_not_withdrawn(self, api: Api, operator: Person, meanwhile: Meanwhile) -> None:
         first = send(api)
@@ -241,7 +247,7 @@ class TestAtOnce:
         meanwhile(lambda: turn(api, another, "withdrawn"))
         assert judge(api, another, operator, "contacted").code == "409 invalid_transition"
 
-    def test_the_former_brought_back_while_the_next_begins(
+    def test_what_is_brought_back_while_more_is_sent_is_so_once(
         self, api: Api, operator: Person, meanwhile: Meanwhile
     ) -> None:
         first = send(api)

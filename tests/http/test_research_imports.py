@@ -301,8 +301,20 @@ class TestWhoseItIs:
         assert api.post("/research/import", as_=mary, json=body).code == "403 insufficient_role"
         foreign = api.post("/research/import", as_=stranger, json=body)
         missing = api.post("/research/import", as_=stranger, json={**body, "organizationId": stranger.id})
-        assert foreign.faults == {"/organizationId": "unknown"}
+        assert foreign.code == "404 not_found"
         assert foreign.refusal == missing.refusal
+        assert api.post("/research/import", as_=mary, json={**body, "colour": "red"}).code == "403 insufficient_role"
+
+    def test_who_has_left_is_not_told_again_what_was_answered(
+        self, api: Api, organization: Founded, edith: Person
+    ) -> None:
+        body, once = {"researcherId": "nobody", "organizationId": organization.id}, {"Idempotency-Key": "once"}
+        accepted = api.post("/research/import", as_=edith, json=body, headers=once)
+        assert accepted.status == 202
+        assert api.post("/research/import", as_=edith, json=body, headers=once).headers["Idempotency-Replayed"]
+        assert api.delete(f"{organization.path}/members/{edith.id}", as_=organization.owner).status == 204
+        assert api.post("/research/import", as_=edith, json=body, headers=once).code == "404 not_found"
+        assert api.get(accepted.location, as_=edith).code == "404 not_found"
 
     def test_ten_an_hour_are_enough(self, api: Api, ada: Person, grace: Person, clock: Clock) -> None:
         body = {"researcherId": "nobody"}

@@ -67,7 +67,7 @@ def problems_of(operation: Operation) -> dict[str, Any]:
 
 def _implied(operation: Operation) -> set[int]:
     takes_body = operation.method in ("POST", "PUT", "PATCH")
-    found_by_path = isinstance(operation.needs, At) or operation.path_parameters
+    found_by_path = isinstance(operation.needs, At) or operation.path_parameters or operation.admits
     return {
         *([404] if found_by_path else []),
         *([409] if operation.mutates or operation.method == "POST" else []),

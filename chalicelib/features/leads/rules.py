@@ -43,14 +43,14 @@ MOST_BYTES: Final = 128 * 1024
 def takes_more(lead: Lead, sent: Sent) -> bool:
     """Return whether something can be merged into a lead that was open until now."""
     together = [*lead.submissions, sent]
-    fits = len(together) <= MOST_MERGED and len(to_json(together)) <= MOST_MERGED_BYTES
-    return lead.status != "withdrawn" and fits
+    return len(together) <= MOST_MERGED and len(to_json(together)) <= MOST_MERGED_BYTES
 
 
 def merged(lead: Lead, sent: Sent) -> dict[str, Any]:
-    """Return what changes of a lead that something is merged into."""
-    until = after(sent["submitted_at"], hours=MERGED_HOURS)
-    return {"submissions": [*lead.submissions, sent], "open_until": until}
+    """Return what changes of a lead that something is merged into. One that was withdrawn is new again."""
+    at = sent["submitted_at"]
+    back = _given(lead, "new", at, None) if lead.status == "withdrawn" else {}
+    return {"submissions": [*lead.submissions, sent], "open_until": after(at, hours=MERGED_HOURS), **back}
 
 
 def changed(lead: Lead, status: Status, at: str, by: str) -> dict[str, Any]:

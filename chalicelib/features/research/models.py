@@ -15,6 +15,7 @@ Status = Literal["queued", "running", "completed", "failed"]
 Failure = Literal["unknown_researcher", "source_unavailable", "refused_by_source", "malformed_answer", "too_many_alike"]
 
 _LONGEST_ID: Final = 128
+_ADDRESS: Final = re.compile(r"https?://(?:www\.)?(?:orcid|openalex)\.org/", re.IGNORECASE)
 _IN_CAPITALS: Final = re.compile(r"a\d+|(?:\d{4}-){3}\d{3}x")
 
 
@@ -22,7 +23,7 @@ def _bare(value: object) -> object:
     """Return an id without the address that it is often written with, in the letters that the sources use."""
     if not isinstance(value, str):
         return value
-    bare = value.strip().removeprefix("https://orcid.org/").removeprefix("https://openalex.org/")
+    bare = _ADDRESS.sub("", value.strip()).rstrip("/")
     return bare.upper() if _IN_CAPITALS.fullmatch(bare) else bare
 
 
@@ -81,7 +82,7 @@ class Author(Output):
 
 
 class Identifiers(Output):
-    """What a work is called elsewhere: in lower case, without an address around it; of arXiv without the version."""
+    """What a work is called elsewhere, without an address around it; a DOI in lower case, of arXiv without version."""
 
     doi: str | None = Field(None, examples=["10.5555/12345678"])
     arxiv: str | None = Field(None, examples=["2501.00001"])

@@ -16,7 +16,7 @@ from chalicelib.features.research.models import (
     Work,
     WorkOut,
 )
-from chalicelib.features.research.reach import library_of, listed, refuse_unseen, venues
+from chalicelib.features.research.reach import let_in, library_of, listed, refuse_unseen, venues
 from chalicelib.features.research.steps import to_backfill, to_import
 from chalicelib.features.research.where import artefacts_by, outputs_by
 from chalicelib.kernel.budgets import Budget
@@ -67,14 +67,15 @@ def backfill_venue_edition(ctx: Context, venue_edition: str) -> ResearchJobOut:
 @routes.post(
     "/research/import",
     success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.import.requested", listed_at=_JOBS,
+    admits=let_in,
     budget=Budget("research-import", most=10, seconds=3600, per="principal"),
 )  # fmt: skip
 def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     """Fetch what ORCID and OpenAlex say of a researcher's works.
 
-    It is done in the background: ask for the job that the 202 answers. What has not changed since the last import is
-    left alone. A researcher whom no source knows lets it fail with `unknown_researcher`; that an ORCID iD has a wrong
-    check digit does so before anybody is asked.
+    Into an organization's library editors put them, and those above them. It is done in the background: ask for the job
+    that the 202 answers. What has not changed since the last import is left alone. A researcher whom no source knows
+    lets it fail with `unknown_researcher`; that an ORCID iD has a wrong check digit does so before anybody is asked.
     """
     place = library_of(ctx, body.organization_id)
     return _start(ctx, "import", to_import(body.researcher_id), researcher_id=body.researcher_id, **place)
@@ -82,9 +83,13 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
 
 @routes.get("/research/jobs/{job_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
-    """Get an import, a reconcile or a backfill: how far it is. It is there for whoever started it, for 30 days."""
+    """Get an import, a reconcile or a backfill: how far it is. It is there for 30 days, for whoever started it.
+
+    That of an organization's library ends for those who left it.
+    """
     if job.started_by != ctx.principal.id:
         raise not_found()
+    refuse_unseen(ctx, job)
     return ResearchJobOut.of(job)
 
 
@@ -114,13 +119,15 @@ def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Moved:
 @routes.post(
     "/research/reconcile",
     success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.reconcile.requested", listed_at=_JOBS,
+    admits=let_in,
 )  # fmt: skip
 def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     """Make works of what the sources say: of what shares a DOI, an id of arXiv, PubMed or OpenAlex.
 
-    It is done in the background: ask for the job that the 202 answers. What only looks alike (the same title and first
-    author, a year apart at most) is not merged but counted in `conflicts`. It can be repeated: of the same artefacts
-    the same works come, in whatever order they were imported.
+    In an organization's library editors do, and those above them. It is done in the background: ask for the job that
+    the 202 answers. What only looks alike (the same title and first author, a year apart at most) is not merged but
+    counted in `conflicts`. It can be repeated: of the same artefacts the same works come, in whatever order they were
+    imported.
     """
     return _start(ctx, "reconcile", [], **library_of(ctx, body.organization_id))
 

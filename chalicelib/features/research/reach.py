@@ -4,21 +4,25 @@ They are the caller's own, those of the organizations that they are a member of 
 the one that everybody sees.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.research.catalogue import VENUES
-from chalicelib.features.research.entities import COMMON, EDITIONS, Artefact, ResearchOutput
+from chalicelib.features.research.entities import COMMON, EDITIONS, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.models import VenueEditionOut, VenueOut
 from chalicelib.kernel import table
-from chalicelib.kernel.auth import ApiKeyPrincipal
+from chalicelib.kernel.access import Access
+from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key, Partition
+from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
-from chalicelib.kernel.problems import FieldError, Invalid, Problem, not_found
+from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
 
 T = TypeVar("T")
@@ -28,34 +32,41 @@ Listed = Callable[[str], str | Partition]
 """Where in a library it stands what is listed."""
 
 
-def library_of(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
-    """Return in which library the caller works: an organization's, if it is named, or their own.
+def let_in(access: Access, request: Request) -> None:
+    """Raise Problem unless the caller may work in the library that a body names: 404, or 403 to who is no editor there.
 
-    Raises Problem: 422 if they have no part in that organization, 403 if they are no editor of it.
+    To an API key it is always its organization's.
     """
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        own = ctx.principal.credential.organization_id
-        if organization_id not in (None, own):
-            raise _unknown()
-        if not _role_in(ctx, own):
-            raise not_found()
-        return {"library_id": own, "organization_id": own}
+    organization_id = _organization_said(access.principal, request)
     if organization_id is None:
-        return {"library_id": ctx.user.id, "organization_id": None}
-    role = _role_in(ctx, organization_id)
+        return
+    role = _role_in(access.principal, organization_id)
     if role is None:
-        raise _unknown()
-    if not role.covers(Role.EDITOR):
+        raise not_found()
+    if not isinstance(access.principal, ApiKeyPrincipal) and not role.covers(Role.EDITOR):
         detail = f"This needs the role 'editor' at the organization; yours is {role.value!r}."
         raise Problem("insufficient_role", detail)
-    return {"library_id": organization_id, "organization_id": organization_id}
 
 
-def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput) -> None:
+def _organization_said(principal: Principal, request: Request) -> str | None:
+    said = request.said.get("organizationId")
+    named = said.strip().lower() if isinstance(said, str) else ""
+    organization_id = named if re.fullmatch(UUID_PATTERN, named) else None
+    return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
+
+
+def library_of(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+    """Return in which library the caller, who was let in, works: an organization's, if it is named, or their own."""
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        organization_id = ctx.principal.credential.organization_id
+    return {"library_id": organization_id or ctx.principal.id, "organization_id": organization_id}
+
+
+def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob) -> None:
     """Raise Problem `not_found` if a record is in a library that the caller has no part in."""
     if record.library_id in (COMMON, ctx.principal.id):
         return
-    if record.organization_id is None or _role_in(ctx, record.organization_id) is None:
+    if record.organization_id is None or _role_in(ctx.principal, record.organization_id) is None:
         raise not_found()
 
 
@@ -106,21 +117,16 @@ def _libraries(ctx: Context) -> list[str]:
     return [COMMON, ctx.user.id, *organizations]
 
 
-def _role_in(ctx: Context, organization_id: str) -> Role | None:
-    """Return the caller's role in an organization that is there; None if they have none."""
+def _role_in(principal: Principal, organization_id: str) -> Role | None:
+    """Return somebody's role in an organization that is there; None if they have none."""
     key = Organization.key_of(id=organization_id)
-    member = Member.key_of(organization_id=organization_id, user_id=ctx.principal.id)
+    member = Member.key_of(organization_id=organization_id, user_id=principal.id)
     read = table.get_all([key, member])
     if key not in read or Organization.from_item(read[key]).closed:
         return None
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        return ctx.principal.role if ctx.principal.credential.organization_id == organization_id else None
+    if isinstance(principal, ApiKeyPrincipal):
+        return principal.role if principal.credential.organization_id == organization_id else None
     return Role(read[member]["role"]) if member in read else None
-
-
-def _unknown() -> Invalid:
-    detail = "No organization that you are a member of has this id."
-    return Invalid([FieldError("/organizationId", "unknown", detail)])
 
 
 def venues() -> list[VenueOut]:
