@@ -21,7 +21,7 @@ from chalicelib.kernel.ids import beginning
 from tests.harness import cloud
 
 KEYS: Final = {
-    "doi": [f"10.5555/{n}" for n in range(3)], "arxiv": ["2501.00001", "2501.00002"], "pmid": ["7", "8"],
+    "doi": ["10.5555/1", "10.5555/2"], "arxiv": ["2501.00001"], "pmid": ["7"],
 }  # fmt: skip
 
 identifiers = st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in KEYS.items()})
@@ -32,7 +32,7 @@ said = st.fixed_dictionaries({
     "authors": st.sampled_from([[], [{"name": "Terra Ware", "orcid": None}]]),
 })  # fmt: skip
 records = st.builds(
-    Record, source=st.sampled_from(["orcid", "openalex", "dblp"]), source_id=st.sampled_from(list("123")), said=said,
+    Record, source=st.sampled_from(["orcid", "dblp"]), source_id=st.sampled_from(["1", "2"]), said=said,
     researcher_ids=st.sampled_from([[], ["A1"], ["A1", "A2"]]),
 )  # fmt: skip
 
@@ -93,8 +93,8 @@ def items(kind: str, library: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("_aws_in_memory")
-@given(data=st.data(), imports=st.lists(records, min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None)
+@given(data=st.data(), imports=st.lists(records, min_size=2, max_size=6))
+@settings(max_examples=40, deadline=None)
 def test_any_order_of_imports_and_reconciles_gives_the_same_works(data: st.DataObject, imports: list[Record]) -> None:
     cloud.clear()
     for record in imports:
