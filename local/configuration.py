@@ -62,10 +62,24 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "platforms_addresses": "127.0.0.1",
     }
     write_private(file, json.dumps(given, indent=2))
-    os.environ["SETTINGS_FILE"] = str(file)
-    settings.cache_clear()
+    _use(file)
     settings()
     return file
+
+
+def use_run(port: int | None) -> bool:
+    """Make the settings of the run on a port, or of the one that came last, this process's own.
+
+    Return whether there are any.
+    """
+    file = settings_of_run(port)
+    _use(file)
+    return file.exists()
+
+
+def _use(file: Path) -> None:
+    os.environ["SETTINGS_FILE"] = str(file)
+    settings.cache_clear()
 
 
 def stand_ins(sources: str) -> dict[str, Any]:

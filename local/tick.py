@@ -1,15 +1,12 @@
 """A schedule's next tick, now: `python -m local tick anchor`."""
 
 import importlib
-import os
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
 
 from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
-from local.configuration import forget_the_cloud
-from local.folders import settings_of_run
+from local.configuration import forget_the_cloud, use_run
 from local.pump import schedules
 
 
@@ -24,14 +21,11 @@ def tick(name: str, port: int | None = None) -> Any:
     if the environment is of another stage.
     """
     forget_the_cloud()
-    file = settings_of_run(port)
     known = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}
     if name not in known:
         raise NoTick(f"There is no schedule {name!r}. There are: {', '.join(sorted(known))}.")
-    os.environ["SETTINGS_FILE"] = str(file)
-    settings.cache_clear()
     try:
-        if file.exists():
+        if use_run(port):
             with redirect_stdout(StringIO()):
                 return known[name].tick()
     except Problem as problem:

@@ -45,8 +45,8 @@ class Purse:
         The next time begins with the first request after the one before has ended.
         """
         if item is None or item["until"] <= moment:
-            return Share(self.budget, self.key, moment, 0, after(moment, seconds=self.budget.seconds), fresh=True)
-        share = Share(self.budget, self.key, moment, int(item["used"]), item["until"], fresh=False)
+            return Share(self.budget, self.key, moment, 0, after(moment, seconds=self.budget.seconds))
+        share = Share(self.budget, self.key, moment, int(item["used"]), item["until"])
         if share.used >= self.budget.most:
             raise exhausted(self.budget.name, self.budget.most, self.budget.seconds, share.left_seconds)
         return share
@@ -61,7 +61,6 @@ class Share:
     moment: str
     used: int
     until: str
-    fresh: bool
 
     @property
     def left_seconds(self) -> int:
@@ -76,7 +75,7 @@ class Share:
 
     def write(self) -> Write:
         """Return the write that counts this request, on condition that no other one has used the last of it."""
-        if self.fresh:
+        if not self.used:
             ttl = ceil(milliseconds(self.until) / 1000)
             item = {"pk": self.key[0], "sk": self.key[1], "used": 1, "until": self.until, "ttl": ttl}
             return Write(

@@ -157,7 +157,8 @@ class Operation:
     calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
     another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
-    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `kept`: the
+    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `beside`: what a
+    list tells beside its items; `tagged`: whether a page of it has an entity tag. `kept`: the
     `Cache-Control` of its answers. `budget`: how often it may be asked for. `admits`: what else decides whether a
     caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404.
     """

@@ -167,9 +167,15 @@ def _respond(ctx: Context, answer: Any) -> Response:
         listed_at = operation.listed_at.format_map(names) if operation.listed_at else request.path
         name = f"/{getattr(answer, answer.named_by)}" if answer.named_by else ""
         headers["Location"] = request.base + listed_at + name
-    if operation.method == "GET" and "ETag" in headers and conditions.unchanged(request, headers["ETag"]):
-        return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": headers["ETag"]})
-    return Response(status, body, headers, secret=secret)
+    return _or_not_modified(ctx, Response(status, body, headers, secret=secret))
+
+
+def _or_not_modified(ctx: Context, response: Response) -> Response:
+    """Return an answer, or 304 in its place if the caller has it already."""
+    tag = response.headers.get("ETag")
+    if ctx.operation.method == "GET" and tag and conditions.unchanged(ctx.request, tag):
+        return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": tag})
+    return response
 
 
 def _document(request: Request, answer: Document, status: int) -> Response:
@@ -193,9 +199,7 @@ def _page(ctx: Context, page: Page[Any]) -> Response:
         headers["Link"] = f'<{request.url(cursor=page.next_cursor)}>; rel="next"'
     if operation.tagged:
         headers["ETag"] = conditions.digest_tag(body)
-        if conditions.unchanged(request, headers["ETag"]):
-            return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": headers["ETag"]})
-    return Response(operation.success, body, headers)
+    return _or_not_modified(ctx, Response(operation.success, body, headers))
 
 
 @cache

@@ -10,8 +10,11 @@ from chalicelib.kernel.models import ListQuery, Output, Query
 _CountryId = Annotated[
     str, StringConstraints(to_upper=True), *shape("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
 ]  # fmt: skip
-_FIRST: Final = "2000-01-01T00:00:00.000Z"
-_END: Final = "2038-01-01T00:00:00.000Z"
+FIRST_YEAR: Final = 2000
+LAST_YEAR: Final = 2037
+"""Of the years of which it is known when clocks change."""
+_FIRST: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
+_END: Final = f"{LAST_YEAR + 1}-01-01T00:00:00.000Z"
 _OFFSET: Final = r"^[+-][0-9]{2}:[0-9]{2}$"
 _ISO_CODES: Final = "Debian iso-codes, by pycountry (https://pypi.org/project/pycountry/), LGPL-2.1"
 _ISO_4217: Final = "ISO 4217's published list, by iso4217 (https://pypi.org/project/iso4217/), public domain"

@@ -7,6 +7,7 @@ from calendar import timegm
 from collections.abc import Sequence
 from typing import Final
 
+from chalicelib.features.reference.models import LAST_YEAR
 from chalicelib.kernel.fields import folded
 
 _PLAIN: Final = str.maketrans({
@@ -15,8 +16,6 @@ _PLAIN: Final = str.maketrans({
     **dict.fromkeys("'`\u00b4\u2018\u2019\u02bb\u02bc\u02be\u02bf", ""),
 })  # fmt: skip
 """Letters without a decomposition as people without them on their keyboard type them, and apostrophes."""
-_LAST_YEAR: Final = 2037
-"""The last that the changes of clocks are known of."""
 _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
@@ -43,7 +42,7 @@ def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
 
 def year_from(seconds: int) -> tuple[int, int]:
     """Return when the 12 months begin and end that begin at a moment; the last that are known, if they'd go beyond."""
-    begin = min(seconds, timegm((_LAST_YEAR, 1, 1, 0, 0, 0)))
+    begin = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
     year, *rest = time.gmtime(begin)[:6]
     return begin, timegm((year + 1, *rest))
 
