@@ -87,10 +87,15 @@ def _client(service: str) -> Any:
 @cache
 def _session() -> Session:
     emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
-    session = Session(region_name=os.environ.get("AWS_REGION", "us-east-1"), **emulated)
+    session = Session(region_name=region(), **emulated)
     session.events.register("before-call", _count_call)
     session.events.register("needs-retry", _count_throttle)
     return session
+
+
+def region() -> str:
+    """Return the region that this process speaks to."""
+    return os.environ.get("AWS_REGION", "us-east-1")
 
 
 def forget_clients() -> None:

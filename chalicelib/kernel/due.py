@@ -4,24 +4,47 @@ An item is claimed by moving its mark: two sweeps at once queue it once, and wha
 is queued again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from chalicelib.kernel import queues, table
-from chalicelib.kernel.clock import after, now, timestamp
+from chalicelib.kernel.clock import after, milliseconds, now, now_ms, timestamp
 from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Partition, due_mark
 from chalicelib.kernel.events import WAKE
 from chalicelib.kernel.ids import moment_of, new_id
+from chalicelib.kernel.logs import measure
 from chalicelib.kernel.table import Cancelled, Write
 
 _LEASE_SECONDS: Final = 60
 _PAGES: Final = 20
 
 
+@dataclass
+class _Swept:
+    """What a sweep has seen so far: the logs it woke, how much it queued, and what was oldest, in milliseconds."""
+
+    began: int
+    woken: set[str] = field(default_factory=set)
+    queued: int = 0
+    due_lag: int = 0
+    ledger_lag: int | None = None
+
+    def saw(self, item: Item) -> None:
+        self.due_lag = max(self.due_lag, self.began - milliseconds(_since(item)))
+        if "leaf" in item:
+            self.ledger_lag = max(self.ledger_lag or 0, self.began - moment_of(item["sk"]))
+
+
 def sweep() -> int:
-    """Queue all that is due, and return how much that was."""
-    woken: set[str] = set()
-    return sum(_sweep_shard(shard, woken) for shard in range(DUE_SHARDS))
+    """Queue all that is due, and return how much that was.
+
+    Measures DueLag, how long the longest due has been so, and LedgerLag if entries still wait for their place.
+    """
+    swept = _Swept(now_ms())
+    for shard in range(DUE_SHARDS):
+        _sweep_shard(shard, swept)
+    measure(DueLag=swept.due_lag, **({} if swept.ledger_lag is None else {"LedgerLag": swept.ledger_lag}))
+    return swept.queued
 
 
 @dataclass(frozen=True)
@@ -40,20 +63,25 @@ def backlog() -> Backlog:
     until, moment = after(now(), seconds=_LEASE_SECONDS), now()
     firsts = table.side_by_side(lambda shard: _due(shard, until, None, 100).items, range(DUE_SHARDS))
     marks = [item for items in firsts for item in items]
-    due = min((mark["duesk"].partition("#")[0] for mark in marks), default="~")
+    due = min(map(_since, marks), default="~")
     waiting = [moment_of(mark["sk"]) for mark in marks if "leaf" in mark]
     return Backlog(due if due <= moment else None, timestamp(min(waiting)) if waiting else None)
 
 
-def _sweep_shard(shard: int, woken: set[str]) -> int:
-    moment, position, queued = now(), None, 0
+def _since(item: Item) -> str:
+    return str(item["duesk"]).partition("#")[0]
+
+
+def _sweep_shard(shard: int, swept: _Swept) -> None:
+    moment, position = now(), None
     for _ in range(_PAGES):
         found = _due(shard, moment, position, 100)
-        queued += sum(_queue(item, woken) for item in found.items)
+        for item in found.items:
+            swept.saw(item)
+            swept.queued += _queue(item, swept.woken)
         position = found.last
         if position is None:
             break
-    return queued
 
 
 def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Found:

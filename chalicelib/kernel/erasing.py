@@ -2,16 +2,17 @@
 
 Otherwise whoever owns the table, or keeps an export, could hide an entry by calling it erased. It is a signature
 (Ed25519, RFC 8032) and not the ledger's seal, because it has to hold when the key was followed by another, and outside
-of the service. The seal goes, so that nobody who kept the text can put it back unnoticed.
+of the service. In front of it stands its key's id. The seal goes, so that nobody who kept the text can put it back
+unnoticed.
 """
 
 from typing import Final
 
-from chalicelib.kernel import ledger
-from chalicelib.kernel.encoding import from_base64, to_base64
+from chalicelib.kernel import keyrings, ledger
+from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem, canonical, text_key
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose, key_id
 from chalicelib.kernel.table import Write
 
 _PURPOSE: Final = b"atrium erased entry\n"
@@ -48,9 +49,8 @@ def is_whole(log: str, sequence: int, item: Item) -> bool:
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
-    place = ledger.place(log, sequence, size, item["leaf"])
-    whole = EntryItem(**{name: item[name] for name in _STAYS}, log_id=log, erased=signature).item() | place
-    del whole["seal"]
+    stays = EntryItem(**{name: item[name] for name in _STAYS}, log_id=log, erased=signature)
+    whole = stays.item() | ledger.place(log, sequence, size)
     return whole == item and _is_signed(_claim(log, item), signature)
 
 
@@ -62,17 +62,19 @@ def _claim(log: str, item: Item) -> bytes:
 def _sign(claim: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return Ed25519PrivateKey.from_private_bytes(from_base64(settings().audit_signing_key)).sign(claim)
+    key = keyrings.present(Purpose.AUDIT_SIGNING_KEY)
+    return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(claim)
 
 
 def _is_signed(claim: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    for key in ledger.public_keys():
-        try:
-            Ed25519PublicKey.from_public_bytes(key).verify(signature, claim)
-        except InvalidSignature:
-            continue
-        return True
-    return False
+    key = next((key for key in ledger.public_keys() if key_id(key) == signature[:KEY_ID_BYTES]), None)
+    if key is None:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature[KEY_ID_BYTES:], claim)
+    except InvalidSignature:
+        return False
+    return True

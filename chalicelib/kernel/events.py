@@ -114,7 +114,8 @@ class Event:
     def _pointer(self, leaf: bytes) -> Item:
         key = pointer_key(self.log, self.id)
         due = Due(WAKE, after(self.occurred_at, seconds=PATIENCE_SECONDS))
-        return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **due_mark(due, key)}
+        asked_by = {"requestId": asked} if (asked := self.context["requestId"]) else {}
+        return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **asked_by, **due_mark(due, key)}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from typing import Final
 
-from chalicelib.kernel import checkpoints, table
+from chalicelib.kernel import checkpoints, keyrings, table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import after, now, now_ms, pause
@@ -22,6 +21,8 @@ from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Due, Item, Key, Partition, due_mark, organization_of
 from chalicelib.kernel.events import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
+from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose, key_id
+from chalicelib.kernel.logs import name_requests
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Cancelled, Write
@@ -35,7 +36,6 @@ HEAD: Final = "!"
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 
-_KEY_ID_BYTES: Final = 4
 _NUMBER_BYTES: Final = 8
 _MAC_BYTES: Final = 16
 _TRIES: Final = 5
@@ -114,6 +114,7 @@ def append(log: str, until: int | None = None) -> int:
         lag = max(lag, now_ms() - moment_of(pointers[0]["sk"]))
         try:
             table.write(_appending(log, Head.of(head), pointers))
+            name_requests(pointer["requestId"] for pointer in pointers if "requestId" in pointer)
             tries = 0
         except Cancelled as cancelled:
             if any(position and position % 2 for position in cancelled.failed) and _gone(log, pointers):
@@ -145,7 +146,8 @@ def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
 
 
 def _move_head(log: str, size: int, tree: CompactRange) -> Write:
-    note = checkpoints.sign(Checkpoint(origin(log), tree.size, tree.root()), from_base64(settings().audit_signing_key))
+    checkpoint = Checkpoint(origin(log), tree.size, tree.root())
+    note = checkpoints.sign(checkpoint, keyrings.present(Purpose.AUDIT_SIGNING_KEY).secret)
     values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
     followed = _unfollowed_mark(log) if organization_of(log) else {}
     update, values = _MOVE + "".join(f", #{name} = :{name}" for name in followed), values | followed
@@ -166,7 +168,8 @@ def _unfollowed_mark(log: str) -> Item:
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
-    values = place(log, sequence, tree_size, pointer["leaf"])
+    seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), log, sequence, tree_size, pointer["leaf"])
+    values = {**place(log, sequence, tree_size), "seal": seal}
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
     return Write(
         "Update", _entry_key(log, pointer), update=update,
@@ -178,54 +181,39 @@ def _settle(log: str, pointer: Item) -> Write:
     return Write("Delete", pointer_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
-def place(log: str, sequence: int, tree_size: int, leaf: bytes) -> Item:
-    """Return the attributes by which the ledger gives an entry its place: first held by the tree of `tree_size`."""
+def place(log: str, sequence: int, tree_size: int) -> Item:
+    """Return the attributes that say an entry's place, but for its seal: first held by the tree of `tree_size`."""
     pk, sk = sequence_key(log, sequence)
-    seal = _sealing_key().seal(log, sequence, tree_size, leaf)
-    return {"sequence": sequence, "tree_size": tree_size, "seal": seal, "index1pk": pk, "index1sk": sk}
+    return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
 def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes) -> int | None:
     """Return the sequence that the ledger gave to this leaf in a tree of this size, or None if it never did.
 
-    The root alone would say that something was altered; the seal says which entry. Of a key that was replaced since,
+    The root alone would say that something was altered; the seal says which entry. Of a key that was dropped since,
     only its sequence can be read: the root has to tell then.
     """
-    number = seal[_KEY_ID_BYTES : _KEY_ID_BYTES + _NUMBER_BYTES]
+    sealed_by, number = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _NUMBER_BYTES]
     sequence = int.from_bytes(number, "big")
-    former = seal[:_KEY_ID_BYTES] in _former_key_ids(settings().audit_former_public_keys)
-    return sequence if former or seal == _sealing_key().seal(log, sequence, tree_size, leaf) else None
+    if key := keyrings.named(Purpose.AUDIT_SIGNING_KEY, sealed_by):
+        return sequence if seal == _seal(key, log, sequence, tree_size, leaf) else None
+    return sequence if sealed_by in _former_key_ids(settings().audit_former_public_keys) else None
 
 
-@dataclass(frozen=True)
-class _SealingKey:
-    id: bytes
-    secret: bytes
-
-    def seal(self, log: str, sequence: int, tree_size: int, leaf: bytes) -> bytes:
-        claim = f"{log}\n{sequence}\n{tree_size}\n".encode() + leaf
-        return (
-            self.id + sequence.to_bytes(_NUMBER_BYTES, "big") + hmac.digest(self.secret, claim, "sha256")[:_MAC_BYTES]
-        )
-
-
-def _sealing_key() -> _SealingKey:
-    return _sealing_key_of(settings().audit_signing_key)
+def _seal(key: keyrings.Key, log: str, sequence: int, tree_size: int, leaf: bytes) -> bytes:
+    claim = f"{log}\n{sequence}\n{tree_size}\n".encode() + leaf
+    mac = hmac.digest(_sealing_secret(key.secret), claim, "sha256")[:_MAC_BYTES]
+    return key.id + sequence.to_bytes(_NUMBER_BYTES, "big") + mac
 
 
 @lru_cache(maxsize=2)
-def _sealing_key_of(signing_key: str) -> _SealingKey:
-    key = from_base64(signing_key)
-    return _SealingKey(_key_id(checkpoints.public_key(key)), hmac.digest(key, b"atrium entry seal", "sha256"))
+def _sealing_secret(signing_key: bytes) -> bytes:
+    return hmac.digest(signing_key, b"atrium entry seal", "sha256")
 
 
 @lru_cache(maxsize=2)
 def _former_key_ids(public_keys: str) -> frozenset[bytes]:
-    return frozenset(map(_key_id, _listed(public_keys)))
-
-
-def _key_id(public_key: bytes) -> bytes:
-    return sha256(public_key).digest()[:_KEY_ID_BYTES]
+    return frozenset(map(key_id, _listed(public_keys)))
 
 
 def unanchored(shard: int) -> Iterator[list[Item]]:
@@ -256,11 +244,9 @@ def pending(log: str) -> int:
 
 
 def public_keys() -> list[bytes]:
-    """Return the keys whose checkpoints count: the present one's, then former ones."""
-    known = settings()
-    return [
-        checkpoints.public_key(from_base64(known.audit_signing_key)), *_listed(known.audit_former_public_keys)
-    ]  # fmt: skip
+    """Return the keys whose checkpoints and erasures count: the present one's, then all others."""
+    signing = [checkpoints.public_key(key.secret) for key in keyrings.every(Purpose.AUDIT_SIGNING_KEY)]
+    return list(dict.fromkeys([*signing, *_listed(settings().audit_former_public_keys)]))
 
 
 def _listed(public_keys: str) -> list[bytes]:

@@ -53,7 +53,7 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
         raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
-    report(event=event.type)
+    report(event=event.type, eventId=event.id)
     with queues.if_possible("wake"):
         queues.wake(event.log, event.id, changes.starts)
 

@@ -1,4 +1,7 @@
-"""The queues: what is to be done after the answer. A message only says what to look at, never what is true."""
+"""The queues: what is to be done after the answer. A message only says what to look at, never what is true.
+
+It also names the requests that it is there for (`requestIds`), unless nobody asked for it: so that logs can tell.
+"""
 
 import json
 import math
@@ -12,7 +15,7 @@ from chalicelib.kernel import aws
 from chalicelib.kernel.clock import milliseconds, now, now_ms
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.logs import report
+from chalicelib.kernel.logs import report, requests
 from chalicelib.kernel.problems import Problem, unavailable
 from chalicelib.kernel.settings import settings
 
@@ -33,7 +36,7 @@ def wake(log: str, deduplication: str, then: Iterable[tuple[str, Key]] = ()) -> 
     with aws.reaching("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=json.dumps({"log": log, "then": starts} if starts else {"log": log}),
+            MessageBody=_body({"log": log, "then": starts} if starts else {"log": log}),
             MessageGroupId=log,
             MessageDeduplicationId=deduplication,
         )
@@ -57,7 +60,7 @@ def start_at(task: str, record: Key, at: str) -> None:
     """Let SQS bring a task at its time, if that is soon; else, or if that fails, the record's due mark does."""
     seconds = math.ceil((milliseconds(at) - now_ms()) / 1000)
     if seconds <= LONGEST_DELAY_SECONDS:
-        with if_possible("start_at"):
+        with if_possible("startAt"):
             forward(_message(task, record), seconds=max(seconds, 0))
 
 
@@ -65,7 +68,7 @@ def forward(message: Message, *, seconds: int = 0) -> None:
     """Queue a task by its message, to be delivered so much later."""
     with aws.reaching("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url, MessageBody=json.dumps(message), DelaySeconds=seconds
+            QueueUrl=settings().jobs_queue_url, MessageBody=_body(message), DelaySeconds=seconds
         )
 
 
@@ -77,7 +80,7 @@ def deliver(messages: Sequence[tuple[str, Message]]) -> None:
     for start in range(0, len(messages), _AT_ONCE):
         entries = [
             {
-                "Id": str(number), "MessageBody": json.dumps(message), "MessageGroupId": group,
+                "Id": str(number), "MessageBody": _body(message), "MessageGroupId": group,
                 "MessageDeduplicationId": new_id(now()),
             }
             for number, (group, message) in enumerate(messages[start : start + _AT_ONCE])
@@ -91,11 +94,15 @@ def deliver(messages: Sequence[tuple[str, Message]]) -> None:
 def probe(message: Message) -> None:
     """Queue a task that sends to somebody who may not answer: there it keeps nobody else waiting."""
     with aws.reaching("queue"):
-        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=json.dumps(message))
+        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_body(message))
 
 
 def _message(task: str, record: Key) -> Message:
     return {"task": task, "pk": record[0], "sk": record[1]}
+
+
+def _body(message: Message) -> str:
+    return json.dumps({"requestIds": requests(), **message} if requests() else message)
 
 
 def reach(url: str) -> None:

@@ -7,14 +7,14 @@ A setting is read from the environment variable of its name in capitals. On the 
 import json
 import os
 import re
+from collections.abc import Mapping
 from email.utils import getaddresses
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -30,16 +30,16 @@ _NEEDED_IN_THE_CLOUD: Final = (
     "events_queue_url", "jobs_queue_url", "deliveries_queue_url", "deliveries_slow_queue_url", "exports_bucket",
     "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
+_KEYS: Final = ("audit_signing_key", "data_key", "token_key")
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
+_HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
     r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 
 WRAPPED: Final = "kms:"
-"""What a data key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
-
-Key = Annotated[str, AfterValidator(key_of_32_bytes)]
+"""What a key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
 
 
 class SettingsError(Exception):
@@ -47,7 +47,11 @@ class SettingsError(Exception):
 
 
 class Settings(BaseModel):
-    """All settings of one process. Keys are 32 bytes in base64."""
+    """All settings of one process.
+
+    Keys are 32 bytes in base64, on a deployed stage wrapped by AWS KMS: `kms:<ciphertext>`. Of several, separated by
+    commas, the first is used and the others are accepted.
+    """
 
     model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True, validate_default=True)
 
@@ -75,14 +79,12 @@ class Settings(BaseModel):
     auth_issuer: str = Field("", description="The `iss` a user's token must carry.")
     auth_audience: str = Field("", description="The `aud` or `client_id` a user's token must carry.")
 
-    audit_signing_key: Key = Field(..., description="Seed of the Ed25519 key that signs checkpoints.")
+    audit_signing_key: str = Field(..., description="Seed of the Ed25519 key that signs checkpoints and erasures.")
     audit_former_public_keys: str = Field(
         "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
     )
-    data_key: str = Field(
-        ..., description="AES-256 key of stored secrets; on a deployed stage wrapped by AWS KMS: `kms:<ciphertext>`."
-    )
-    token_key: Key = Field(..., description="Key that authenticates cursors and signed tokens.")
+    data_key: str = Field(..., description="AES-256 key of stored secrets.")
+    token_key: str = Field(..., description="Key that authenticates cursors and signed tokens.")
 
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
     invitation_url: str = Field(
@@ -125,6 +127,15 @@ class Settings(BaseModel):
     openalex_rate: float = Field(8, gt=0, le=1000, description="Requests a second to OpenAlex, likewise.")
     dblp_rate: float = Field(0.5, gt=0, le=1000, description="Requests a second to DBLP, likewise.")
 
+    @field_validator("public_url")
+    @classmethod
+    def _is_reached_there(cls, value: str, info: ValidationInfo) -> str:
+        # Links carry tokens. What leads to this machine, as the default, passes through no network.
+        safe = value.startswith("https:") or info.data.get("stage") == "local" or _HERE.match(value)
+        if not (_URL.match(value) and safe):
+            raise ValueError("must be an https URL such as https://api.example.com")
+        return value.rstrip("/")
+
     @field_validator("orcid_base_url", "openalex_base_url", "dblp_base_url")
     @classmethod
     def _is_a_sources_place(cls, value: str, info: ValidationInfo) -> str:
@@ -140,14 +151,17 @@ class Settings(BaseModel):
             raise ValueError("must be set on a deployed stage")
         return value
 
-    @field_validator("data_key")
+    @field_validator(*_KEYS)
     @classmethod
-    def _is_a_data_key(cls, value: str, info: ValidationInfo) -> str:
-        if value.startswith(WRAPPED) and from_base64(value.removeprefix(WRAPPED)):
-            return value
-        if info.data.get("stage") != "local":
-            raise ValueError("must be wrapped by AWS KMS on a deployed stage: `kms:` and the ciphertext in base64")
-        return key_of_32_bytes(value)
+    def _are_keys(cls, value: str, info: ValidationInfo) -> str:
+        keys = [key.strip() for key in value.split(",")]
+        for key in keys:
+            if key.startswith(WRAPPED) and from_base64(key.removeprefix(WRAPPED)):
+                continue
+            if info.data.get("stage") != "local":
+                raise ValueError("must be wrapped by AWS KMS on a deployed stage: `kms:` and the ciphertext in base64")
+            key_of_32_bytes(key)
+        return ",".join(keys)
 
     @field_validator("mail_from")
     @classmethod
@@ -200,6 +214,11 @@ def settings() -> Settings:
     file = os.environ.get("SETTINGS_FILE")
     given = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
     given |= {name: os.environ[name.upper()] for name in Settings.model_fields if name.upper() in os.environ}
+    return checked(given)
+
+
+def checked(given: Mapping[str, object]) -> Settings:
+    """Return the settings that are given by their names. Raises SettingsError as `settings` does."""
     try:
         return Settings.model_validate(given)
     except ValidationError as error:

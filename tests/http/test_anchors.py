@@ -13,6 +13,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import erased
 from tests.harness.invitations import invite
+from tests.harness.lines import measures, written
 from tests.harness.logs import alter, entry, grow, head, leaf_of, log_of, signed, verify
 from tests.harness.organizations import Founded, found
 from tests.harness.parcels import mutate
@@ -94,7 +95,7 @@ class TestTheSchedule:
         configure(anchors_bucket="")
         anchor(workers)
         (line,) = [vars(record) for record in caplog.records if vars(record).get("operation") == "anchor"]
-        assert (line["bucket"], line["queued"], line["awsCalls"]) == (None, 0, [])
+        assert (line["bucket"], line["queued"], line["awsCalls"]) == (None, 0, 0)
         assert waits(ten.id)
         assert workers.calls.of("s3") == []
 
@@ -297,11 +298,11 @@ class TestRefusals:
         put(ten.id, 5, b"nothing")
         self.assert_refused(ten, workers, caplog, "bad_signature", None)
 
-    def test_they_are_counted(self, ten: Founded, workers: Workers, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_they_are_counted(self, ten: Founded, workers: Workers) -> None:
         alter(head(ten), note=signed(ten, 10, bytes(32)))
-        anchor(workers)
-        lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-        assert [line["AnchorsRefused"] for line in lines if "AnchorsRefused" in line] == [[1.0]]
+        with written() as lines:
+            anchor(workers)
+        assert [measures(line, "stage") for line in lines if "AnchorsRefused" in line] == [{"AnchorsRefused": 1}]
 
     def test_one_that_is_put_right_again_is_anchored(
         self, ten: Founded, workers: Workers, caplog: pytest.LogCaptureFixture

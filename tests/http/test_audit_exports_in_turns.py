@@ -199,7 +199,7 @@ class TestMemory:
 
         def endless(log: str, _after: int, _until: int) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(some)):
-                places = (ledger.place(log, sequence + n, self.ENTRIES, e.item["leaf"]) for n, e in enumerate(some))
+                places = (ledger.place(log, sequence + n, self.ENTRIES) for n in range(len(some)))
                 yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
 
         started = begin_export(api, organization)

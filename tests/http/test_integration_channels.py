@@ -12,7 +12,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.channels import change, created_room, messages, room, shown, stored, texts, trial
 from tests.harness.clock import Clock
-from tests.harness.data_keys import wrapped
+from tests.harness.data_keys import all_wrapped
 from tests.harness.erasures import erased
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
@@ -30,7 +30,7 @@ TEAMS = "https://default1.57.environment.api.powerplatform.com:443/powerautomate
 @pytest.fixture
 def deployed(private_targets: None, configure: Configure) -> None:  # noqa: ARG001 - which it takes back
     """A stage that is not this machine."""
-    configure(stage="dev", data_key=wrapped(), webhook_allow_private="0")
+    configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
 
 
 class TestCreateIntegrationChannel:

@@ -158,9 +158,10 @@ class TestSecrets:
                 everything += json.dumps(bodies(queue))
             assert "organization.invitation" in everything
             for token in tokens:
-                claim, tag = base64.urlsafe_b64decode(f"{token}==")[:36], base64.urlsafe_b64decode(f"{token}==")[36:]
-                assert len(tag) == 16
-                for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(claim + tag).decode()):
+                whole = base64.urlsafe_b64decode(f"{token}==")
+                claim_and_key_id, tag = whole[:40], whole[40:]
+                assert (len(claim_and_key_id), len(tag)) == (40, 16)
+                for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(whole).decode()):
                     assert secret not in everything
 
     def test_no_token_is_in_an_entry(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> None:

@@ -9,13 +9,14 @@ import pytest
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
 
-KEY = to_base64(bytes(range(32)))
+KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
 KEYS = {"AUDIT_SIGNING_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
+WRAPPED = f"kms:{to_base64(b'wrapped')}"
 DEPLOYED = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
     "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
-    "EXPORTS_BUCKET": "exports", "DATA_KEY": f"kms:{to_base64(b'wrapped')}",
+    "EXPORTS_BUCKET": "exports", **dict.fromkeys(KEYS, WRAPPED),
     "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
     "PLATFORMS_DOMAIN": "atrium.example",
 }  # fmt: skip
@@ -57,25 +58,43 @@ def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(name in str(refusal.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
 
 
-@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", "DATA_KEY"}))
+@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", *KEYS}))
 def test_a_deployed_stage_needs_what_the_local_one_can_do_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, **DEPLOYED).stage == "prod"
     with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
         read(monkeypatch, **(DEPLOYED | {name: ""}))
 
 
-@pytest.mark.parametrize("key", ["", KEY, "kms:", "kms:not base64!"])
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_a_deployed_stage_takes_a_wrapped_data_key_only(stage: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch, **(DEPLOYED | {"STAGE": stage})).data_key == DEPLOYED["DATA_KEY"]
-    with pytest.raises(SettingsError, match="DATA_KEY: ") as refusal:
-        read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "DATA_KEY": key}))
-    assert KEY not in str(refusal.value)
+def test_links_begin_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, PUBLIC_URL="http://127.0.0.1:9000").public_url == "http://127.0.0.1:9000"
+    assert (
+        read(monkeypatch, **DEPLOYED, PUBLIC_URL="https://api.example/prod/").public_url == "https://api.example/prod"
+    )
+    here = "http://127.0.0.1:9000/restapis/id/dev"
+    assert read(monkeypatch, **DEPLOYED, PUBLIC_URL=here).public_url == here
+    for wrong in ("api.example", "http://api.example", "http://127.0.0.1.example", "http://127.0.0.1@api.example", ""):
+        with pytest.raises(SettingsError, match="PUBLIC_URL: must be an https URL"):
+            read(monkeypatch, **DEPLOYED, PUBLIC_URL=wrong)
 
 
-def test_the_local_stage_takes_a_data_key_as_it_is_or_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    for key in (KEY, DEPLOYED["DATA_KEY"]):
-        assert read(monkeypatch, DATA_KEY=key).data_key == key
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("keys", ["", KEY, "kms:", "kms:not base64!", f"{WRAPPED},", f"{WRAPPED},{KEY}"])
+def test_a_deployed_stage_takes_wrapped_keys_only(name: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert getattr(read(monkeypatch, **DEPLOYED), name.lower()) == WRAPPED
+    for stage in ("dev", "prod"):
+        with pytest.raises(SettingsError, match=f"{name}: (must be wrapped by AWS KMS|not base64)") as refusal:
+            read(monkeypatch, **(DEPLOYED | {"STAGE": stage, name: keys}))
+        assert KEY not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_are_listed_one_after_the_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for keys in (KEY, WRAPPED, f"{KEY},{OTHER_KEY}", f"{KEY},{WRAPPED}"):
+        for written in (keys, keys.replace(",", " , ")):
+            assert getattr(read(monkeypatch, **{name: written}), name.lower()) == keys
+    for wrong in (f"{KEY},", f"{KEY},c2hvcnQ="):
+        with pytest.raises(SettingsError, match=f"{name}: must be 32 bytes in base64"):
+            read(monkeypatch, **{name: wrong})
 
 
 def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: pytest.MonkeyPatch) -> None:

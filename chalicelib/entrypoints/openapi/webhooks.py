@@ -23,6 +23,9 @@ _HEADERS: Final = {
     "webhook-signature": "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`, "
     "one for each live secret, separated by spaces.",
 }
+_SOMETIMES: Final = {
+    "x-request-id": "The id of the request that led to it, to be quoted in questions; it is not signed."
+}
 _RESPONSES: Final = {
     "2XX": {"description": "Taken; it is not sent again."},
     "410": {"description": "Never again: disables the webhook."},
@@ -92,8 +95,14 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
         "tags": ["events"],
         "security": [],
         "parameters": [
-            {"name": name, "in": "header", "required": True, "description": text, "schema": {"type": "string"}}
-            for name, text in _HEADERS.items()
+            {
+                "name": name,
+                "in": "header",
+                "required": name in _HEADERS,
+                "description": text,
+                "schema": {"type": "string"},
+            }
+            for name, text in (_HEADERS | _SOMETIMES).items()
         ],
         "requestBody": {
             "required": True,

@@ -91,9 +91,10 @@ class Integrity(Output):
     leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
     tree_size: int = Field(ge=1, description="The size of the tree that first held it.")
     erasure_signature: str | None = Field(
-        None, pattern="^[A-Za-z0-9+/]{86}==$", exclude_if=lambda signature: not signature, examples=[None],
-        description="Only once the entry was erased: the service's signature (Ed25519, base64) of what is left, null "
-        "if the entry had been altered before. verify.py proves by it what no hash proves any more.",
+        None, pattern="^[A-Za-z0-9+/]{91}=$", exclude_if=lambda signature: not signature, examples=[None],
+        description="Only once the entry was erased: the service's signature of what is left, null if the entry had "
+        "been altered before. 4 bytes of the public key's SHA-256, then 64 of Ed25519, in base64. verify.py proves by "
+        "it what no hash proves any more.",
     )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def _failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
         said = EntryItem.of(log, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
-    whole = said.item() | place(log, sequence, size, leaf) | {"seal": seal}
+    whole = said.item() | place(log, sequence, size) | {"seal": seal}
     return None if whole.items() <= item.items() else "modified"
 
 

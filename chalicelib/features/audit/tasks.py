@@ -99,4 +99,4 @@ def _binding(log: str, newest: Head) -> str:
 
 def _refuse(fault: Fault) -> None:
     report(refused=fault.failure, sequence=fault.sequence)
-    measure(_TASK, AnchorsRefused=1)
+    measure(AnchorsRefused=1)

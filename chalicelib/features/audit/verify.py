@@ -255,7 +255,8 @@ def _fault_of_erased(log: str, left: re.Match[bytes], place: re.Match[bytes], ke
         return "it says that the service found it so when it was erased"
     said = (*place.group("sequence", "size"), *left.group("id", "time", "time", "type"), place["leaf"])
     signature = _from_base64((place["erasure"] or b"").decode().strip('"'))
-    return "" if _is_signed(_CLAIM % (log.encode(), *said), signature, keys) else _UNSIGNED
+    key = next((key for key in keys if signature.startswith(sha256(key).digest()[:_KEY_ID_BYTES])), None)
+    return "" if key and _is_signed(_CLAIM % (log.encode(), *said), signature[_KEY_ID_BYTES:], key) else _UNSIGNED
 
 
 def _complaint(line: bytes) -> str:
@@ -296,16 +297,15 @@ def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
     made = [(each[_KEY_ID_BYTES:], ids[each[:_KEY_ID_BYTES]]) for each in signed if each[:_KEY_ID_BYTES] in ids]
     if not made:
         raise Broken("The checkpoint is not signed with a key that was given.")
-    if not all(_is_signed(f"{text}\n".encode(), signature, [key]) for signature, key in made):
+    if not all(_is_signed(f"{text}\n".encode(), signature, key) for signature, key in made):
         raise Broken("The checkpoint was altered: its signature is wrong.")
     return Checkpoint(origin, int(size), _from_base64(root), keys)
 
 
-def _is_signed(text: bytes, signature: bytes, keys: Sequence[bytes]) -> bool:
-    for key in keys:
-        with suppress(InvalidSignature):
-            Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
-            return True
+def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
+    with suppress(InvalidSignature):
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
+        return True
     return False
 
 

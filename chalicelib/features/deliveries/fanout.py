@@ -1,6 +1,6 @@
 """Fan-out: each sealed entry becomes one delivery to each subscriber that wants it, in the order of the log."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from chalicelib.kernel.clock import now, now_ms, pause
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.ledger import head_key, sequence_key
-from chalicelib.kernel.logs import report
+from chalicelib.kernel.logs import done_for, name_requests, report
 from chalicelib.kernel.table import Cancelled, Write
 
 _BATCH: Final = 50
@@ -31,9 +31,13 @@ class MissingEntry(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """What one transaction does: so many deliveries, where the cursor is then, and who is subscribed."""
+    """What one transaction does: so many deliveries, where the cursor is then, and who is subscribed.
+
+    `requests`: the request that led to an event, by the event's id.
+    """
 
     deliveries: Sequence[Delivery]
+    requests: Mapping[str, str]
     cursor: Cursor
     subscribers: Subscribers
 
@@ -72,7 +76,7 @@ def _entries(log: str, cursor: Cursor, size: int) -> list[StoredEntry]:
 
 
 def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: Iterable[StoredEntry]) -> None:
-    planned: list[Delivery] = []
+    planned, requests = list[Delivery](), dict[str, str]()
     try:
         for step in _steps(cursor, known, entries):
             table.write([
@@ -82,26 +86,29 @@ def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: It
             ])  # fmt: skip
             cursor, known = step.cursor, step.subscribers
             planned += step.deliveries
+            requests |= step.requests
     finally:
         with queues.if_possible("deliver"):
-            _queue(planned)
+            _queue(planned, requests)
 
 
 def _steps(cursor: Cursor, known: Subscribers, entries: Iterable[StoredEntry]) -> Iterator[Step]:
-    moment, batch = now(), list[Delivery]()
+    moment, batch, requests = now(), list[Delivery](), dict[str, str]()
     for sequence, entry in enumerate(entries, cursor.sequence + 1):
         said = _said(entry)
         known = known.after(said) if said else known
         wanting = known.wanting(said) if said else []
+        if said and (request_id := said["context"]["requestId"]):
+            requests[said["id"]] = request_id
         for part in range(cursor.part, len(wanting)):
             delivery, known = known.planned(wanting[part], said, sequence, moment)
             batch.append(delivery)
             if len(batch) == _MOST_DELIVERIES:
                 cursor = Cursor(sequence - 1, part + 1)
-                yield Step(batch, cursor, known)
+                yield Step(batch, requests, cursor, known)
                 batch = []
         cursor = Cursor(sequence)
-    yield Step(batch, cursor, known)
+    yield Step(batch, requests, cursor, known)
 
 
 def _said(entry: StoredEntry) -> dict[str, Any]:
@@ -113,15 +120,17 @@ def _said(entry: StoredEntry) -> dict[str, Any]:
     return {}
 
 
-def _queue(planned: Sequence[Delivery]) -> None:
+def _queue(planned: Sequence[Delivery], requests: Mapping[str, str]) -> None:
     """Queue what can be sent now, by subscriber, and let SQS delay what can be sent soon."""
+    name_requests(requests.values())
     moment, ready = now(), dict[Key, list[Delivery]]()
     for delivery in planned:
         if delivery.next_attempt_at and delivery.next_attempt_at <= moment:
             ready.setdefault(lots.subscriber_key(delivery), []).append(delivery)
         else:
-            lots.queue_later(delivery)
-    lots.queue(ready.items())
+            with done_for(*lots.requests_of([delivery], requests)):
+                lots.queue_later(delivery)
+    lots.queue(ready.items(), requests)
 
 
 def _put(item: Item) -> Write:

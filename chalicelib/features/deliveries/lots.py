@@ -1,6 +1,6 @@
 """Lots: deliveries to one subscriber that a message of the queue names, in the order they are sent in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import QUEUE, Delivery, Subscriber
@@ -13,14 +13,26 @@ LARGEST: Final = 25
 Message = dict[str, Any]
 
 
-def queue(lots: Iterable[tuple[Key, Sequence[Delivery]]]) -> None:
-    """Queue lots, each of one subscriber, named by where it is stored. Raises Problem `unavailable`."""
+def queue(lots: Iterable[tuple[Key, Sequence[Delivery]]], requests: Mapping[str, str] | None = None) -> None:
+    """Queue lots, each of one subscriber, named by where it is stored. Raises Problem `unavailable`.
+
+    `requests`: the requests that led to the events, by the events' ids; else it is those that the work at hand is for.
+    """
     messages = [
-        (deliveries[0].subscriber_id, message(subscriber, deliveries[start : start + LARGEST]))
+        (lot[0].subscriber_id, message(subscriber, lot) | _asked_by(lot, requests))
         for subscriber, deliveries in lots
-        for start in range(0, len(deliveries), LARGEST)
+        for lot in (deliveries[start : start + LARGEST] for start in range(0, len(deliveries), LARGEST))
     ]
     queues.deliver(messages)
+
+
+def requests_of(deliveries: Sequence[Delivery], requests: Mapping[str, str]) -> list[str]:
+    """Return the requests that led to some deliveries' events, each once."""
+    return [*dict.fromkeys(requests[delivery.id] for delivery in deliveries if delivery.id in requests)]
+
+
+def _asked_by(lot: Sequence[Delivery], requests: Mapping[str, str] | None) -> Message:
+    return {} if requests is None else {"requestIds": requests_of(lot, requests)}
 
 
 def queue_later(delivery: Delivery) -> None:

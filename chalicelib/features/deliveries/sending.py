@@ -12,10 +12,10 @@ from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked
 from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel import outbox, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now, now_ms, pause
+from chalicelib.kernel.clock import after, milliseconds, now, now_ms, pause
 from chalicelib.kernel.entity import KINDS, Key
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.logs import report
+from chalicelib.kernel.logs import done_for, note, report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.outgoing import Answer
 
@@ -36,6 +36,12 @@ class Told:
 
     said: Mapping[str, Any]
     sequence: int
+
+    @property
+    def request_id(self) -> str | None:
+        """The request that led to it; of what the service did by itself there is none."""
+        asked_by: str | None = self.said["context"]["requestId"]
+        return asked_by
 
     def body(self) -> bytes:
         """Return the event as a webhook is sent it: the same bytes at each attempt."""
@@ -67,11 +73,12 @@ def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery,
             break
         try:
             if event := events.get(delivery.id):
-                subscriber = attempt(subscriber, delivery, event)
+                with done_for(event.request_id):
+                    subscriber = attempt(subscriber, delivery, event)
             else:
                 skip(delivery)
         except Contended:
-            report(contended=delivery.id)  # Whoever changed it has queued it, or it is due.
+            report(contended=True)  # Whoever changed it has queued it, or it is due.
     return subscriber
 
 
@@ -144,8 +151,14 @@ def tried(changes: Changes, delivery: Delivery, answer: Answer, next_at: str | N
     """Let changes say what came of an attempt, and return the delivery as it is then."""
     next_at = None if answer.succeeded else next_at
     status: Status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
+    attempts = _attempts(delivery, answer, changes.now)
+    note(
+        "attempt", tenant=delivery.organization_id, subscriberId=delivery.subscriber_id, eventId=delivery.id,
+        event=delivery.event_type, attempt=attempts[-1]["number"], outcome=status, status=answer.status,
+        failure=answer.error, durationMs=answer.duration_ms, ageMs=now_ms() - milliseconds(delivery.created_at),
+    )  # fmt: skip
     return changes.update(
-        delivery, status=status, attempts=_attempts(delivery, answer, changes.now), tries=delivery.tries + 1,
+        delivery, status=status, attempts=attempts, tries=delivery.tries + 1,
         next_attempt_at=next_at, due_at=next_at and looked_after(next_at, changes.now),
         completed_at=None if next_at else changes.now,
     )  # fmt: skip

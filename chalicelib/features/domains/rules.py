@@ -1,5 +1,6 @@
 """What a custom domain's DNS has to hold, what is to be made of what it holds, and when it is looked at: no effects."""
 
+from base64 import b32encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -67,7 +68,8 @@ NOTHING_CLAIMED: Final[dict[str, Any]] = {
 
 def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. A claim made again has the proof that it had before."""
-    proof = signing.authenticate(f"{platform_id} {domain}".encode(), "custom domain").hex()
+    tag = signing.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
+    proof = b32encode(tag).decode().lower()  # 32 characters.
     return {
         **NOTHING_CLAIMED, "domain": domain, "status": "pending", "proof": proof, "records": wanted(domain, proof),
         "pending_since": moment, "next_check_at": after(moment, seconds=_FIRST_CHECK_SECONDS),

@@ -119,7 +119,10 @@ def ended(outcome: Status, **changed: Any) -> dict[str, Any]:
 
 
 class InvitationMail(Job):
-    """The mail that brings an invitation: one for each time it is sent. It holds no token; that is derived anew."""
+    """The mail that brings an invitation: one for each time it is sent. It holds no token; that is derived anew.
+
+    `token_key` is the id of the key that made the token: another key would make another.
+    """
 
     kind, task = "organization.invitation_mail", "invitations.mail"
     pk, sk = "O#{organization_id}", "L#{id}"
@@ -127,3 +130,4 @@ class InvitationMail(Job):
     organization_id: str
     invitation_id: str
     sending: int
+    token_key: bytes

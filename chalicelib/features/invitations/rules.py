@@ -9,7 +9,7 @@ import hmac
 from typing import Any, Final
 from uuid import UUID
 
-from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.members.entities import Joined
 from chalicelib.kernel import signing
 from chalicelib.kernel.budgets import exhausted
@@ -39,15 +39,23 @@ def issue(organization_id: str, invitation_id: str, sending: int, days: int, mom
 
 
 def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
-    """Return the token that a sending of an invitation brought."""
-    claim = UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
-    return signing.token(claim, _CONTEXT)
+    """Return the token that a sending of an invitation brings."""
+    return signing.token(_claim(organization_id, invitation_id, sending), _CONTEXT)
 
 
-def accept_url(invitation: Invitation) -> str:
-    """Return the link that the invitation's last sending brought."""
+def token_sent(mail: InvitationMail) -> str | None:
+    """Return the token that a mail is to bring: the one that was made for it; None if its key is listed no more."""
+    claim = _claim(mail.organization_id, mail.invitation_id, mail.sending)
+    return signing.token_again(claim, _CONTEXT, mail.token_key)
+
+
+def _claim(organization_id: str, invitation_id: str, sending: int) -> bytes:
+    return UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
+
+
+def accept_url(token: str) -> str:
+    """Return the link that brings a token."""
     page = settings().invitation_url or settings().public_url + ACCEPTANCE
-    token = token_of(invitation.organization_id, invitation.id, invitation.sending)
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 

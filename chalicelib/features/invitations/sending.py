@@ -2,8 +2,9 @@
 
 from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.invitations.rules import accept_url, issue, vouching
+from chalicelib.features.invitations.rules import accept_url, issue, token_of, vouching
 from chalicelib.features.members.rules import refuse_grant
+from chalicelib.kernel import signing
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
@@ -27,10 +28,11 @@ def invite(ctx: Context, kind: type[Invitation], body: InvitationCreate, **names
 
 def sent(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Let an invitation's mail go out with the change at hand, if the service sends any; return it with its link."""
+    token = token_of(invitation.organization_id, invitation.id, invitation.sending)
     if settings().mail_from:
         mail = InvitationMail(
             **ctx.new(), organization_id=invitation.organization_id, invitation_id=invitation.id,
-            sending=invitation.sending, turn_at=ctx.now,
+            sending=invitation.sending, token_key=signing.key_of(token), turn_at=ctx.now,
         )  # fmt: skip
         ctx.changes.start(InvitationMail.task, ctx.changes.create(mail))
-    return InvitationOut.of(invitation, accept_url=accept_url(invitation))
+    return InvitationOut.of(invitation, accept_url=accept_url(token))

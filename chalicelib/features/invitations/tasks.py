@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.invitations.acceptance import Offer, find
 from chalicelib.features.invitations.entities import Invitation, InvitationMail, PlatformInvitation, ended
-from chalicelib.features.invitations.rules import accept_url, token_of
+from chalicelib.features.invitations.rules import accept_url, token_sent
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.purges.clearing import elsewhere
 from chalicelib.kernel import jobs, mail, outbox, table, tasks
@@ -45,10 +45,9 @@ def send_invitation(message: dict[str, Any]) -> None:
     job = jobs.take(InvitationMail, message)
     if job is None:
         return
-    offer = _offered(job)
     try:
-        if offer:
-            mail.send(offer.invitation.email, _letter(offer))
+        if (token := token_sent(job)) and (offer := _offered(token)):
+            mail.send(offer.invitation.email, _letter(offer, token))
     except mail.Refused as refused:
         report(mail=f"given up: {refused}")
     except Problem:
@@ -73,10 +72,10 @@ def remove_invitations(place: type[Place], place_id: str, until: float) -> bool:
     return True
 
 
-def _offered(job: InvitationMail) -> Offer | None:
+def _offered(token: str) -> Offer | None:
     """Return what the mail's link leads to; None if there is nothing any more that its reader could accept."""
     try:
-        offer = find(token_of(job.organization_id, job.invitation_id, job.sending), None)
+        offer = find(token, None)
     except Problem as problem:
         if problem.code == "unavailable":
             raise
@@ -84,7 +83,7 @@ def _offered(job: InvitationMail) -> Offer | None:
     return offer if offer.invitation.status == "pending" else None
 
 
-def _letter(offer: Offer) -> mail.Letter:
+def _letter(offer: Offer, token: str) -> mail.Letter:
     invitation = offer.invitation
     return mail.write(
         "features/invitations/mail.jinja",
@@ -92,7 +91,7 @@ def _letter(offer: Offer) -> mail.Letter:
         place=offer.place_name,
         role=invitation.role,
         message=invitation.message,
-        accept_url=accept_url(invitation),
+        accept_url=accept_url(token),
         email=invitation.email,
         expires_at=invitation.expires_at,
     )

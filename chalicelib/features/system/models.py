@@ -25,4 +25,4 @@ class ServiceStatus(Output):
     time: Timestamp
     checks: list[Check]
     audit_public_key: str = Field(description="Ed25519, 32 bytes in base64: verifies checkpoints.")
-    audit_public_keys: list[str] = Field(description="This key and former ones.")
+    audit_public_keys: list[str] = Field(description="This key, the one that follows it, and former ones.")

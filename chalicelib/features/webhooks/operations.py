@@ -130,6 +130,6 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
     if len(former) == MOST_SECRETS:
         detail = f"{MOST_SECRETS} of its secrets sign at the moment. Let one end, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    lasting = [one | {"until": min(one["until"] or until, until)} for one in former]
+    lasting = [signing.sealed_anew(webhook, one) | {"until": min(one["until"] or until, until)} for one in former]
     rotated = ctx.changes.update(webhook, secrets=[signing.sealed(webhook.id, secret), *lasting])
     return WebhookOut.of(rotated, secret=secret)

@@ -22,11 +22,20 @@ def headers(webhook: Webhook, message_id: str, body: bytes, moment: str) -> dict
 
     Raises SealBroken if somebody altered a secret.
     """
-    opened = [sealing.unseal(one["sealed"], _context(webhook.id)).decode() for one in live(webhook, moment)]
+    opened = [_opened(webhook, one) for one in live(webhook, moment)]
     signed = standard_webhooks.headers(
         map(standard_webhooks.secret_bytes, opened), message_id, milliseconds(moment) // 1000, body
     )
     return {"content-type": "application/json", **signed}
+
+
+def sealed_anew(webhook: Webhook, one: dict[str, Any]) -> dict[str, Any]:
+    """Return one of a webhook's secrets as it keeps it, sealed by the present key. Raises SealBroken."""
+    return sealed(webhook.id, _opened(webhook, one)) | {"until": one["until"]}
+
+
+def _opened(webhook: Webhook, one: dict[str, Any]) -> str:
+    return sealing.unseal(one["sealed"], _context(webhook.id)).decode()
 
 
 def _context(webhook_id: str) -> str:

@@ -147,7 +147,9 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
 
 def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
-    answer = outgoing.post(webhook.url, body, signing.headers(webhook, delivery.event_id, body, now()))
+    headers = signing.headers(webhook, delivery.event_id, body, now())
+    headers |= {"x-request-id": event.request_id} if event.request_id else {}
+    answer = outgoing.post(webhook.url, body, headers)
     failing_since = None if answer.succeeded else webhook.failing_since or now()
     if reason := disabling(answer, failing_since, now()):
         return _disable(webhook, reason, failing_since, lambda changes: sending.tried(changes, delivery, answer, None))

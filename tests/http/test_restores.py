@@ -1,0 +1,148 @@
+"""A table that was restored to an earlier moment: `python -m local verify`, and the service on it."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Final
+
+import pytest
+from standardwebhooks import Webhook as Verifier
+
+from chalicelib.features.audit.verification import Outcome
+from chalicelib.kernel import aws
+from chalicelib.kernel.problems import unavailable
+from infrastructure import resources
+from local import verify_logs as module
+from local.__main__ import main
+from tests.conftest import Configure
+from tests.harness import cloud, snapshots
+from tests.harness.anchors import anchor
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.logs import alter, entry, grow
+from tests.harness.organizations import Founded, found
+from tests.harness.receiver import Receiver
+from tests.harness.webhooks import hook
+from tests.harness.workers import Workers
+
+RESTORED: Final = "atrium-restored"
+
+pytestmark = pytest.mark.usefixtures("impatient", "here")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command verifies what the test sees."""
+    monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
+
+
+@pytest.fixture
+def restored(configure: Configure) -> Iterator[None]:
+    """Another table with the same indexes and items, as RestoreTableToPointInTime makes one, and the service on it."""
+    aws.client("dynamodb").create_table(**resources.table(RESTORED))
+    configure(table_name=RESTORED)
+    yield
+    aws.client("dynamodb").delete_table(TableName=RESTORED)
+
+
+def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str]]:
+    """Return the exit code and what was printed."""
+    capsys.readouterr()
+    return main(["verify", *words]), capsys.readouterr().out.splitlines()
+
+
+class TestEveryLog:
+    def test_is_verified_whether_it_is_anchored_or_waits_for_it(
+        self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        anchor(workers)
+        grow(api, workers, ten, 2)
+        found(api, ada, name="Waits for its first anchor")
+        workers.deliver()
+        assert verified(capsys) == (
+            0, ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
+        )  # fmt: skip
+
+    @pytest.mark.usefixtures("ten")
+    def test_is_found_without_anchors_too(self, configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+        configure(anchors_bucket="")
+        assert verified(capsys) == (
+            0, ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
+        )  # fmt: skip
+
+    def test_that_was_altered_is_named_with_its_place(
+        self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found(api, ada, name="Healthy")
+        anchor(workers)
+        alter(entry(ten, 4), leaf=bytes(32))
+        code, (line, summary) = verified(capsys)
+        assert (code, line) == (1, f"{ten.id}: modified at sequence 4, of 10 entries")
+        assert summary.endswith("1 failed.")
+
+    @pytest.mark.usefixtures("ten")
+    def test_is_gone_on_with_after_the_last(
+        self, api: Api, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        anchor(workers)
+        for n in range(3):
+            found(api, ada, name=f"Waits {n}")
+        workers.deliver()
+        monkeypatch.setattr(module, "_AT_ONCE", 1)
+        everything = [*module.places("")]
+        assert everything[0].after.startswith("anchored/")
+        for n, place in enumerate(everything):
+            assert list(module.places(place.after)) == everything[n + 1 :]
+        verify, asked = module.outcome_of, list[str]()
+
+        def fails_at_the_third(log: str) -> Outcome:
+            asked.append(log)
+            if len(asked) == 3:
+                raise unavailable("The database is busy.")
+            return verify(log)
+
+        monkeypatch.setattr(module, "outcome_of", fails_at_the_third)
+        assert main(["verify"]) == 1
+        assert f"--after {everything[1].after}" in capsys.readouterr().err
+        _, (summary,) = verified(capsys, "--after", everything[1].after)
+        assert summary.startswith("2 logs of ")
+        assert asked[3:] == [place.log for place in everything[2:]]
+        assert main(["verify", "--after", "nowhere/"]) == 1
+        assert "no place that this command has named" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("private_targets")
+def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
+    api: Api, ten: Founded, ada: Person, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str],
+    receiver: Receiver, request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    webhook = hook(api, ten, receiver, events=["organization.updated"])
+    workers.deliver()
+    anchor(workers)
+    moment = deepcopy(snapshots.taken())
+    grow(api, workers, ten, 3)
+    receiver.requests.clear()
+    later = found(api, ada, name="Founded since")
+    workers.deliver()
+    anchor(workers)
+    assert verified(capsys)[0] == 0
+
+    request.getfixturevalue("restored")
+    cloud.table(RESTORED).items.update(moment)
+    code, lines = verified(capsys)
+    assert code == 1
+    assert lines[:2] == sorted([
+        f"{ten.id}: truncated at sequence 12: 11 of the 14 entries that were anchored are left, 3 lost",
+        f"{later.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
+    ])  # fmt: skip
+    assert lines[2:] == ["2 logs of 0 entries, held against the anchors in atrium-anchors: 2 failed."]
+
+    assert api.get(later.path, as_=ada).status == 404
+    assert api.get(webhook.path, as_=ada).status == 200
+    configure(anchors_bucket="")
+    assert api.patch(ten.path, as_=ada, json={"name": "Restored"}).status == 200
+    workers.deliver()
+    (sent,) = receiver.requests  # Signed by a secret that the new table holds sealed.
+    Verifier(webhook.secret).verify(sent.body, dict(sent.headers))
+    report = api.get(f"{ten.path}/audit-log/verify-integrity", as_=ada).json
+    assert (report["valid"], report["treeSize"]) == (True, 12)
