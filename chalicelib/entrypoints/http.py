@@ -12,14 +12,12 @@ from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
-from chalicelib.kernel.auth import KeyHolder
 from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.logs import line, logger
+from chalicelib.kernel.logs import done_for, line, logger
 from chalicelib.kernel.pipeline import perform
 from chalicelib.kernel.problems import Problem, internal_error
 from chalicelib.kernel.request import EXPOSED_HEADERS, Request, Response
 from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tokens import User
 from chalicelib.kernel.version import API_VERSION
 
 _ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
@@ -63,7 +61,13 @@ def _preflight(blueprint: Blueprint, methods: list[str]) -> Callable[..., Chalic
 
 
 def _answer(request: Request, target: str) -> ChaliceResponse:
-    with line("request", target.rpartition(":")[2], requestId=request.id, method=request.method) as facts:
+    operation = target.rpartition(":")[2]
+    with (
+        line(
+            "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
+        ) as facts,
+        done_for(request.id),
+    ):
         try:
             response = perform(operation_of(target), request)
         except Problem as problem:
@@ -72,15 +76,8 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
         except Exception:  # noqa: BLE001 - the edge of the process: the caller gets a problem, the log the trace
             logger().exception("unhandled", extra={"requestId": request.id})
             response = _problem(request, internal_error())
-        _tell(facts, response)
+        facts["status"] = response.status
     return _sent(request, response)
-
-
-def _tell(facts: dict[str, Any], response: Response) -> None:
-    principal, place = facts.pop("principal", None), facts.pop("place", None)
-    kinds = {User: "user", KeyHolder: "api_key"}
-    facts |= {"status": response.status, "principal": kinds.get(type(principal), "anonymous")}
-    facts["tenant"] = place.log if place else None
 
 
 def _request(request: ChaliceRequest) -> Request:

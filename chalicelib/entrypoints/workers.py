@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
@@ -19,7 +20,7 @@ from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.entity import organization_of
-from chalicelib.kernel.logs import line, measure, report
+from chalicelib.kernel.logs import done_for, line, measure, report
 from chalicelib.kernel.settings import settings
 
 Event = dict[str, Any]
@@ -97,16 +98,16 @@ def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[
 
 
 def _append(record: Any, until: int) -> None:
-    with line("message", "append_entries") as facts:
+    with _message_line(record, "append_entries") as facts:
         message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
-        lag = ledger.append(log, until)
-        with queues.if_possible("start"):  # The log's next entries don't wait for that.
-            for start in message.get("then", []):
-                queues.forward(start)
-        if organization_of(log):
-            _fan_out(log, until)
-    measure("append_entries", LedgerLag=lag)
+        with done_for(*message.get("requestIds", ())):
+            measure(LedgerLag=ledger.append(log, until))
+            with queues.if_possible("start"):  # The log's next entries don't wait for that.
+                for start in message.get("then", []):
+                    queues.forward(start)
+            if organization_of(log):
+                _fan_out(log, until)
 
 
 def _fan_out(log: str, until: int) -> None:
@@ -117,10 +118,16 @@ def _fan_out(log: str, until: int) -> None:
 
 
 def _run(record: Any, **more: Any) -> None:
-    with line("message", "run_task") as facts:
+    with _message_line(record, "run_task") as facts:
         message = json.loads(record["body"])
         facts["operation"] = message["task"]
-        try:
-            tasks.run(message | more)
-        except Contended:
-            report(contended=True)  # Another worker goes on with it, or it is due again.
+        with done_for(*message.get("requestIds", ())):
+            try:
+                tasks.run(message | more)
+            except Contended:
+                report(contended=True)  # Another worker goes on with it, or it is due again.
+
+
+def _message_line(record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
+    receives = int(record["attributes"]["ApproximateReceiveCount"])
+    return line("message", operation, messageId=record["messageId"], receives=receives)

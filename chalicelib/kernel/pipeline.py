@@ -42,14 +42,14 @@ def perform(operation: Operation, request: Request) -> Response:
     _check_version(request)
     caller = credential(request)
     refuse_kind(operation, caller, request.ip)
-    report(principal=caller)
+    report(principal="api_key" if isinstance(caller, KeyHolder) else caller.actor["type"])
     caller_id = caller.record[1] if isinstance(caller, KeyHolder) else caller.id
     once = IdempotentRequest.of(request, caller_id)
     purse = operation.budget.of(request.ip, caller_id) if operation.budget else None
     began, attempt = time.monotonic(), 0
     while True:
         access = admit(operation, request, caller, [each.key for each in (once, purse) if each])
-        report(place=access.place)
+        report(tenant=access.place.log if access.place else None)
         if once and (stored := once.replay(access.read.get(once.key))):
             return stored
         last_used.note(access.principal)

@@ -1,6 +1,5 @@
 """The world outside of a test, for programs that measure it."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from chalicelib.kernel.settings import settings
 from tests.catalogue.world import People, World
 from tests.harness import cloud
 from tests.harness.api import Api
@@ -27,14 +27,14 @@ def standing_alone() -> Iterator[World]:
     import_module("tests.conftest")  # It gives this process the settings of tests.
     from app import app
 
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
         issuer = Issuer(Path(folder))
-        os.environ.update(issuer.settings())
-        with cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
-            patched.setenv("MAIL_FROM", SENDER)
-            cloud.clear()
-            Mailbox().open(patched)
-            let_them_take_everything(patched)
-            operator = issuer.person("operator", "operator", groups=["operators"])
-            people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
-            yield World.made(Api(app), Workers(app), people)
+        for name, value in {**issuer.settings(), "MAIL_FROM": SENDER}.items():
+            patched.setenv(name, value)
+        cloud.clear()
+        Mailbox().open(patched)
+        let_them_take_everything(patched)
+        operator = issuer.person("operator", "operator", groups=["operators"])
+        people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
+        yield World.made(Api(app), Workers(app), people)
+    settings.cache_clear()

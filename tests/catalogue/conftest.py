@@ -1,6 +1,6 @@
 """What the suites that hold for every operation share: a world to call it in, each time as it was first made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,6 +10,8 @@ from tests.catalogue.world import People, World
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.line_fields import faults_of
+from tests.harness.lines import written
 from tests.harness.mailbox import Mailbox
 from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
@@ -52,3 +54,11 @@ def begin(world: World) -> Begin:
         return snapshots.once((prepare, *arguments), lambda: prepare(world, *arguments)) if prepare else None
 
     return begin
+
+
+@pytest.fixture(autouse=True)
+def _as_documented() -> Iterator[None]:
+    """Hold every line that is written against `docs/logs.md`."""
+    with written() as lines:
+        yield
+    assert [fault for line in lines for fault in faults_of(line)] == []

@@ -8,6 +8,7 @@ import pytest
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
 from tests.conftest import Configure
+from tests.harness.data_keys import NEVER_UNWRAPPED
 from tests.harness.fresh import fresh
 
 LATER: Final = (
@@ -51,7 +52,7 @@ def test_importing_app_makes_no_client(imported: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("aws")  # for its settings: an unknown caller is refused before anything is asked of AWS
 def test_a_request_imports_its_own_feature(configure: Configure) -> None:
-    configure(data_key="kms:d3JhcHBlZA==")  # Chalice's client is of the stage `dev`.
+    configure(**NEVER_UNWRAPPED)  # Chalice's client is of the stage `dev`.
     program = """
 import json, sys
 import app

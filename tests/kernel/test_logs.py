@@ -3,11 +3,15 @@ import logging
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from chalicelib.kernel import queues
+from chalicelib.kernel import logs, queues
 from chalicelib.kernel.aws import client
 from chalicelib.kernel.settings import settings
+from tests.conftest import Configure
 from tests.harness.api import Api
+from tests.harness.lines import measures, written
 from tests.harness.workers import Workers
 
 
@@ -16,31 +20,85 @@ def test_a_line_is_written_once_although_chalice_has_a_logger_of_the_same_name(a
     assert len(logging.getLogger("atrium").handlers) == 1
 
 
-def measured(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    (found,) = [line for line in lines if "_aws" in line]
-    return dict(found)
-
-
 class TestAMessageThatFails:
-    def test_is_an_error_with_its_trace_and_counted(
-        self, workers: Workers, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_is_an_error_with_its_trace_and_counted(self, workers: Workers) -> None:
         queues.forward({"task": "nothing.known", "secret": "s3cret"})
-        assert len(workers.attempt().failed) == 1
-        (line,) = [vars(record) for record in caplog.records if record.name == "atrium"]
-        assert (line["levelname"], line["operation"], line["error"]) == ("ERROR", "nothing.known", "UnknownTask")
-        assert "tasks.py" in line["exc_text"]
-        measures = measured(capsys)
-        assert (measures["operation"], measures["Errors"]) == ("nothing.known", [1.0])
-        assert "s3cret" not in repr([line, measures])
+        with written() as lines:
+            assert len(workers.attempt().failed) == 1
+        (line,) = lines
+        assert (line["level"], line["operation"], line["error"]) == ("ERROR", "nothing.known", "UnknownTask")
+        assert "tasks.py" in line["exception"]
+        assert measures(line, "stage", "kind")["Errors"] == 1
+        assert line["receives"] == 1
+        assert "s3cret" not in repr(line)
 
-    def test_is_one_also_if_it_can_not_be_read(
-        self, workers: Workers, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_is_one_also_if_it_can_not_be_read(self, workers: Workers) -> None:
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no json")
-        assert workers.attempt().failed == ["no json"]
-        (line,) = [vars(record) for record in caplog.records if record.name == "atrium"]
-        assert (line["levelname"], line["error"]) == ("ERROR", "JSONDecodeError")
-        measures = measured(capsys)
-        assert (measures["operation"], measures["Errors"]) == ("run_task", [1.0])
+        with written() as lines:
+            assert workers.attempt().failed == ["no json"]
+        (line,) = lines
+        assert (line["level"], line["operation"], line["error"]) == ("ERROR", "run_task", "JSONDecodeError")
+        assert measures(line, "stage", "kind")["Errors"] == 1
+
+
+class TestMeasures:
+    def test_are_in_the_line_as_powertools_would_write_them(self, api: Api) -> None:
+        with written() as lines:
+            api.get("/status")
+        (line,) = lines
+        judge = EphemeralMetrics(namespace="Atrium")
+        judge.add_dimension("stage", "local")
+        judge.add_dimension("kind", "request")
+        for name, unit in (
+            ("Latency", MetricUnit.Milliseconds),
+            ("Errors", MetricUnit.Count),
+            ("Throttles", MetricUnit.Count),
+        ):
+            judge.add_metric(name=name, unit=unit, value=line[name])
+        judge.timestamp = line["_aws"]["Timestamp"]
+        described: dict[str, Any] = {**judge.serialize_metric_set()}
+        assert line["_aws"] == described.pop("_aws")
+        assert {name: line[name] for name in described} == {
+            name: value[0] if isinstance(value, list) else value for name, value in described.items()
+        }
+
+    def test_of_the_stage_stand_beside_those_of_the_kind(self) -> None:
+        with written() as lines, logs.line("schedule", "sweep"):
+            logs.measure(DueLag=5)
+        assert measures(lines[0], "stage") == {"DueLag": 5}
+        assert measures(lines[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
+
+    @pytest.mark.usefixtures("aws")
+    def test_are_written_also_where_only_errors_are_logged(
+        self, configure: Configure, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        quiet = Logger(service="quiet", level="WARNING")
+        monkeypatch.setattr(logs, "logger", lambda: quiet)
+        configure(log_level="WARNING")
+        with logs.line("request", "get_status"):
+            pass
+        (text,) = capsys.readouterr().out.splitlines()
+        assert measures(json.loads(text), "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
+        assert "operation" not in json.loads(text)
+
+
+class TestALine:
+    def test_is_marked_if_it_is_the_first_of_its_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(logs, "_written", iter(range(2)))
+        with written() as lines:
+            for _ in range(2):
+                with logs.line("request", "get_status"):
+                    pass
+        assert [line.get("coldStart") for line in lines] == [True, None]
+
+    def test_names_each_request_once_and_a_hundred_at_most(self) -> None:
+        with written() as lines, logs.line("message", "append_entries"):
+            logs.name_requests(["a", "b", "a"])
+            logs.name_requests(str(number) for number in range(1000))
+        assert lines[0]["requestIds"][:3] == ["a", "b", "0"]
+        assert len(lines[0]["requestIds"]) == 100
+
+    def test_of_a_request_names_that_alone(self) -> None:
+        with written() as lines, logs.line("request", "get_status", requestId="a"), logs.done_for("a"):
+            logs.name_requests(["b"])
+        assert (lines[0]["requestId"], "requestIds" in lines[0]) == ("a", False)

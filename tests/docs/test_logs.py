@@ -1,0 +1,124 @@
+"""`docs/logs.md` names every field that a line can have and no other, and the queries ask for nothing else."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from chalicelib.kernel.logs import _IN_MILLISECONDS
+from infrastructure import access_log
+from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
+from local.folders import ROOT
+from tests.conftest import Configure
+from tests.harness.api import Api
+from tests.harness.line_fields import DOCUMENT, documented, faults_of
+from tests.harness.lines import written
+from tests.harness.organizations import Founded
+from tests.harness.receiver import Receiver
+from tests.harness.webhooks import hook, rename
+from tests.harness.workers import Workers
+
+POWERTOOLS: Final = {
+    "level", "message", "timestamp", "service", "stage", "invocationId", "xray_trace_id", "exception", "exception_name",
+}  # fmt: skip
+OWN: Final = {"kind", "operation", "error", "requestIds", "_aws", "Latency", "Errors", "Throttles", "coldStart"}
+"""What `kernel/logs` itself writes, by names that are no keywords."""
+ACCESS_LOG: Final = "The access log"
+
+
+def names_written() -> Iterator[str]:
+    """Yield the names of all that the code reports: keywords of what writes lines, and keys of their facts."""
+    for file in (ROOT / "chalicelib").rglob("*.py"):
+        text = file.read_text()
+        if "kernel.logs import" in text or "kernel/logs" in str(file) or "if_possible" in text:
+            for node in ast.walk(ast.parse(text)):
+                yield from _names(node)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Call(func=ast.Name(id="report" | "line" | "note" | "measure"), keywords=keywords):
+            yield from (keyword.arg for keyword in keywords if keyword.arg)
+        case ast.Call(
+            func=ast.Name(id="if_possible") | ast.Attribute(attr="if_possible"), args=[ast.Constant(value=v)]
+        ):
+            yield str(v)
+        case ast.Call(keywords=keywords):
+            extras = [k.value for k in keywords if k.arg == "extra" and isinstance(k.value, ast.Dict)]
+            yield from (str(key.value) for extra in extras for key in extra.keys if isinstance(key, ast.Constant))
+        case ast.Subscript(value=ast.Name(id="facts" | "known"), slice=ast.Constant(value=name), ctx=ast.Store()):
+            yield str(name)
+        case ast.AugAssign(target=ast.Name(id="facts" | "known"), value=ast.Dict(keys=keys)):
+            yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
+
+
+class TestFields:
+    def test_all_that_the_code_writes_are_documented_and_no_others(self) -> None:
+        said = {name for title, section in documented().items() if title != ACCESS_LOG for name in section}
+        assert {*names_written()} | POWERTOOLS | OWN == said
+
+    def test_of_the_access_log_are_those_that_the_gateway_is_told(self) -> None:
+        assert [*documented()[ACCESS_LOG]] == [*json.loads(access_log.FORMAT)]
+
+    @pytest.mark.usefixtures("aws")
+    def test_of_the_examples_are_those_that_are_written(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, configure: Configure
+    ) -> None:
+        configure(webhook_allow_private="1")
+        hook(api, organization, receiver)
+        workers.deliver()
+        with written() as lines:
+            rename(api, organization, "Engines")
+            workers.deliver()
+            workers.sweep()
+        (block,) = re.findall(r"^```json\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+        examples = [json.loads(text) for text in block.splitlines()]
+        assert [line.keys() - {"coldStart"} for line in lines] == [example.keys() for example in examples]
+        assert [faults_of(line) for line in [*lines, *examples]] == [[]] * 2 * len(examples)
+
+
+class TestMeasures:
+    def test_are_described_with_their_dimensions_and_units(self) -> None:
+        rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
+        of_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
+        assert of_kind == {"Latency", "Errors", "Throttles"}
+        assert {name for name, _, _ in rows} - of_kind == {"LedgerLag", "DueLag", "AnchorsRefused"}
+        assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
+
+
+COMMANDS: Final = {
+    "fields": re.compile(r"[\w@.]+(, [\w@.]+)*"),
+    "filter": re.compile(r".*(=|!=|>=|>| like ).*|ispresent\(\w+\)"),
+    "stats": re.compile(r"(\w+\(.+?\) as \w+,?\s*)+ ?by (\w+\(\w+\)|[\w@]+)(, [\w@]+)*", re.DOTALL),
+    "sort": re.compile(r"[\w@]+ (asc|desc)"),
+    "limit": re.compile(r"\d+"),
+}  # fmt: skip
+"""What the queries use of the language, and how."""
+FUNCTIONS: Final = {"count", "pct", "max", "avg", "sum", "latest", "bin", "ispresent"}
+PLATFORM: Final = {"@timestamp", "@log", "@message", "@type", "@initDuration", "@maxMemoryUsed"}
+WORDS: Final = {"as", "by", "and", "like", "asc", "desc", *COMMANDS}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+class TestAQuery:
+    def test_is_made_of_commands_of_the_language(self, name: str) -> None:
+        for part in QUERIES[name].text.split("| "):
+            command, _, words = part.strip().partition(" ")
+            assert COMMANDS[command].fullmatch(words), part
+
+    def test_asks_for_fields_that_there_are(self, name: str) -> None:
+        text = re.sub(r'"[^"]*"', "", QUERIES[name].text)
+        made = {*re.findall(r" as (\w+)", text)}
+        used = {*re.findall(r"@?[A-Za-z_]\w*", re.sub(r"\b\d+m\b", "", text))} - WORDS - made - FUNCTIONS
+        fields = {name for section in documented().values() for name in section}
+        assert used <= fields | PLATFORM
+
+    def test_compares_with_what_the_fields_can_be(self, name: str) -> None:
+        compared = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
+        meanings = DOCUMENT.read_text()
+        assert all(
+            value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in meanings for _, value in compared
+        )  # fmt: skip
