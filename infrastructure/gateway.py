@@ -11,13 +11,19 @@ from chalicelib.kernel.problems import Problem, internal_error, not_found, unaut
 from chalicelib.kernel.request import EXPOSED_HEADERS
 from chalicelib.kernel.version import API_VERSION
 
+THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
+"""Requests a second, and at once, that a stage lets through: what `RateLimit-Policy` says."""
+
 _REFUSED: Final = "The gateway refused the request before the service saw it."
 _NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its headers and its parameters.")
 _FORBIDDEN: Final = Problem("forbidden", _REFUSED)
 _UNAUTHENTICATED: Final = unauthenticated()
 _TOO_MANY: Final = Problem(
     "rate_limited", "Too many requests at once. Try again in a moment.",
-    headers={"Retry-After": "1", "RateLimit": '"gateway";r=0;t=1', "RateLimit-Policy": '"gateway";q=10000;w=1'},
+    headers={
+        "Retry-After": "1", "RateLimit": '"gateway";r=0;t=1',
+        "RateLimit-Policy": f'"gateway";q={THROTTLE["ThrottlingRateLimit"]};w=1',
+    },
 )  # fmt: skip
 _OURS: Final = internal_error()
 _LATE: Final = unavailable("The service did not answer in time.")
@@ -48,13 +54,25 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
 }
 """Every type of answer that API Gateway has, and the problem it becomes."""
 
-THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
-"""Requests a second, and at once, that a stage lets through: what `RateLimit-Policy` says."""
-
 
 def responses() -> dict[str, Any]:
     """Return the problems as `GatewayResponses` of AWS SAM."""
     return {kind: _response(problem) for kind, problem in PROBLEMS.items()}
+
+
+def extension() -> dict[str, Any]:
+    """Return the problems as `x-amazon-apigateway-gateway-responses` of an OpenAPI document."""
+    return {
+        kind: {
+            "statusCode": str(response["StatusCode"]),
+            "responseParameters": {
+                f"gatewayresponse.header.{name}": value
+                for name, value in response["ResponseParameters"]["Headers"].items()
+            },
+            "responseTemplates": response["ResponseTemplates"],
+        }
+        for kind, response in responses().items()
+    }
 
 
 def headers_of(problem: Problem) -> dict[str, str]:

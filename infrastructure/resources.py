@@ -1,5 +1,6 @@
 """What the service needs of AWS, as literals: the local stage provisions it, and a template can be made of it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 INDEXES: Final = ("index1", "index2")
@@ -7,6 +8,13 @@ INDEXES: Final = ("index1", "index2")
 
 FACETS: Final = ("facet1", "facet2", "facet3")
 """Overloaded indexes that carry whole items, one for each filter of a list: `<name>pk`, with `sk` as sort key."""
+
+INDEX_KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    **{name: (f"{name}pk", f"{name}sk") for name in INDEXES},
+    **{name: (f"{name}pk", "sk") for name in FACETS},
+    "due": ("duepk", "duesk"),
+}
+"""Every index, with the attributes that are its partition key and its sort key; `due` is over what falls due."""
 
 TTL_ATTRIBUTE: Final = "ttl"
 """Seconds since 1970 after which DynamoDB may delete an item."""
@@ -35,20 +43,29 @@ MAX_RECEIVES: Final = 5
 
 DEAD_LETTERS_KEPT_SECONDS: Final = 14 * 24 * 60 * 60
 
+RECOVERY_DAYS: Final = 35
+"""For so long the table can be restored as it was in any second; DynamoDB offers no more."""
+
+EXPORTS_KEPT_DAYS: Final = 7
+"""What callers are promised of an export, from when it is complete."""
+
+EXPORTS_MADE_WITHIN_DAYS: Final = 7
+"""An export that is not complete by then never will be."""
+
+ANCHORS_LOCKED_YEARS: Final = 10
+
+LOGS_KEPT_DAYS: Final = 30
+
 
 def table(name: str) -> dict[str, Any]:
     """Return the arguments of CreateTable."""
-    keys = [*(f"{i}{part}" for i in INDEXES for part in ("pk", "sk")), *(f"{f}pk" for f in FACETS), "duepk", "duesk"]
+    keys = dict.fromkeys(["pk", "sk", *(key for keys in INDEX_KEYS.values() for key in keys)])
     return {
         "TableName": name,
         "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": _schema("pk", "sk"),
-        "AttributeDefinitions": [{"AttributeName": k, "AttributeType": "S"} for k in ("pk", "sk", *keys)],
-        "GlobalSecondaryIndexes": [
-            *(_index(i, f"{i}pk", f"{i}sk") for i in INDEXES),
-            *(_index(f, f"{f}pk", "sk") for f in FACETS),
-            _index("due", "duepk", "duesk"),
-        ],
+        "AttributeDefinitions": [{"AttributeName": k, "AttributeType": "S"} for k in keys],
+        "GlobalSecondaryIndexes": [_index(name, *keys) for name, keys in INDEX_KEYS.items()],
     }
 
 

@@ -1,5 +1,19 @@
-"""The people of the catalogue's suites."""
+"""The people of the catalogue's suites, and the packages, each built once."""
 
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from infrastructure.package import build
 from tests.catalogue.conftest import people
 
 __all__ = ["people"]
+
+
+@pytest.fixture(scope="session")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the package for a version of Python. Tests that use it are of the group `package`."""
+    folder = tmp_path_factory.mktemp("packages")
+    return cache(lambda version: build(version, folder))

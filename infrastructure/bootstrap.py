@@ -1,0 +1,152 @@
+"""`make bootstrap`: what a stage needs before its first deployment, made once, and its configuration written."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from chalicelib.kernel.settings import checked
+from infrastructure import access_log, cloudformation, configuration, secrets
+from infrastructure.account import Refused, client, explained, stage_here
+from infrastructure.discovery import jwks_of
+from infrastructure.policies import mail_domain, policies
+from infrastructure.resources import QUEUES, queue_setting
+from infrastructure.stage import Stage, first_of
+
+ARGUMENTS: Final = {
+    "issuer": "AUTH_ISSUER",
+    "audience": "AUTH_AUDIENCE",
+    "domain": "PLATFORMS_DOMAIN",
+    "mail_from": "MAIL_FROM",
+    "public_url": "PUBLIC_URL",
+    "jwks": "AUTH_JWKS",
+    "table": "TABLE_NAME",
+    "anchors": "ANCHORS_BUCKET",
+}
+"""Each argument that becomes a setting, and which."""
+
+_NEEDED: Final = {
+    "AUTH_ISSUER": "ISSUER=https://...  the `iss` that your users' tokens carry",
+    "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` that they carry",
+    "PLATFORMS_DOMAIN": "DOMAIN=...          a domain of yours, below which each platform has its own",
+}
+_NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0")
+
+
+def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = None) -> None:
+    """Make or bring up to date what a stage keeps its data in, and write its settings and policies.
+
+    `given` holds ARGUMENTS; what was given once need not be given again. Raises Refused, and SettingsError if a setting
+    would be wrong; then nothing was made.
+    """
+    known = configuration.variables(name)
+    said = {ARGUMENTS[argument]: value for argument, value in given.items()}
+    _need({**known, **said})
+    _check(said.get("AUTH_JWKS"), alarms_to)
+    if "AUTH_JWKS" not in (said if "AUTH_ISSUER" in said else known | said):
+        said["AUTH_JWKS"] = jwks_of({**known, **said}["AUTH_ISSUER"])
+    stage = _stage(name, known, said)
+    wanted = places(stage) | said
+    checked({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
+    found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
+    _write(stage, known | wanted | found)
+    print(f"\nWritten into .chalice/: config.json and policies/{name}/. Keep them: no secret is in them. Next:")
+    print(f"    make deploy STAGE={name}")
+
+
+def second(name: str) -> None:
+    """Configure a second stage, such as prod-green, that works on the data of the first: other functions, another API.
+
+    Raises Refused, and SettingsError if the first one's settings are wrong.
+    """
+    data_of = first_of(name)
+    known = configuration.variables(data_of)
+    stage = replace(configuration.here(data_of), name=name, data_of=data_of)
+    configuration.begin(name, like=data_of)
+    with explained():
+        access_log.make_log_groups(stage)
+    _write(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"})
+    print(f"{name} works on the table, the queues and the keys of {data_of}. Next:\n    make deploy STAGE={name}")
+
+
+def _need(known: Mapping[str, str]) -> None:
+    if missing := [text for setting, text in _NEEDED.items() if not known.get(setting)]:
+        raise Refused("Not known yet, and needed once:\n  " + "\n  ".join(missing))
+
+
+def _check(jwks: str | None, alarms_to: str | None) -> None:
+    if jwks and not jwks.startswith("https://"):
+        raise Refused(f"JWKS must be an https URL, such as https://login.example.com/keys; {jwks} is none.")
+    if alarms_to and not re.fullmatch(r"[^@ ]+@[^@ ]+\.[^@ ]+", alarms_to):
+        raise Refused(f"ALARMS_TO must be an e-mail address, such as ops@example.com; {alarms_to} is none.")
+
+
+def _stage(name: str, known: Mapping[str, str], said: Mapping[str, str]) -> Stage:
+    here = stage_here(name)
+    stage = configuration.kept_in(here, {**known, **said})
+    former = known.get("EVENTS_QUEUE_URL")
+    if former and former != stage.queue_url("events.fifo"):
+        raise Refused(
+            f"{name} is configured for another place: {former}. These credentials and this region lead to"
+            f" {stage.queue_url('events.fifo')}."
+        )
+    with explained():
+        _look_for(stage)
+    print(f"{name}: account {here.account}, region {here.region}.", flush=True)
+    return stage
+
+
+def _look_for(stage: Stage) -> None:
+    """Raise Refused if what takes the place of the stack's own is not there."""
+    place = f"in {stage.account}, {stage.region}"
+    if stage.restored:
+        try:
+            client("dynamodb").describe_table(TableName=stage.restored)
+        except client("dynamodb").exceptions.ResourceNotFoundException:
+            raise Refused(f"There is no table {stage.restored} {place}: check TABLE=.") from None
+    if stage.anchors:
+        try:
+            client("s3").head_bucket(Bucket=stage.anchors, ExpectedBucketOwner=stage.account)
+        except client("s3").exceptions.ClientError as error:
+            why = error.response["Error"]["Code"]
+            raise Refused(f"There is no bucket {stage.anchors} {place} ({why}): check ANCHORS=.") from None
+
+
+def places(stage: Stage) -> dict[str, str]:
+    """Return the settings that say where a stage's data are."""
+    return {
+        "STAGE": stage.data,
+        "TABLE_NAME": stage.table,
+        **{queue_setting(queue).upper(): stage.queue_url(queue) for queue in QUEUES},
+        "EXPORTS_BUCKET": stage.bucket("exports"),
+        "ANCHORS_BUCKET": stage.bucket("anchors"),
+    }
+
+
+def _made(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]:
+    template = (configuration.PROJECT / "infrastructure/stack.json").read_text()
+    with explained():
+        access_log.make_role(stage)
+        domain = cloudformation.domain_to_make(stage.prefix, mail_domain(mail_from))
+    parameters = {"Stage": stage.name, "MailDomain": domain} | ({"AlarmEmail": alarms_to} if alarms_to else {})
+    _say_records(cloudformation.apply(stage.prefix, template, parameters))
+    with explained():
+        for secret in secrets.create(stage):
+            print(f"Made the secret {secret}; nobody has seen it.")
+        access_log.allow(stage)
+        return secrets.read(stage)
+
+
+def _say_records(outputs: Mapping[str, str]) -> None:
+    records = [
+        f"  {outputs[f'DkimName{n}']} CNAME {outputs[f'DkimValue{n}']}" for n in "123" if f"DkimName{n}" in outputs
+    ]
+    if records:
+        print("Mail is sent once the DNS of its domain holds these records:", *records, sep="\n")
+
+
+def _write(stage: Stage, found: Mapping[str, str]) -> None:
+    key = cloudformation.outputs(stage.prefix)["KeyArn"]
+    for function, policy in policies(stage, key, found.get("MAIL_FROM", "")).items():
+        configuration.write_whole(configuration.CHALICE / f"policies/{stage.name}/{function}.json", policy)
+    configuration.write(stage.name, {key: value for key, value in found.items() if value})

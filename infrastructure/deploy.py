@@ -1,0 +1,120 @@
+"""`make deploy`: a stage's functions and its API as this checkout has them, ready to be called."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from infrastructure import access_log, chalice_stage, configuration
+from infrastructure.account import Refused, client, explained, patient_client
+from infrastructure.gateway import THROTTLE
+from infrastructure.package import build
+from infrastructure.stage import Stage
+from infrastructure.staging import stage_project
+
+_UNRESERVED: Final = 100
+"""So many concurrent runs AWS keeps for functions that reserve none."""
+
+
+def deploy(name: str) -> None:
+    """Bring a stage up to date, apply its migrations and say where it is. Raises Refused, and SettingsError.
+
+    It may be repeated, also after it was interrupted: what is there is found and gone on with.
+    """
+    stage = configuration.here(name)
+    check_room(stage)
+    print("Building the package.", flush=True)
+    zipped = build()
+    resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
+    url = resources["rest_api"]["rest_api_url"].rstrip("/")
+    if _is_to_be_told(configuration.variables(name).get("PUBLIC_URL"), url):
+        print(f"The API has its address now: {url}. Telling the functions, by a second deployment.", flush=True)
+        configuration.write(name, {"PUBLIC_URL": url})
+        resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
+    _set_stage(stage, resources["rest_api"]["rest_api_id"])
+    _migrate(stage)
+    print(f"\n{name} is at {url}. Try it:\n    curl {url}/status")
+
+
+def package(name: str) -> None:
+    """Write a stage's template for CloudFormation beside the package. Raises Refused, and SettingsError."""
+    out = chalice_stage.package(configuration.deployed(name), stage_project(name))
+    folder = out.relative_to(configuration.PROJECT)
+    print(f"{folder}/ has sam.json and deployment.zip. docs/deployment.md says how to go on.")
+
+
+def delete(name: str) -> None:
+    """Take away a stage's functions, roles and API; its table, queues, buckets and keys stay. Raises Refused."""
+    chalice_stage.delete(configuration.here(name))
+    print(
+        f"The functions, the roles and the API of {name} are gone. Its table, queues, buckets and keys are still there."
+    )
+
+
+def _is_to_be_told(public: str | None, url: str) -> bool:
+    # An API that is made anew has another address; a domain's is somebody's choice.
+    return public is None or (".execute-api." in public and public != url)
+
+
+def check_room(stage: Stage) -> None:
+    """Raise Refused if the account has not as many concurrent runs left as the stage reserves."""
+    wanted = chalice_stage.reserved(stage)
+    try:
+        free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+        held = sum(_held(stage.function(name)) for name in wanted)
+    except ClientError:
+        return  # Who may not ask is told by Lambda itself.
+    if wanted and free + held - sum(wanted.values()) < _UNRESERVED:
+        raise Refused(
+            f"{stage.name} reserves {sum(wanted.values())} concurrent runs of functions. This account has {free + held}"
+            f" to reserve in {stage.region}, of which {_UNRESERVED} stay for all. Ask for more (Service Quotas: Lambda,"
+            " Concurrent executions, L-B99A9384), or take `reserved_concurrency` of this stage out of"
+            " .chalice/config.json."
+        )
+
+
+def _held(function: str) -> int:
+    try:
+        return int(client("lambda").get_function_concurrency(FunctionName=function)["ReservedConcurrentExecutions"])
+    except (KeyError, client("lambda").exceptions.ResourceNotFoundException):
+        return 0
+
+
+def _set_stage(stage: Stage, api: str) -> None:
+    gateway_stage = configuration.gateway_stage(stage.name)
+    throttle = {"rateLimit": THROTTLE["ThrottlingRateLimit"], "burstLimit": THROTTLE["ThrottlingBurstLimit"]}
+    limits = [
+        {"op": "replace", "path": f"/*/*/throttling/{key}", "value": str(value)} for key, value in throttle.items()
+    ]
+    with explained():
+        client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=limits)
+        access_log.allow(stage)
+        try:
+            patches = access_log.patches(stage)
+            client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=patches)
+        except client("apigateway").exceptions.BadRequestException as error:
+            print(access_log.ADVICE.format(error.response["Error"]["Message"]))
+
+
+def _migrate(stage: Stage) -> None:
+    print("Applying migrations.", flush=True)
+    with explained():
+        answer = patient_client("lambda").invoke(FunctionName=stage.function("migrate"), Payload=b"{}")
+    outcomes = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        raise Refused(f"The function migrate failed: {outcomes.get('errorMessage', outcomes)}. {_AGAIN}")
+    for outcome in outcomes:
+        print(f"  {_said(outcome)}")
+    if any(outcome["state"] != "applied" for outcome in outcomes):
+        raise Refused(f"Not every migration was applied. {_AGAIN}")
+    if not outcomes:
+        print("  Nothing was left to be applied.")
+
+
+_AGAIN: Final = "The new code is deployed. Read the log of that function, then try again: make deploy"
+
+
+def _said(outcome: Mapping[str, Any]) -> str:
+    reason = f" {outcome['error']}" if outcome.get("error") else ""
+    return f"{outcome['id'] or 'migrations'}: {outcome['state']}.{reason}"

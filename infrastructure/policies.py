@@ -1,0 +1,160 @@
+"""What each function may do on AWS: policies of least privilege, each with the exact resources of a stage.
+
+A test holds them against all that the code asks of AWS: nothing is missing, and nothing is allowed that is not needed.
+"""
+
+from collections.abc import Mapping, Sequence
+from email.utils import parseaddr
+from typing import Any, Final, NamedTuple
+
+from chalicelib.kernel.keyrings import KEY_CONTEXT, Purpose
+from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
+from infrastructure.stage import Stage
+
+
+class Grant(NamedTuple):
+    """Actions of a service on resources; `why` is the statement's name, `purposes` those of the secrets to unwrap."""
+
+    why: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    purposes: Sequence[Purpose] = ()
+
+
+def _read(*actions: str) -> Grant:
+    return Grant("ReadRecords", [f"dynamodb:{action}" for action in actions], ["table"])
+
+
+def _list(*indexes: str) -> Grant:
+    return Grant("ReadLists", ["dynamodb:Query"], [f"index {index}" for index in indexes])
+
+
+def _write(*actions: str) -> Grant:
+    return Grant("WriteRecords", [f"dynamodb:{action}" for action in actions], ["table"])
+
+
+def _queue(*queues: str) -> Grant:
+    return Grant("QueueMessages", ["sqs:SendMessage"], [f"queue {queue}" for queue in queues])
+
+
+def _unwrap(*purposes: Purpose) -> Grant:
+    return Grant("UnwrapSecrets", ["kms:Decrypt"], ["key"], purposes)
+
+
+def _take(queue: str) -> Grant:
+    """Return what Lambda asks for in the name of a function that a queue calls."""
+    actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
+    return Grant("TakeMessages", actions, [f"queue {queue}"])
+
+
+GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
+    "api_handler": (
+        _read("BatchGetItem", "GetItem", "Query"),
+        _list("due", *INDEXES, *FACETS),
+        _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem"),
+        _queue("events.fifo"),
+        Grant("SeeThatTheQueuesAnswer", ["sqs:GetQueueAttributes"], [f"queue {queue}" for queue in QUEUES]),
+        Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
+        Grant("ReadAnchors", ["s3:GetObject"], ["files anchors"]),
+        Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
+        _unwrap(*Purpose),
+    ),
+    "events": (
+        _take("events.fifo"),
+        _read("BatchGetItem", "Query"),
+        _list("index1"),
+        _write("DeleteItem", "PutItem", "UpdateItem"),
+        _queue("jobs", "deliveries.fifo"),
+        _unwrap(Purpose.AUDIT_SIGNING_KEY),
+    ),
+    "deliveries": (
+        _take("deliveries.fifo"),
+        _read("BatchGetItem", "GetItem"),
+        _list("index1"),
+        _write("DeleteItem", "PutItem", "UpdateItem"),
+        _queue("events.fifo", "deliveries.fifo", "deliveries-slow", "jobs"),
+        _unwrap(Purpose.DATA_KEY),
+    ),
+    "deliveries_slow": (
+        _take("deliveries-slow"),
+        _read("BatchGetItem", "GetItem"),
+        _write("DeleteItem", "PutItem", "UpdateItem"),
+        _queue("events.fifo", "deliveries.fifo", "jobs"),
+        _unwrap(Purpose.DATA_KEY),
+    ),
+    "jobs": (
+        _take("jobs"),
+        _read("BatchGetItem", "GetItem", "Query"),
+        _list(*INDEXES, *FACETS),
+        _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem"),
+        _queue(*QUEUES),
+        Grant("SendMail", ["ses:SendEmail"], ["identity"]),
+        Grant("KeepAnchors", ["s3:GetObject", "s3:PutObject"], ["files anchors"]),
+        Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
+        Grant(
+            "MakeExports",
+            [
+                "s3:AbortMultipartUpload",
+                "s3:DeleteObject",
+                "s3:GetObject",
+                "s3:ListMultipartUploadParts",
+                "s3:PutObject",
+            ],
+            ["files exports"],
+        ),
+        Grant("FindWhatExportsLeft", ["s3:ListBucket", "s3:ListBucketMultipartUploads"], ["bucket exports"]),
+        _unwrap(*Purpose),
+    ),
+    "sweep": (_list("due"), _write("UpdateItem"), _queue("events.fifo", "jobs")),
+    "anchor": (_list("index2"), _queue("jobs")),
+    "migrate": (_read("GetItem", "Query"), _write("PutItem", "UpdateItem")),
+}
+"""What each function may do, but for writing its log. Resources have the words of `_arns`."""
+
+
+def mail_domain(sender: str) -> str:
+    """Return the domain that the setting MAIL_FROM sends from; empty if it sends none."""
+    return parseaddr(sender)[1].rpartition("@")[2].lower()
+
+
+def policies(stage: Stage, key: str, mail_from: str = "") -> Mapping[str, Any]:
+    """Return the policy of each function, by its name.
+
+    `key` is the ARN of the KMS key that wraps the stage's secrets, `mail_from` the setting: none sends no mail.
+    """
+    arns = _arns(stage, key, mail_domain(mail_from))
+    return {function: _policy(arns, stage, function) for function in GRANTS}
+
+
+def _policy(arns: Mapping[str, str], stage: Stage, function: str) -> dict[str, Any]:
+    granted = [grant for grant in GRANTS[function] if all(name in arns for name in grant.resources)]
+    # The group is made beforehand, so that what it keeps ends; its streams are Lambda's to name.
+    log = Grant("WriteItsLog", ["logs:CreateLogStream", "logs:PutLogEvents"], ["log"])
+    streams = stage.arn("logs", f"log-group:{stage.log_group(function)}:log-stream:*")
+    statements = [_statement(grant, {**arns, "log": streams}) for grant in (*granted, log)]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
+    resources = [arns[name] for name in grant.resources]
+    statement = {"Sid": grant.why, "Effect": "Allow", "Action": [*grant.actions], "Resource": resources}
+    if not grant.purposes:
+        return statement
+    context = {**KEY_CONTEXT, "purpose": [purpose.value for purpose in grant.purposes]}
+    return statement | {
+        "Condition": {"StringEquals": {f"kms:EncryptionContext:{name}": value for name, value in context.items()}}
+    }
+
+
+def _arns(stage: Stage, key: str, sends_from: str) -> dict[str, str]:
+    buckets = {purpose: f"arn:{stage.partition}:s3:::{stage.bucket(purpose)}" for purpose in ("exports", "anchors")}
+    return {
+        "table": stage.table_arn,
+        **{f"index {index}": f"{stage.table_arn}/index/{index}" for index in INDEX_KEYS},
+        **{f"queue {queue}": stage.queue_arn(queue) for queue in QUEUES},
+        **{f"bucket {purpose}": arn for purpose, arn in buckets.items()},
+        # Names of files begin with the organization's id or the log's.
+        **{f"files {purpose}": f"{arn}/*" for purpose, arn in buckets.items()},
+        "key": key,
+        **({"identity": stage.arn("ses", f"identity/{sends_from}")} if sends_from else {}),
+    }

@@ -1,0 +1,211 @@
+"""The secrets of a stage: made once without being seen by anybody, kept as parameters, rotated in three steps.
+
+Each is a key that AWS KMS made and wrapped at once (GenerateDataKeyWithoutPlaintext). A parameter holds it as the
+setting takes it: `kms:<ciphertext>`, several separated by commas. Who has the parameter has nothing without KMS.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
+
+from chalicelib.kernel.checkpoints import public_key
+from chalicelib.kernel.encoding import from_base64, to_base64
+from chalicelib.kernel.keyrings import Purpose
+from chalicelib.kernel.settings import WRAPPED
+from infrastructure.account import Refused, client
+from infrastructure.stage import Stage
+
+SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in Purpose}
+"""Each secret, and the setting that takes it: `data-key`, `DATA_KEY`."""
+
+FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
+"""The parameter with the public halves of signing keys that were dropped; there is none before the first was."""
+
+WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
+    "audit-signing-key": (timedelta(0), ""),
+    "data-key": (timedelta(days=2), "stored answers of an Idempotency-Key, which are kept for a day"),
+    "token-key": (timedelta(days=91), "tokens of leads, which hold for 90 days; all others end before"),
+}
+"""How long `finish` waits after `switch`, and for what that the former key has made. A day is for the deployment."""
+
+Step = Literal["begin", "switch", "finish"]
+
+_CREATED: Final = "created"
+_BEGUN: Final = "begun"
+_SWITCHED: Final = "switched"
+_FINISHED: Final = "finished"
+_RESEALED: Final = "sealed anew"
+
+
+def create(stage: Stage) -> list[str]:
+    """Make the secrets that a stage lacks, and return their names; what is there stays as it is.
+
+    The stage's KMS key has to be there. It may be repeated, die half way and run twice at once: only what was kept
+    first counts.
+    """
+    return [secret for secret in SECRETS if _kept_first(stage, secret)]
+
+
+def read(stage: Stage) -> dict[str, str]:
+    """Return the settings that hold a stage's secrets, wrapped as they are, by their names in the environment.
+
+    Raises Refused with the names of those that were never created.
+    """
+    names = {stage.parameter(secret): setting for secret, setting in SECRETS.items()}
+    former = stage.parameter(FORMER_PUBLIC_KEYS)
+    answer = client("ssm").get_parameters(Names=[*names, former])
+    values = {found["Name"]: str(found["Value"]) for found in answer["Parameters"]}
+    if missing := sorted(names.keys() - values):
+        raise Refused(f"There is no parameter {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
+    return {
+        **{setting: values[name] for name, setting in names.items()}, "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, "")
+    }  # fmt: skip
+
+
+def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> str:
+    """Do a step of a secret's rotation, and return what it did and what is next. What was done is not done again.
+
+    `begin` puts a new key behind the present one, `switch` in front of it, `finish` drops the former one. After each
+    the stage is to be deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the
+    step is not the next, or somebody else rotates at the same time.
+    """
+    kept = _kept(stage, secret)
+    if step == "finish":
+        return _finish(stage, kept, at_once=at_once)
+    return (_begin if step == "begin" else _switch)(stage, kept)
+
+
+def note_resealed(stage: Stage) -> None:
+    """Keep in mind that nothing is left in the table that the former data key has sealed: it may be dropped.
+
+    Raises Refused if no rotation of the data key waits for that.
+    """
+    kept = _kept(stage, Purpose.DATA_KEY.value)
+    if kept.state == _SWITCHED:
+        _keep(stage, kept, kept.keys, _RESEALED)
+    elif kept.state != _RESEALED:
+        raise Refused(f"No former data key of {stage.name} waits to be dropped: {kept.standing}")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A secret as its parameter holds it: its keys, how far its rotation is and since when."""
+
+    secret: str
+    keys: list[str]
+    state: str
+    since: datetime
+    version: int
+
+    @property
+    def standing(self) -> str:
+        """Where its rotation stands, as a sentence."""
+        since = f"since {self.since:%Y-%m-%d %H:%M} UTC"
+        return {
+            _CREATED: f"{self.secret} has one key {since}, and was never rotated.",
+            _BEGUN: f"a new key of {self.secret} is listed {since} and not used yet; next is `switch`.",
+            _SWITCHED: f"the new key of {self.secret} is used {since}, the former still listed; next is `finish`.",
+            _RESEALED: f"all is sealed by the new key of {self.secret} {since}; next is `finish`.",
+            _FINISHED: f"{self.secret} has one key {since}; no rotation is under way.",
+        }[self.state]
+
+
+def _begin(stage: Stage, kept: _Kept) -> str:
+    if kept.state in (_SWITCHED, _RESEALED):
+        raise Refused(f"A rotation is under way: {kept.standing}")
+    if kept.state != _BEGUN:
+        _keep(stage, kept, [*kept.keys, _new_key(stage, kept.secret)], _BEGUN)
+    return f"Begun: a new key of {kept.secret} is listed. {_deploy(stage)} and then `switch`."
+
+
+def _switch(stage: Stage, kept: _Kept) -> str:
+    if kept.state in (_CREATED, _FINISHED):
+        raise Refused(f"There is nothing to switch to: {kept.standing} Begin with `begin`.")
+    if kept.state == _BEGUN:
+        _keep(stage, kept, kept.keys[::-1], _SWITCHED)
+    wait, what = WAITS[kept.secret]
+    until = f" It waits {wait.days} days, for {what}." if what else ""
+    seals = kept.secret == Purpose.DATA_KEY.value
+    again = f" Then seal anew: `.venv/bin/python -m local reseal --stage {stage.name}`." if seals else ""
+    return f"Switched: the new key of {kept.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"
+
+
+def _finish(stage: Stage, kept: _Kept, *, at_once: bool) -> str:
+    if kept.state == _FINISHED:
+        return f"Finished already: {kept.standing} {_deploy(stage)}, unless you have."
+    if kept.state in (_CREATED, _BEGUN):
+        raise Refused(f"There is nothing to finish: {kept.standing}")
+    if kept.secret == Purpose.DATA_KEY.value and kept.state != _RESEALED:
+        raise Refused(
+            f"Webhooks and channels may still be sealed by the former key, and would be lost with it: {kept.standing} "
+            f"First run `.venv/bin/python -m local reseal --stage {stage.name}`."
+        )
+    wait, what = WAITS[kept.secret]
+    over = kept.since + wait
+    if datetime.now(UTC) < over and not at_once:
+        raise Refused(
+            f"The former key has made what still holds: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC or, if the key "
+            "leaked, now with --at-once: then these end."
+        )
+    if kept.secret == Purpose.AUDIT_SIGNING_KEY:
+        _keep_public_key(stage, kept.keys[1])
+    _keep(stage, kept, kept.keys[:1], _FINISHED)
+    return f"Finished: the former key of {kept.secret} is dropped. {_deploy(stage)}."
+
+
+def _deploy(stage: Stage) -> str:
+    return f"Now `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
+
+
+def _kept(stage: Stage, secret: str) -> _Kept:
+    """Return a secret with how far it is, which stands in the description of its parameter's present version."""
+    ssm, name = client("ssm"), stage.parameter(secret)
+    try:
+        pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
+        last = max((version for page in pages for version in page["Parameters"]), key=lambda each: each["Version"])
+    except ssm.exceptions.ParameterNotFound:
+        raise Refused(f"There is no parameter {name}. Run `make bootstrap STAGE={stage.name}`.") from None
+    keys, state = last["Value"].split(","), last.get("Description")
+    if len(keys) != {_CREATED: 1, _BEGUN: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
+        raise Refused(f"{name} was changed by another hand. Put its last version back that says how far it is.")
+    return _Kept(secret, keys, state, last["LastModifiedDate"].astimezone(UTC), last["Version"])
+
+
+def _keep(stage: Stage, kept: _Kept, keys: list[str], state: str) -> None:
+    answer = client("ssm").put_parameter(
+        Name=stage.parameter(kept.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
+    )
+    if answer["Version"] != kept.version + 1:
+        raise Refused(f"Somebody else rotated {kept.secret} at the same time. See where it stands: run it again.")
+
+
+def _keep_public_key(stage: Stage, former: str) -> None:
+    """List the public half of a signing key that is dropped: what it has signed counts for good."""
+    ciphertext = from_base64(former.removeprefix(WRAPPED))
+    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=Purpose.AUDIT_SIGNING_KEY.context)
+    key, name = to_base64(public_key(seed["Plaintext"])), stage.parameter(FORMER_PUBLIC_KEYS)
+    found = client("ssm").get_parameters(Names=[name])["Parameters"]
+    listed = found[0]["Value"].split(",") if found else []
+    if key not in listed:
+        value = ",".join([key, *listed])
+        client("ssm").put_parameter(Name=name, Value=value, Type="String", Description="public", Overwrite=bool(found))
+
+
+def _kept_first(stage: Stage, secret: str) -> bool:
+    ssm = client("ssm")
+    name = stage.parameter(secret)
+    if ssm.get_parameters(Names=[name])["Parameters"]:
+        return False  # Asked first, so that a repeated `bootstrap` makes no key for nothing.
+    try:
+        ssm.put_parameter(Name=name, Type="String", Value=_new_key(stage, secret), Description=_CREATED)
+    except ssm.exceptions.ParameterAlreadyExists:
+        return False
+    return True
+
+
+def _new_key(stage: Stage, secret: str) -> str:
+    answer = client("kms").generate_data_key_without_plaintext(
+        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=Purpose(secret).context
+    )
+    return WRAPPED + to_base64(answer["CiphertextBlob"])

@@ -1,0 +1,141 @@
+"""The stack `atrium-<stage>`: what holds data, and what watches over it. Functions, roles and API are no part of it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from infrastructure.alarms import alarms
+from infrastructure.dashboard import dashboard
+from infrastructure.intrinsics import HERE, KEPT, allow, of, policy, ref, sub, titled
+from infrastructure.queries import QUERIES
+from infrastructure.resources import LOGS_KEPT_DAYS, QUEUES, queue_setting
+from infrastructure.stage import NAMES
+from infrastructure.stores import Resources, resource_of, stores
+
+LARGEST_BYTES: Final = 51_200
+"""What CloudFormation takes of a template that is sent with the request."""
+
+_DKIM_TOKENS: Final = (1, 2, 3)
+_PARAMETERS: Final = {
+    "Stage": {
+        "Type": "String", "AllowedPattern": NAMES,
+        "Description": "Name of the stage, part of every name here. The anchors of prod can't be unlocked by anyone.",
+    },
+    "MailDomain": {
+        "Type": "String", "Default": "", "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
+        "Description": "Domain that mail is sent from, to be verified with SES by DKIM; empty makes no identity.",
+    },
+    "AlarmEmail": {
+        "Type": "String", "Default": "", "AllowedPattern": "[^@ ]+@[^@ ]+\\.[^@ ]+|",
+        "Description": "Address that is told of alarms, once it has confirmed that; empty subscribes nobody.",
+    },
+}  # fmt: skip
+
+
+def stack(functions: Iterable[str]) -> dict[str, Any]:
+    """Return the template; `functions` are the app's, by the names that they have there."""
+    named = [*functions]
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "Atrium: what holds a stage's data, and what watches over it.",
+        "Parameters": _PARAMETERS,
+        "Conditions": {
+            "IsProd": {"Fn::Equals": [ref("Stage"), "prod"]},
+            "SendsMail": _given("MailDomain"),
+            "TellsSomebody": _given("AlarmEmail"),
+        },
+        "Resources": {
+            **stores(),
+            **_mail(),
+            **_topic(),
+            **_logs(named),
+            **alarms(named),
+            **dashboard(named),
+            **_queries(named),
+        },
+        "Outputs": _outputs(),
+    }
+
+
+def log_of(function: str) -> str:
+    """Return what the log group of a function is called in the template."""
+    return f"{titled(function)}Log"
+
+
+def _given(parameter: str) -> dict[str, Any]:
+    return {"Fn::Not": [{"Fn::Equals": [ref(parameter), ""]}]}
+
+
+def _mail() -> Resources:
+    properties = {
+        "EmailIdentity": ref("MailDomain"),
+        "DkimSigningAttributes": {"NextSigningKeyLength": "RSA_2048_BIT"},
+    }
+    # Kept: who sends from the domain already would be without, and its records in DNS would be for nothing.
+    identity = {"Type": "AWS::SES::EmailIdentity", "Condition": "SendsMail", "Properties": properties}
+    return {"MailIdentity": identity | KEPT}
+
+
+def _topic() -> Resources:
+    topic = {"TopicName": sub(f"{HERE.prefix}-alarms"), "KmsMasterKeyId": of("Key", "Arn")}
+    publishing = allow(
+        {"Service": "cloudwatch.amazonaws.com"}, ["sns:Publish"], ref("Alarms"),
+        StringEquals={"aws:SourceAccount": ref("AWS::AccountId")},
+    )  # fmt: skip
+    subscription = {"TopicArn": ref("Alarms"), "Protocol": "email", "Endpoint": ref("AlarmEmail")}
+    return {
+        "Alarms": {"Type": "AWS::SNS::Topic", "Properties": topic},
+        "AlarmsPolicy": {
+            "Type": "AWS::SNS::TopicPolicy",
+            "Properties": {"Topics": [ref("Alarms")], "PolicyDocument": policy(publishing)},
+        },
+        "AlarmsByMail": {
+            "Type": "AWS::SNS::Subscription", "Condition": "TellsSomebody", "Properties": subscription,
+        },
+    }  # fmt: skip
+
+
+def _logs(functions: Iterable[str]) -> Resources:
+    return {
+        name: {
+            "Type": "AWS::Logs::LogGroup",
+            "Properties": {"LogGroupName": sub(group), "RetentionInDays": LOGS_KEPT_DAYS},
+            **KEPT,
+        }
+        for name, group in (
+            ("AccessLog", HERE.access_log),
+            *((log_of(function), HERE.log_group(function)) for function in functions),
+        )
+    }
+
+
+def _queries(functions: Iterable[str]) -> Resources:
+    groups = [ref(log_of(function)) for function in functions]
+    reads = {"functions": groups, "everything": [*groups, ref("AccessLog")]}
+    return {
+        f"{titled(name)}Query": {
+            "Type": "AWS::Logs::QueryDefinition",
+            "Properties": {
+                "Name": sub(f"{HERE.prefix}/{name}"),  # What stands before the slash is shown as a folder.
+                "QueryString": query.text, "LogGroupNames": reads[query.log_groups],
+            },
+        }
+        for name, query in QUERIES.items()
+    }  # fmt: skip
+
+
+def _outputs() -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "TableName": ref("Table"), "TableArn": of("Table", "Arn"),
+        "ExportsBucket": ref("ExportsBucket"), "AnchorsBucket": ref("AnchorsBucket"),
+        "KeyArn": of("Key", "Arn"), "AlarmTopicArn": ref("Alarms"), "AccessLogArn": of("AccessLog", "Arn"),
+    }  # fmt: skip
+    for queue in QUEUES:
+        name = resource_of(queue)
+        found |= {titled(queue_setting(queue)): ref(name), f"{name}Arn": of(name, "Arn")}
+    records: Mapping[str, Any] = {
+        f"Dkim{part}{number}": of("MailIdentity", f"DkimDNSToken{part}{number}")
+        for number in _DKIM_TOKENS
+        for part in ("Name", "Value")
+    }
+    conditional = {name: {"Condition": "SendsMail", "Value": value} for name, value in records.items()}
+    return {name: {"Value": value} for name, value in found.items()} | conditional

@@ -1,0 +1,27 @@
+"""What the handbook says of secrets are commands that there are, and secrets that a stage has."""
+
+import re
+import shlex
+
+from infrastructure.__main__ import _parser
+from infrastructure.secrets import SECRETS, WAITS
+from local.__main__ import _parser as _local_parser
+from local.folders import ROOT
+
+CHAPTER = (ROOT / "docs/operations.md").read_text().partition("## Secrets")[2].partition("\n## ")[0]
+COMMAND = re.compile(r"^ +\.venv/bin/python -m (infrastructure|local) (.*?)(?:  #.*)?$", re.MULTILINE)
+
+
+def test_its_commands_are_taken_in_the_order_of_the_steps() -> None:
+    parsers = {"infrastructure": _parser(), "local": _local_parser()}
+    commands = [parsers[program].parse_args(shlex.split(words)) for program, words in COMMAND.findall(CHAPTER)]
+    assert [getattr(chosen, "step", "reseal") for chosen in commands] == ["begin", "switch", "finish", "reseal"]
+
+
+def test_it_names_every_secret_its_setting_and_how_long_to_wait() -> None:
+    rows = {cells[0]: cells for line in CHAPTER.splitlines() if (cells := [c.strip() for c in line.split("|")[1:-1]])}
+    for secret, setting in SECRETS.items():
+        row = rows[f"`/atrium/prod/{secret}`"]
+        assert row[1] == f"`{setting}`"
+        days = WAITS[secret][0].days
+        assert row[4].startswith(f"{days} days" if days else "not at all")

@@ -1,0 +1,122 @@
+"""What the functions ask of AWS, as IAM names it, and what their policies allow, permission by permission."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from email.utils import parseaddr
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
+
+from chalicelib.kernel.keyrings import Purpose
+from chalicelib.kernel.settings import settings
+from infrastructure.policies import policies
+from infrastructure.resources import QUEUES, queue_name
+from infrastructure.stage import Stage
+from tests.harness.calls import Call
+from tests.harness.cloud import PREFIX
+from tests.harness.mailbox import SENDER
+
+STAGE: Final = Stage("prod", "123456789012", "eu-central-1")
+KEY: Final = STAGE.arn("kms", "key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11")
+POLICIES: Final = policies(STAGE, KEY, SENDER)
+TAKES_FROM: Final = {
+    "events": "events.fifo", "deliveries": "deliveries.fifo", "deliveries_slow": "deliveries-slow", "jobs": "jobs",
+}  # fmt: skip
+"""The queue that calls a function."""
+
+_WRITES: Final = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+_ACTIONS: Final = {
+    "s3:ListObjectsV2": "s3:ListBucket", "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "s3:HeadObject": "s3:GetObject", "s3:ListParts": "s3:ListMultipartUploadParts",
+    "s3:CreateMultipartUpload": "s3:PutObject", "s3:UploadPart": "s3:PutObject",
+    "s3:CompleteMultipartUpload": "s3:PutObject", "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sesv2:SendEmail": "ses:SendEmail",
+}  # fmt: skip
+"""Calls whose action is called otherwise (Service Authorization Reference)."""
+
+_CONTEXT: Final = "kms:EncryptionContext:"
+
+
+class Permission(NamedTuple):
+    """An action on a resource; `purpose` is that of the secret that may be, or has to be, unwrapped."""
+
+    action: str
+    resource: str
+    purpose: str = ""
+
+    def covers(self, need: "Permission") -> bool:
+        """Return whether whoever has this may do what is needed."""
+        return (self.action, self.purpose) == (need.action, need.purpose) and fnmatchcase(need.resource, self.resource)
+
+
+ASKED: Final[dict[str, set[Permission]]] = defaultdict(set)
+"""What each function has needed so far in this process."""
+
+
+def note(function: str, calls: Iterable[Call]) -> None:
+    """Keep what a function needed for these calls."""
+    ASKED[function] |= {need for call in calls for need in needs(call)}
+
+
+def refused() -> dict[str, set[Permission]]:
+    """Return what functions have needed so far and are not allowed."""
+    found = {f: {n for n in asked if not any(p.covers(n) for p in permissions(f))} for f, asked in ASKED.items()}
+    return {function: needed for function, needed in found.items() if needed}
+
+
+def permissions(function: str, documents: Mapping[str, Any] = POLICIES) -> list[Permission]:
+    """Return all that a function's policy allows, as often as it does so."""
+    return [permission for statement in documents[function]["Statement"] for permission in _allowed(statement)]
+
+
+def by_lambda(function: str) -> set[Permission]:
+    """Return what Lambda itself asks for in the name of a function: to write its log and to take from its queue."""
+    stream = STAGE.arn("logs", f"log-group:/aws/lambda/{STAGE.function(function)}:log-stream:2026/11/22/[7]0a1b")
+    written = {Permission(f"logs:{action}", stream) for action in ("CreateLogStream", "PutLogEvents")}
+    taken = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage") if function in TAKES_FROM else ()
+    return written | {Permission(f"sqs:{action}", STAGE.queue_arn(TAKES_FROM[function])) for action in taken}
+
+
+def needs(call: Call) -> Iterator[Permission]:
+    """Yield what a call has to be allowed on the stage where it would be made."""
+    service, _, name = call.name.partition(":")
+    asked = call.parameters
+    match service:
+        case "dynamodb":
+            yield from _of_table(name, asked)
+        case "sesv2":
+            domain = parseaddr(asked["FromEmailAddress"])[1].rpartition("@")[2]
+            yield Permission(_ACTIONS[call.name], STAGE.arn("ses", f"identity/{domain}"))
+        case "s3":
+            purpose = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}[asked["Bucket"]]
+            where = "/".join(filter(None, (STAGE.bucket(purpose), asked.get("Key"))))
+            yield Permission(_ACTIONS.get(call.name, call.name), f"arn:aws:s3:::{where}")
+        case "sqs":
+            (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == asked["QueueUrl"].rpartition("/")[2]]
+            yield Permission(_ACTIONS.get(call.name, call.name), STAGE.queue_arn(queue))
+        case _:
+            context = asked["EncryptionContext"]
+            assert (service, context) == ("kms", Purpose(context["purpose"]).context)
+            yield Permission(call.name, KEY, context["purpose"])
+
+
+def _of_table(name: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
+    kinds = [(kind, given) for action in asked.get("TransactItems", ()) for kind, given in action.items()]
+    tables = {*asked.get("RequestItems", ()), *(given["TableName"] for _, given in kinds)} or {asked["TableName"]}
+    assert tables == {settings().table_name}
+    index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
+    for action in [_WRITES[kind] for kind, _ in kinds] or [name]:
+        yield Permission(f"dynamodb:{action}", STAGE.table_arn + index)
+
+
+def _allowed(statement: Mapping[str, Any]) -> Iterator[Permission]:
+    condition = dict(statement.get("Condition", {}).get("StringEquals", {}))
+    purposes = condition.pop(f"{_CONTEXT}purpose", [""])
+    assert (statement["Effect"], condition) == ("Allow", {} if "" in purposes else {f"{_CONTEXT}service": "atrium"})
+    for action in statement["Action"]:
+        for resource in statement["Resource"]:
+            yield from (Permission(action, resource, purpose) for purpose in purposes)

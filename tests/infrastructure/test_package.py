@@ -1,0 +1,155 @@
+"""What is deployed: that it is small, whole, compiled, for Lambda's Linux, and the same wherever it is built."""
+
+import hashlib
+import json
+import marshal
+import re
+import sys
+from collections.abc import Callable
+from importlib.util import MAGIC_NUMBER
+from io import BytesIO
+from pathlib import Path
+from types import CodeType
+from zipfile import ZipFile
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+
+from infrastructure.account import Refused
+from infrastructure.package import MOST_BYTES, interpreter, running
+from infrastructure.staging import stage_project
+from local.folders import ROOT
+from tests.harness import copies, stages
+
+pytestmark = pytest.mark.xdist_group("package")
+
+IMPORT_ALL = """
+import json, pkgutil, sys
+from importlib import import_module
+sys.path.insert(0, sys.argv[1])
+import app, chalicelib
+import dns.resolver, httpcore, jinja2, jwt, markdown_it, nh3
+from aws_lambda_powertools.utilities.batch import process_partial_response
+for module in pkgutil.walk_packages(chalicelib.__path__, "chalicelib."):
+    import_module(module.name)
+ours = [m for m in sys.modules.values() if (getattr(m, "__file__", None) or "").startswith(sys.argv[1])]
+print(json.dumps({m.__name__: type(m.__loader__).__name__ for m in ours}))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(packaged: Callable[[str], Path]) -> Path:
+    return packaged(running())
+
+
+@pytest.fixture(scope="module")
+def files(package: Path) -> dict[str, bytes]:
+    """All that is in the package, by name."""
+    with ZipFile(package) as zipped:
+        assert zipped.testzip() is None
+        return {name: zipped.read(name) for name in zipped.namelist()}
+
+
+def test_it_is_small(package: Path) -> None:
+    assert package.stat().st_size <= MOST_BYTES
+
+
+def test_two_builds_in_two_folders_are_one_digest(package: Path, tmp_path: Path) -> None:
+    project = copies.copied(
+        ("chalicelib", "infrastructure", "app.py", "openapi.json", "requirements.txt"),
+        tmp_path / "a project in another folder",
+    )
+    command = [sys.executable, "-m", "infrastructure", "package"]
+    printed = copies.run(command, project, SOURCE_DATE_EPOCH="1000000000", PYTHONHASHSEED="7", TZ="Asia/Tokyo")
+    other = project / "build" / "package" / package.name
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()
+    assert other.read_bytes() == package.read_bytes()
+    assert printed == f"{other}  {package.stat().st_size} bytes  sha256 {digest}\n"
+
+
+def test_everyone_may_read_it_and_nothing_in_it_is_of_today(package: Path) -> None:
+    entries = ZipFile(package).infolist()
+    assert [entry.filename for entry in entries] == sorted(entry.filename for entry in entries)
+    assert {(entry.date_time, entry.external_attr >> 16) for entry in entries} == {((1980, 1, 1, 0, 0, 0), 0o100644)}
+
+
+def test_all_that_the_service_reads_is_there_and_nothing_else_of_the_project(files: dict[str, bytes]) -> None:
+    ours = {
+        path.relative_to(ROOT).as_posix(): path
+        for path in (ROOT / "chalicelib").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.parts[-2] != "openapi"
+    }
+    compiled = {f"{name}c" for name in ours if name.endswith(".py")}
+    data = {name: path for name, path in ours.items() if not name.endswith(".py")}
+    assert {name for name in files if name.startswith("chalicelib/")} == compiled | data.keys()
+    assert all(files[name] == path.read_bytes() for name, path in data.items())
+    assert files["app.py"] == (ROOT / "app.py").read_bytes()
+    assert {name for name in files if name.startswith("chalice/")} == {"chalice/__init__.pyc", "chalice/app.pyc"}
+    assert not {name.partition("/")[0] for name in files} & {
+        "infrastructure", "local", "tests", "bin", "boto3", "botocore", "s3transfer", "moto", "pip", "setuptools",
+    }  # fmt: skip
+    assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
+
+
+def test_it_names_each_library_as_pinned_with_its_licence(files: dict[str, bytes]) -> None:
+    pinned = set(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+    found = set()
+    for name in [name for name in files if name.endswith(".dist-info/METADATA")]:
+        about = dict(line.split(": ", 1) for line in files[name].decode().splitlines())
+        found.add((re.sub(r"[-_.]+", "-", about["Name"]).lower(), about["Version"]))
+        beside = [file for file in files if file.startswith(name.removesuffix("METADATA")) and file != name]
+        assert beside, f"{name} has no licence beside it"
+    assert {name for name, _ in pinned - found} == {"pycparser"}
+    assert found <= pinned
+
+
+def test_every_module_but_the_app_is_compiled_for_good(files: dict[str, bytes]) -> None:
+    assert {name for name in files if name.endswith(".py")} == {"app.py"}
+    compiled = {name: content for name, content in files.items() if name.endswith(".pyc")}
+    for name, content in compiled.items():
+        assert content[:8] == MAGIC_NUMBER + b"\x01\0\0\0", f"{name} is not by an unchecked hash"
+        code: CodeType = marshal.loads(content[16:])  # noqa: S302 (made here)
+        assert code.co_filename == f"/var/task/{name[:-1]}"
+
+
+def test_all_of_it_can_be_imported_and_nothing_is_compiled_then(package: Path, tmp_path: Path) -> None:
+    with ZipFile(package) as zipped:
+        zipped.extractall(tmp_path / "task")
+    before = set(tmp_path.rglob("*"))
+    command = [sys.executable, "-W", "error", "-c", IMPORT_ALL, str(tmp_path / "task")]
+    loaders = json.loads(copies.run(command, tmp_path))
+    assert {name for name, loader in loaders.items() if loader == "SourceFileLoader"} == {"app"}
+    assert len([name for name in loaders if name.startswith("chalicelib.")]) > 200
+    written = {path.name.partition(".")[0] for path in set(tmp_path.rglob("*")) - before}
+    assert written <= {"__pycache__", "app"}
+
+
+def test_what_is_of_machine_code_runs_on_amazon_linux_2(files: dict[str, bytes]) -> None:
+    libraries = {name: content for name, content in files.items() if name.endswith(".so")}
+    assert len(libraries) > 4
+    for name, content in libraries.items():
+        needs = ELFFile(BytesIO(content)).get_section_by_name(".gnu.version_r")
+        assert isinstance(needs, GNUVerNeedSection)
+        versions = [wanted.name for _, all_wanted in needs.iter_versions() for wanted in all_wanted]
+        glibc = [version.removeprefix("GLIBC_").split(".") for version in versions if version.startswith("GLIBC_")]
+        assert max(tuple(map(int, version)) for version in glibc) <= (2, 17), name
+
+
+def test_chalice_takes_it_byte_for_byte(package: Path, tmp_path: Path) -> None:
+    project = stage_project("dev", tmp_path / "dev", package)
+    stages.configure(project)
+    chalice = str(Path(sys.executable).with_name("chalice"))
+    said = copies.run([chalice, "package", "--stage", "dev", "out"], project, AWS_DEFAULT_REGION="eu-central-1")
+    assert "Reusing existing deployment package." in said
+    assert (project / "out" / "deployment.zip").read_bytes() == package.read_bytes()
+
+
+def test_a_python_that_lambda_or_the_machine_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Refused, match=r"not on 3\.9\."):
+        interpreter("3.9")
+    other = "3.12" if running() != "3.12" else "3.13"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
+    with pytest.raises(Refused, match=f"There is no Python {re.escape(other)} on this machine"):
+        interpreter(other)
