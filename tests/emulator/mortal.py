@@ -113,7 +113,11 @@ def _work(message: Mapping[str, Any]) -> Any:
 
 
 def _batch(message: Mapping[str, Any]) -> dict[str, Any]:
-    record = {"messageId": "1", "body": json.dumps(message), "attributes": {"MessageGroupId": "1"}}
+    record = {
+        "messageId": "1",
+        "body": json.dumps(message),
+        "attributes": {"MessageGroupId": "1", "ApproximateReceiveCount": "1"},
+    }
     return {"Records": [record | {"eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:0:it"}]}
 
 

@@ -3,17 +3,17 @@
 import json
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 import httpx
 import jwt
 
 from local.issuer import AUDIENCE, ISSUER, Person
-from tests.emulator.stage import Stage
 
 T = TypeVar("T")
 
@@ -21,17 +21,34 @@ _TLS: Final = ssl.create_default_context()
 _PATIENCE_SECONDS: Final = 120
 
 
+class Place(Protocol):
+    """Where the service runs: its address, and the folder that has its issuer's key."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What a request needs to get there."""
+
+    @property
+    def state(self) -> Path:
+        """Where the folder `issuer` is."""
+
+
 class Caller(httpx.Client):
     """Someone with a credential. Their name is theirs alone, whoever else is called so."""
 
-    def __init__(self, stage: Stage, name: str, token: str | None = None) -> None:
-        """Take a credential, or have one made by the stage's issuer."""
+    def __init__(self, place: Place, name: str, token: str | None = None) -> None:
+        """Take a credential, or have one made by the place's issuer."""
         self.person = Person(name, sub=uuid4())
         self.id = str(self.person.sub)
-        self.token = token or signed(stage, self.person)
+        self.token = token or signed(place, self.person)
         super().__init__(
-            base_url=stage.url, headers={"Authorization": f"Bearer {self.token}"}, verify=_TLS, trust_env=False,
-            timeout=_PATIENCE_SECONDS, limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            base_url=place.url, headers={**place.headers, "Authorization": f"Bearer {self.token}"},
+            verify=_TLS, trust_env=False, timeout=_PATIENCE_SECONDS,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
         )  # fmt: skip
 
     def makes_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
@@ -40,10 +57,18 @@ class Caller(httpx.Client):
         assert answer.status_code == 201, answer.text
         return str(UUID(answer.json()["id"]))
 
+    def invites(self, organization: str, other: "Caller", role: str) -> None:
+        """Invite somebody to an organization, by whom that is accepted."""
+        asked = {"email": str(other.person.claims()["email"]), "role": role}
+        invited = self.post(f"/organizations/{organization}/invite", json=asked)
+        assert invited.status_code == 201, invited.text
+        accepted = other.get(invited.json()["acceptUrl"])
+        assert accepted.json()["status"] == "accepted", accepted.text
 
-def signed(stage: Stage, person: Person, *, kid: str | None = None, **claims: Any) -> str:
+
+def signed(place: Place, person: Person, *, kid: str | None = None, **claims: Any) -> str:
     """Return a token of the stage's issuer, good for an hour unless the claims say otherwise."""
-    folder, now = stage.state / "issuer", int(time.time())
+    folder, now = place.state / "issuer", int(time.time())
     known = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
     usual = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 3600, **person.claims()}
     key = (folder / "private.pem").read_text()

@@ -51,6 +51,11 @@ class Stage:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def headers(self) -> Mapping[str, str]:
+        """What a request needs to get there: nothing."""
+        return {}
+
+    @property
     def settings_file(self) -> Path:
         """What the service was told by the run."""
         return self.state / str(self.port) / "settings.json"

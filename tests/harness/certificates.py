@@ -21,10 +21,14 @@ class Authority:
 
     def trust(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the service trust this authority and no other."""
+        monkeypatch.setenv("SSL_CERT_FILE", str(self.written(folder)))
+        forget_connections()
+
+    def written(self, folder: Path) -> Path:
+        """Return a file in the folder that holds what to trust."""
         file = folder / "authority.pem"
         self._ca.cert_pem.write_to_path(str(file))
-        monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        forget_connections()
+        return file
 
     def server(self, *names: str, expired: bool = False) -> ssl.SSLContext:
         """Return what a server of these names or addresses needs for TLS."""

@@ -1,5 +1,7 @@
 """AWS in memory: the table, queues and buckets that `infrastructure/resources.py` names, made once, emptied often."""
 
+import base64
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.reference import memory
 from chalicelib.features.system import checks
-from chalicelib.kernel import ancestry, auth, last_used, sealing
+from chalicelib.kernel import ancestry, auth, keyrings, last_used
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
@@ -65,13 +67,13 @@ def clear() -> None:
     ancestry.forget()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
-    sealing._unwrapped.cache_clear()  # noqa: SLF001
+    keyrings._key.cache_clear()  # noqa: SLF001
     memory.forget()
 
 
-def table() -> Table:
-    """Return the table as moto holds it."""
-    found: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[PREFIX]
+def table(name: str = PREFIX) -> Table:
+    """Return the table as moto holds it, or another."""
+    found: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[name]
     return found
 
 
@@ -84,6 +86,18 @@ def stored() -> list[Item]:
     """Return every item of the table, as plain values."""
     partitions: Any = table().items.values()
     return [dict(_plain(item)) for partition in partitions for item in partition.values()]
+
+
+def stored_at(pk: str, sk: str) -> Item | None:
+    """Return the item of a key as plain values, or None."""
+    item = table().items.get(DynamoType({"S": pk}), {}).get(DynamoType({"S": sk}))
+    return _plain(item) if item else None
+
+
+def on_the_wire(item: Item) -> dict[str, Any]:
+    """Return an item in the JSON that is sent to DynamoDB."""
+    wire: dict[str, Any] = json.loads(json.dumps(to_wire(item), default=lambda data: base64.b64encode(data).decode()))
+    return wire
 
 
 def _plain(item: Any) -> Item:

@@ -112,7 +112,8 @@ def line(text: bytes, sequence: int, leaf: bytes, tree_size: int, signed: str | 
 def erasure(sequence: int, tree_size: int, leaf: bytes, log: str = LOG, key: Ed25519PrivateKey = KEY) -> str:
     """Return how a key signs what is left of an erased entry."""
     said: list[Any] = [log, sequence, tree_size, _id(sequence), _TIME, _TIME, "organization.updated", leaf.hex()]
-    return base64.b64encode(key.sign(b"atrium erased entry\n" + rfc8785.dumps(said))).decode()
+    key_id = sha256(key.public_key().public_bytes_raw()).digest()[:4]
+    return base64.b64encode(key_id + key.sign(b"atrium erased entry\n" + rfc8785.dumps(said))).decode()
 
 
 def waiting(text: bytes) -> bytes:
