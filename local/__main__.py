@@ -1,14 +1,16 @@
-"""`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, provision, routes."""
+"""`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify, reseal and more."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
 from local.issuer import TWELVE_HOURS
 
 _PORTS: Final = range(1, 65_536)
+_INTERRUPTED: Final = 130
+"""What a shell says of a command that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,6 +63,13 @@ def _parser() -> argparse.ArgumentParser:
     migrate.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     migrate.set_defaults(command=_migrate)
 
+    _add_redrive(commands.add_parser("redrive", help="show dead letters, of a run or a stage; --send: send them back"))
+    _add_verify(commands.add_parser("verify", help="verify every log of a run or a stage against its anchors"))
+
+    reseal = commands.add_parser("reseal", help="seal anew what a former DATA_KEY of a run or a stage has sealed")
+    _add_place(reseal)
+    reseal.set_defaults(command=_reseal)
+
     provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
     provision.set_defaults(command=_provision)
@@ -84,6 +93,27 @@ def _add_dns(dns: argparse.ArgumentParser) -> None:
     remove.add_argument("name")
     remove.add_argument("type", choices=types, type=str.upper, nargs="?")
     actions.add_parser("list", help="print what was said, a line a record")
+
+
+def _add_redrive(redrive: argparse.ArgumentParser) -> None:
+    _add_place(redrive)
+    queues = ("events", "jobs", "deliveries", "deliveries-slow")
+    redrive.add_argument("--queue", choices=queues, action="append", help="of this queue only; may be repeated")
+    redrive.add_argument("--most", type=int, default=20, help="show so many of each queue (default: %(default)s)")
+    redrive.add_argument("--send", action="store_true", help="send them back to their queues; else nothing is changed")
+    redrive.set_defaults(command=_redrive)
+
+
+def _add_verify(verify: argparse.ArgumentParser) -> None:
+    _add_place(verify)
+    verify.add_argument("--anchors", metavar="BUCKET", help="where the anchors are, if not where the settings say")
+    verify.add_argument("--after", default="", metavar="PLACE", help="go on after the place that a former turn named")
+    verify.set_defaults(command=_verify)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stage", help="of a deployed stage, by what .chalice/config.json says of it")
+    parser.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
 
 
 def _port(text: str) -> int:
@@ -195,6 +225,50 @@ def _migrate(chosen: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _redrive(chosen: argparse.Namespace) -> int:
+    from local.redrive import NotRedriven, redrive
+
+    return _worked(chosen, lambda: redrive(chosen.queue or (), send=chosen.send, most=chosen.most), NotRedriven)
+
+
+def _reseal(chosen: argparse.Namespace) -> int:
+    from local.reseal import NotResealed, reseal
+
+    return _worked(chosen, lambda: reseal(chosen.stage), NotResealed)
+
+
+def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
+    """Do work on a run or a stage that goes on where it was interrupted, and return the exit code."""
+    from chalicelib.kernel.settings import SettingsError
+    from local.configuration import use_place
+
+    try:
+        use_place(chosen.stage, chosen.port)
+        work()
+    except (SettingsError, refused) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted. Nothing is lost: the same command goes on with what is left.", file=sys.stderr)
+        return _INTERRUPTED
+    return 0
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.settings import SettingsError
+    from local.configuration import use_place
+    from local.verify_logs import NotVerified, verify_logs
+
+    try:
+        use_place(chosen.stage, chosen.port)
+        return 0 if verify_logs(chosen.after, chosen.anchors) else 1
+    except (SettingsError, NotVerified) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def _provision(chosen: argparse.Namespace) -> int:

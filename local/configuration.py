@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from chalicelib.kernel.aws import forget_clients
 from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import SettingsError, settings
+from chalicelib.kernel.settings import Settings, SettingsError, settings
+from infrastructure.account import Refused
+from infrastructure.configuration import deployed, variables
 from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting
 from local.folders import settings_of_run, write_private
 from local.issuer import Issuer
@@ -65,6 +68,36 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
     _use(file)
     settings()
     return file
+
+
+def use_place(stage: str | None, port: int | None) -> None:
+    """Make the settings of a deployed stage this process's own, or those of a run. Raises SettingsError."""
+    if stage:
+        use_stage(stage)
+        return
+    forget_the_cloud()
+    if not use_run(port):
+        raise SettingsError("Nothing runs there. Start `make run`, or name a deployed stage by --stage.")
+
+
+def use_stage(name: str) -> None:
+    """Make what `.chalice/config.json` says of a deployed stage this process's own settings.
+
+    Whose AWS account that is, the environment says (`AWS_PROFILE`, …); the region is that of the stage's queues. Raises
+    SettingsError if it was not bootstrapped, or something there is wrong.
+    """
+    if name == "local":
+        raise SettingsError("The stage local is a run on this machine: leave out --stage.")
+    try:
+        place = deployed(name)
+    except Refused as refused:
+        raise SettingsError(str(refused)) from refused
+    for setting in ("SETTINGS_FILE", *(field.upper() for field in Settings.model_fields)):
+        os.environ.pop(setting, None)
+    os.environ.update(variables(name), AWS_REGION=place.region)
+    settings.cache_clear()
+    forget_clients()
+    settings()
 
 
 def use_run(port: int | None) -> bool:

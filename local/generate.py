@@ -22,14 +22,19 @@ def routes() -> str:
 
 def template() -> str:
     """Return the template that `chalice package --merge-template` takes."""
-    from chalice.app import SQSEventConfig
-    from chalice.utils import to_cfn_resource_name
-
     from app import app
     from infrastructure.template import template
 
-    handlers = [to_cfn_resource_name(s.name) for s in app.event_sources if isinstance(s, SQSEventConfig)]
-    return json.dumps(template(handlers), indent=2) + "\n"
+    return json.dumps(template(app), indent=2) + "\n"
+
+
+def stack() -> str:
+    """Return the template of the stack that holds a stage's data."""
+    from app import app
+    from infrastructure.found import functions
+    from infrastructure.stack import stack
+
+    return json.dumps(stack(functions(app)), indent=1) + "\n"
 
 
 def table() -> str:
@@ -46,10 +51,27 @@ def readme() -> str:
     return operations_document.written_into(settings_document.written_into((ROOT / "README.md").read_text()))
 
 
+def logs() -> str:
+    """Return the description of the logs with its queries."""
+    from local import logs_document
+
+    return logs_document.written_into((ROOT / "docs/logs.md").read_text())
+
+
+def deployment() -> str:
+    """Return the description of deployment with its table of permissions."""
+    from local import permissions_document
+
+    return permissions_document.written_into((ROOT / "docs/deployment.md").read_text())
+
+
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
     "infrastructure/template.json": template,
+    "infrastructure/stack.json": stack,
     "docs/table.md": table,
+    "docs/logs.md": logs,
+    "docs/deployment.md": deployment,
     "README.md": readme,
 }
 """Each generated file, and what returns its text."""

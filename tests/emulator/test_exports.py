@@ -23,8 +23,9 @@ def completed(caller: Caller, organization: str, **asked: Any) -> dict[str, Any]
     """An export once it is completed."""
     answer = caller.post(f"/organizations/{organization}/audit-log/export-async", json=asked)
     assert answer.status_code == 202, answer.text
-    until(lambda: caller.get(answer.headers["Location"]).json()["status"] == "completed", seconds=60)
-    record: dict[str, Any] = caller.get(answer.headers["Location"]).json()
+    where = answer.url.join(answer.headers["Location"])
+    until(lambda: caller.get(where).json()["status"] == "completed", seconds=60)
+    record: dict[str, Any] = caller.get(where).json()
     return record
 
 

@@ -1,0 +1,152 @@
+"""Verifies every log there is, as after a restore: `python -m local verify`. It changes nothing.
+
+No list of logs is kept, and none is needed: each has an anchor outside of the table, or its head waits in the index for
+its first. Anchors also name the logs that are gone from the table altogether.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.features.audit import verification
+from chalicelib.features.audit.verification import Outcome
+from chalicelib.kernel import aws, checkpoints, files, ledger, table
+from chalicelib.kernel.entity import Partition
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.settings import settings
+
+_ANCHORED: Final = "anchored"
+_AT_ONCE: Final = 8
+_TOLD_SECONDS: Final = 20
+_BEHIND_SLASH: Final = "0"
+_HEADS: Final = 100
+
+
+class NotVerified(Exception):
+    """What is asked does not answer, or the question was wrong; says where to go on."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A log, and what leads back behind it: `anchored/<log>`, or the shard of the index and its sort key there."""
+
+    log: str
+    after: str
+
+
+def verify_logs(after: str = "", bucket: str | None = None) -> bool:
+    """Verify all logs behind a place, print a line for each that fails and a summary; return whether none did.
+
+    They are held against the anchors in `bucket`, else in the one that the settings name. Raises NotVerified.
+    """
+    if bucket:
+        os.environ["ANCHORS_BUCKET"] = bucket
+        settings.cache_clear()
+    done = Turn(after)
+    try:
+        done.verify(places(after))
+    except Problem as problem:
+        raise NotVerified(f"{problem.detail} {done.how_to_go_on}") from problem
+    except (ClientError, BotoCoreError) as error:
+        raise NotVerified(f"{error}. {done.how_to_go_on}") from error
+    except KeyboardInterrupt:
+        print(f"Interrupted. {done.how_to_go_on}", file=sys.stderr)
+        raise
+    whose = f"the anchors in {settings().anchors_bucket}" if settings().anchors_bucket else "their heads; no anchors"
+    found = f"{done.failed} failed" if done.failed else "all are as they were signed"
+    print(f"{done.logs} logs of {done.entries:,} entries, held against {whose}: {found}.")
+    return not done.failed
+
+
+@dataclass
+class Turn:
+    """How far one call of the command is: the place behind which the next would go on, and what it has found."""
+
+    after: str
+    logs: int = 0
+    entries: int = 0
+    failed: int = 0
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What to type to verify the rest."""
+        return f"To go on from here: --after {self.after}" if self.after else "Begin again."
+
+    def verify(self, logs: Iterator[Place]) -> None:
+        """Verify the logs, some at the same time, in their order."""
+        told = time.monotonic()
+        while batch := list(islice(logs, _AT_ONCE)):
+            for place, outcome in zip(batch, table.side_by_side(lambda p: outcome_of(p.log), batch), strict=True):
+                self._count(place, outcome)
+            if time.monotonic() - told > _TOLD_SECONDS:
+                told = time.monotonic()
+                print(f"{self.logs} logs so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
+
+    def _count(self, place: Place, outcome: Outcome) -> None:
+        self.logs += 1
+        self.entries += outcome.progress.verified.tree.size
+        if outcome.fault:
+            self.failed += 1
+            print(f"{place.log}: {_described(outcome)}", flush=True)
+        self.after = place.after
+
+
+def outcome_of(log: str) -> Outcome:
+    """Return what comes of a whole log. Raises Problem `unavailable`."""
+    outcome = verification.verify(log, None, None)
+    while not outcome.done:
+        outcome = verification.verify(log, outcome.progress.position(), None)
+    return outcome
+
+
+def _described(outcome: Outcome) -> str:
+    """Return what is wrong with a log; of one that was cut off, how much of what was anchored is left."""
+    fault, progress = outcome.fault, outcome.progress
+    if fault is None:
+        return "valid"
+    where = f" at sequence {fault.sequence}" if fault.sequence else ""
+    if fault.failure == "truncated" and fault.sequence and progress.anchor:
+        anchored, left = checkpoints.parse(progress.anchor).checkpoint.size, fault.sequence - 1
+        return f"truncated{where}: {left} of the {anchored} entries that were anchored are left, {anchored - left} lost"
+    return f"{fault.failure}{where}, of {progress.size} entries"
+
+
+def places(after: str) -> Iterator[Place]:
+    """Yield every log behind a place, those that have an anchor first. Raises NotVerified if there is no such place."""
+    kind, _, position = after.partition("/")
+    known = {"": 0, _ANCHORED: 0, **{str(shard): shard for shard in range(ledger.UNANCHORED_SHARDS)}}
+    if kind not in known or (kind and not position):
+        raise NotVerified(f"--after {after}: no place that this command has named. Leave it out to begin.")
+    if kind in ("", _ANCHORED):
+        for log in _anchored(position):
+            yield Place(log, f"{_ANCHORED}/{log}")
+    for shard in range(known[kind], ledger.UNANCHORED_SHARDS):
+        yield from _waiting(shard, position if str(shard) == kind else None)
+
+
+def _anchored(after: str) -> Iterator[str]:
+    """Yield the logs that have an anchor, in the order of their names, a thousand a request."""
+    asked: dict[str, Any] = {"Bucket": settings().anchors_bucket, "Delimiter": "/"}
+    if not asked["Bucket"]:
+        return
+    if after:
+        asked["StartAfter"] = after + _BEHIND_SLASH  # Sorts behind all that this log has.
+    for page in aws.client("s3").get_paginator("list_objects_v2").paginate(**asked):
+        yield from (prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", []))
+
+
+def _waiting(shard: int, after: str | None) -> Iterator[Place]:
+    """Yield the logs of a shard whose heads wait for their first anchor."""
+    bucket = settings().anchors_bucket
+    heads = Partition(ledger.unanchored_pk(shard), "index2")
+    for page in table.pages(heads, since=f"{after} " if after else None, limit=_HEADS):
+        for head in page:
+            log = head["pk"].partition("#")[2]
+            if not (bucket and files.first(bucket, f"{log}/")):
+                yield Place(log, f"{shard}/{head['index2sk']}")
