@@ -12,25 +12,19 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from infrastructure.resources import FACETS, INDEXES
+from benchmarks.costs.sizes import read_units, wire_size
+from infrastructure.resources import INDEX_KEYS
 
 Wire = dict[str, Any]
 Key = tuple[str, str]
 
 _PAGE_BYTES: Final = 1024 * 1024
-_UNIT_BYTES: Final = 4096
 _BUSY_SECONDS: Final = 300
-_INDEX_KEYS: Final = (
-    {name: (f"{name}pk", f"{name}sk") for name in INDEXES}
-    | {name: (f"{name}pk", "sk") for name in FACETS}
-    | {"due": ("duepk", "duesk")}
-)
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "<": operator.lt, "<=": operator.le,
 }  # fmt: skip
@@ -56,21 +50,22 @@ class DiskTable:
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.execute("PRAGMA cache_size = -8192")
         self._db.execute("CREATE TABLE IF NOT EXISTS items (pk TEXT, sk TEXT, data BLOB, size INT, UNIQUE (pk, sk))")
-        for name in _INDEX_KEYS:
+        for name in INDEX_KEYS:
             columns = "ipk TEXT, isk TEXT, pk TEXT, sk TEXT, PRIMARY KEY (ipk, isk, pk, sk)"
             self._db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) WITHOUT ROWID")
 
     def get_item(self, *, Key: Wire, **_: object) -> Wire:  # noqa: N803 - as botocore names it
         """Return one item, read consistently."""
         found = self._read(_key(Key))
-        return _told("GetItem", _units(_size(found)), {"Item": found} if found else {}, _size(found))
+        size = wire_size(found or {})
+        return _told("GetItem", read_units(size), {"Item": found} if found else {}, size)
 
     def batch_get_item(self, *, RequestItems: Wire) -> Wire:  # noqa: N803
         """Return those of the items that exist, read consistently."""
         ((table, asked),) = RequestItems.items()
         items = [item for key in asked["Keys"] if (item := self._read(_key(key)))]
-        units = sum(_units(_size(item)) for item in items) + len(asked["Keys"]) - len(items)
-        return _told("BatchGetItem", units, {"Responses": {table: items}}, sum(map(_size, items)))
+        units = sum(read_units(wire_size(item)) for item in items) + len(asked["Keys"]) - len(items)
+        return _told("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_size, items)))
 
     def query(
         self, *, KeyConditionExpression: str, ExpressionAttributeValues: Wire, IndexName: str | None = None,  # noqa: N803
@@ -78,7 +73,7 @@ class DiskTable:
         ConsistentRead: bool = False, Select: str = "", **_: object,  # noqa: N803
     ) -> Wire:  # fmt: skip
         """Return a page of one partition of the table or of an index."""
-        pk_name, sk_name = _INDEX_KEYS[IndexName] if IndexName else ("pk", "sk")
+        pk_name, sk_name = INDEX_KEYS[IndexName] if IndexName else ("pk", "sk")
         sql, given = _search(IndexName, KeyConditionExpression, ExpressionAttributeValues)
         if ExclusiveStartKey:
             places = ("isk", "k.pk", "k.sk") if IndexName else ("k.sk",)
@@ -101,7 +96,7 @@ class DiskTable:
         answer: Wire = {"Count": len(items)} | ({} if Select == "COUNT" else {"Items": items})
         if last:
             answer["LastEvaluatedKey"] = {name: last[name] for name in ("pk", "sk", pk_name, sk_name)}
-        return _told("Query", _units(read) / (1 if ConsistentRead else 2), answer, 0 if Select else read)
+        return _told("Query", read_units(read) / (1 if ConsistentRead else 2), answer, 0 if Select else read)
 
     def transact_write_items(self, *, TransactItems: list[Wire]) -> Wire:  # noqa: N803
         """Do all the actions, or none."""
@@ -139,7 +134,7 @@ class DiskTable:
         return found
 
     def _replace(self, key: Key, old: Wire | None, new: Wire | None) -> None:
-        for name, names in _INDEX_KEYS.items():
+        for name, names in INDEX_KEYS.items():
             was, now = _index_key(old, names), _index_key(new, names)
             if was and was != now:
                 self._db.execute(f"DELETE FROM {name} WHERE ipk = ? AND isk = ? AND pk = ? AND sk = ?", (*was, *key))  # noqa: S608 - a name of ours
@@ -151,7 +146,7 @@ class DiskTable:
             self._db.execute(
                 "INSERT INTO items VALUES (?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET data = excluded.data, size = excluded.size",
-                (*key, pickle.dumps(new), _size(new)),
+                (*key, pickle.dumps(new), wire_size(new)),
             )
 
 
@@ -229,28 +224,3 @@ def _key(item: Wire) -> Key:
 def _index_key(item: Wire | None, names: Key) -> Key | None:
     pk, sk = names
     return (item[pk]["S"], item[sk]["S"]) if item and pk in item and sk in item else None
-
-
-def _units(size: int) -> float:
-    return max(1, ceil(size / _UNIT_BYTES))
-
-
-def _size(item: Wire | None) -> int:
-    """Return an item's size as DynamoDB reckons it, but for a few bytes of numbers and containers."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in (item or {}).items())
-
-
-def _value_size(value: Wire) -> int:
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "B":
-            return len(content)
-        case "N":
-            return (len(content) + 1) // 2 + 1
-        case "M":
-            return 3 + sum(len(name.encode()) + _value_size(each) + 1 for name, each in content.items())
-        case "L":
-            return 3 + sum(_value_size(each) + 1 for each in content)
-    return 1

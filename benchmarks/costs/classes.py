@@ -1,0 +1,57 @@
+"""Classes of operations that cost about the same."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from chalicelib.kernel.operation import Operation
+
+READ: Final = "read one"
+LIST: Final = "list, a short page"
+CHANGE: Final = "change"
+MAILED: Final = "change that sends mail"
+SITE: Final = "visit of a site"
+PUBLIC: Final = "reference data and documents"
+VERIFY: Final = "verify a log, or export it"
+WORK: Final = "change that starts long work"
+
+CLASSES: Final[Mapping[str, str]] = {
+    READ: "One record, found by its id or its name.",
+    LIST: "A page of a list with the few records of the example; more records, more units: see *list of 100*.",
+    CHANGE: "One record is made, changed or removed, with its entry in the log; nobody listens.",
+    MAILED: "The same, and one mail.",
+    SITE: "What visitors of a site ask for: the site by its host, a page by its path, robots.txt, the sitemap.",
+    PUBLIC: "What everybody may read and what is kept in memory: countries, event types, OpenAPI, the status.",
+    VERIFY: "The first window of a log of some 30 entries, or that log as a file: it grows with the log.",
+    WORK: "A change whose work goes on behind the answer: exports, erasures, purges, removals, replays, research.",
+}
+
+_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    MAILED: ("invite_to_organization", "resend_invitation", "invite_to_platform"),
+    SITE: (
+        "resolve_site", "get_page_by_path", "get_home_page", "get_robots_txt", "get_sitemap", "preview_page",
+        "preview_page_publicly", "resolve_taxonomy_path", "resolve_platform_config",
+    ),
+    VERIFY: ("verify_audit_integrity", "export_audit_log"),
+    WORK: (
+        "start_audit_export", "erase_person", "delete_organization", "delete_platform", "delete_site", "delete_page",
+        "delete_taxonomy_node", "delete_webhook", "delete_integration_channel", "delete_space",
+        "replay_webhook_deliveries", "retry_webhook_delivery", "test_webhook", "test_integration_channel",
+        "import_research", "reconcile_research", "backfill_venue_edition", "remove_organization_member",
+        "remove_platform_member", "remove_space_member", "leave_organization", "leave_platform", "leave_space",
+        "set_custom_domain", "verify_custom_domain", "remove_custom_domain", "respond_to_invitation",
+        "accept_invitation",
+    ),
+}  # fmt: skip
+_PUBLIC: Final = frozenset({"reference", "system", "event_types"})
+
+
+def class_of(operation: Operation) -> str:
+    """Return the class of an operation."""
+    named = next((name for name, ids in _OF.items() if operation.id in ids), None)
+    if named:
+        return named
+    if not operation.mutates and (operation.everyones or operation.function.__module__.split(".")[2] in _PUBLIC):
+        return PUBLIC
+    if operation.mutates:
+        return CHANGE
+    return LIST if operation.lists else READ
