@@ -72,9 +72,32 @@ lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the n
 	$(LOCK) requirements.in --output-file requirements.txt
 	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
 	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
+	$(LOCK) tests/infrastructure/requirements-runtime.in --output-file tests/infrastructure/requirements-runtime.txt
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
+
+.PHONY: package
+package: .venv/installed ## build the zip that is deployed, in build/package (PYTHON_VERSION=3.13 for another Python)
+	@$(BIN)/python -m infrastructure package $(if $(PYTHON_VERSION),--python '$(PYTHON_VERSION)')
+
+.PHONY: bootstrap
+bootstrap: .venv/installed ## make what a stage on AWS keeps its data in (STAGE=prod ISSUER= AUDIENCE= DOMAIN= ...)
+	@$(BIN)/python -m infrastructure bootstrap --stage '$(STAGE)' --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
+		--domain '$(DOMAIN)' --mail-from '$(MAIL_FROM)' --alarms-to '$(ALARMS_TO)' --public-url '$(PUBLIC_URL)' \
+		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)'
+
+.PHONY: deploy
+deploy: .venv/installed ## bring a stage's functions and API up to date (STAGE=prod)
+	@$(BIN)/python -m infrastructure deploy --stage '$(STAGE)'
+
+.PHONY: template
+template: .venv/installed ## write a stage's functions and API as a template of CloudFormation (STAGE=prod)
+	@$(BIN)/python -m infrastructure template --stage '$(STAGE)'
+
+.PHONY: delete
+delete: .venv/installed ## take functions, roles and API of a stage away; its data stay (STAGE=prod)
+	@$(BIN)/python -m infrastructure delete --stage '$(STAGE)'
 
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included

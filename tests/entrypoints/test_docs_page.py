@@ -27,6 +27,7 @@ from local.http_server import Handler, server_of
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.browser import logged, show, width_needed
+from tests.harness.data_keys import NEVER_UNWRAPPED
 from tests.harness.serving import serving
 
 STAGE = "/api"
@@ -286,7 +287,7 @@ def test_a_slash_at_the_end_makes_no_difference(served: Served, browser: webdriv
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize("path", ["/docs", "/docs/"])
 def test_without_a_stage_addresses_begin_at_the_root(path: str, configure: Configure) -> None:
-    configure(data_key="kms:d3JhcHBlZA==")  # Chalice's client is of the stage `dev`.
+    configure(**NEVER_UNWRAPPED)  # Chalice's client is of the stage `dev`.
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
     addresses = re.findall(rb'(?:href|src)="([^"]*)"', Client(app).http.get(path).body)
     assert {b"/docs", b"/openapi.json", b"/status"} <= set(addresses)
