@@ -106,6 +106,39 @@ class TestPublishPage:
         assert visit(api, site, "/welcome").location.endswith("%2Fpress")
         assert visit(api, site, "/welcome/item").location.endswith("%2Fpress%2Fitem")
 
+    def test_where_others_were_placed_but_never_shown_who_was_shown_there_is_found(
+        self, api: Api, site: Published, home: Leaf
+    ) -> None:
+        for machines in (page_of(api, site, "Machines"), page_of(api, site, "Welcome", slug="welcome", below=home)):
+            edit(api, machines, slug=f"former-{machines.record['slug']}")
+            publish_page(api, machines)
+        placed = write_page(api, site, "Tools", slug="machines")
+        page_of(api, site, "Looms", below=placed)
+        for page, slug in ((placed, "tools"), (home, "start")):
+            edit(api, page, slug=slug)
+            publish_page(api, page)
+        assert visit(api, site, "/machines").location.endswith("path=%2Fformer-machines")
+        assert visit(api, site, "/machines/looms").location.endswith("path=%2Ftools%2Flooms")
+        assert visit(api, site, "/welcome").location.endswith("path=%2Fformer-welcome")
+
+    def test_where_one_was_hidden_when_those_above_moved_who_was_shown_there_is_found(
+        self, api: Api, site: Published
+    ) -> None:
+        tools, machines = page_of(api, site, "Tools"), page_of(api, site, "Machines")
+        looms = page_of(api, site, "Looms", below=machines)
+        page_of(api, site, "Cards", below=looms)
+        mills = page_of(api, site, "Looms", below=tools)
+        edit(api, mills, slug="mills")
+        publish_page(api, mills)
+        edit(api, looms, unpublishAt=PAST)
+        for page, slug in ((tools, "gear"), (machines, "tools")):
+            edit(api, page, slug=slug)
+            publish_page(api, page)
+        edit(api, looms, slug="weaving")
+        publish_page(api, looms)
+        assert visit(api, site, "/tools/looms").location.endswith("path=%2Fgear%2Fmills")
+        assert visit(api, site, "/machines/looms").location.endswith("path=%2Ftools%2Fweaving")
+
     def test_not_where_another_page_is_published_still(self, api: Api, site: Published) -> None:
         looms = page_of(api, site, "Looms")
         edit(api, looms, slug="weaving")

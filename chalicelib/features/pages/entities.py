@@ -39,8 +39,9 @@ class Page(Entity):
     """A page. `title`, `slug`, `parent_id`, `seo` belong to its draft, `live_…` to its seat among the published.
 
     `lineage` and `placed`: see `kernel/trees.py`. `child_count` and `live_count` are the pages right below it in either
-    tree. `live_since` is when it came to its seat among the published, `live_version` its version of when it was
-    published last, `last_seat` where it was published until it was taken back: `path`, `parent_id`, `slug`. `indexable`
+    tree. `live_since` is when it came to its seat among the published, `live_shown` the times at which it was published
+    itself there, `live_version` its version of when it was published last, `last_seat` where it was published until it
+    was taken back: `path`, `parent_id`, `slug`. `indexable`
     and `canonical` are what its published `seo` says. `epoch` is raised to end all links to previews. `blocks`, `line`
     (the seats from the root of the drafts to it) and `home` (the page that is the home of the drafts) are known once it
     is found.
@@ -80,6 +81,7 @@ class Page(Entity):
     live_lineage: list[str] = field(default_factory=list)
     live_placed: int | None = None
     live_since: str | None = None
+    live_shown: list[list[str]] = field(default_factory=list)
     indexable: bool = True
     canonical: str | None = None
     draft_revision_id: str
@@ -144,9 +146,9 @@ class Page(Entity):
         pk, sk = tree_of(self.site_id, LIVE).key(self.id)
         return {
             "pk": pk, "sk": sk, "id": self.id, "parent_id": self.live_parent_id, "slug": self.live_slug,
-            "lineage": self.live_lineage, "placed": self.live_placed, "since": self.live_since, "listed": True,
-            "revision_id": self.published_revision_id, "published_at": self.published_at, "indexable": self.indexable,
-            "canonical": self.canonical,
+            "lineage": self.live_lineage, "placed": self.live_placed, "since": self.live_since,
+            "shown": self.live_shown, "listed": True, "revision_id": self.published_revision_id,
+            "published_at": self.published_at, "indexable": self.indexable, "canonical": self.canonical,
         }  # fmt: skip
 
     @property

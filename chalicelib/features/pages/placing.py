@@ -147,7 +147,7 @@ def _make_home(trees: Trees, site: Site, page: Page) -> Page:
     Raises Problem if what is below it would have the path of another page then.
     """
     _refuse_twins_below(trees, DRAFT, page)
-    trees.let(DRAFT, **trees.state(DRAFT).with_home(page.id))
+    trees.let(DRAFT, **trees.state(DRAFT).with_home(page.id, trees.changes.now))
     if page.published_revision_id:
         make_live_home(trees, page, page.published_revision_id)
     trees.changes.about(page)
@@ -159,7 +159,7 @@ def _make_home(trees: Trees, site: Site, page: Page) -> Page:
 def make_live_home(trees: Trees, page: Page, revision_id: str) -> None:
     """Let a page be the home of what is published, where a revision of it is shown."""
     _refuse_twins_below(trees, LIVE, page)
-    trees.let(LIVE, **trees.state(LIVE).with_home(page.id), home_revision_id=revision_id)
+    trees.let(LIVE, **trees.state(LIVE).with_home(page.id, trees.changes.now), home_revision_id=revision_id)
 
 
 def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
@@ -208,11 +208,11 @@ def leave(trees: Trees, page: Page, moment: str) -> None:
     trees.steps(DRAFT).leave(page.seat)
     trees.count(page.parent_id, child_count=-1)
     if trees.state(DRAFT).home == page.id:
-        trees.let(DRAFT, **trees.state(DRAFT).with_home(None))
+        trees.let(DRAFT, **trees.state(DRAFT).with_home(None, moment))
     if page.live_placed is not None:
         trees.unseat(page, moment)
     if trees.state(LIVE).home == page.id:
-        trees.let(LIVE, **trees.state(LIVE).with_home(None), home_revision_id=None)
+        trees.let(LIVE, **trees.state(LIVE).with_home(None, moment), home_revision_id=None)
 
 
 def _line(trees: Trees, page_id: str | None) -> tuple[Item, ...]:

@@ -17,6 +17,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.times import begun, ended, kept
 from chalicelib.kernel.trees import Reading
 
 _PUBLISH_FIRST: Final = "The page that it is to be below is still published below it: publish that one first."
@@ -41,12 +42,13 @@ class Publishing:
         revision_id = revision.id if isinstance(revision, Revision) else revision.draft_revision_id
         if revision_id == page.published_revision_id:
             return page
-        was = {"path": self._where(page), **_seat_of(page)} if page.live_placed is not None else page.last_seat
+        was = self._seen_at(page) if page.published_revision_id else page.last_seat
         seat = self._take_seat(page, revision.parent_id, revision.slug)
+        shown = begun(page.but(**seat).live_shown, self._moment)
         over = page.unpublish_at is not None and page.unpublish_at <= (since or self._moment)
         now = trees.changes.update(
-            page, **seat, published_revision_id=revision_id, published_at=self._moment, was_published=True,
-            live_version=page.version + 1, last_seat=None, status="published", publish_at=None,
+            page, **{**seat, "live_shown": shown}, published_revision_id=revision_id, published_at=self._moment,
+            was_published=True, live_version=page.version + 1, last_seat=None, status="published", publish_at=None,
             unpublish_at=None if over else page.unpublish_at, indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
         )  # fmt: skip
@@ -61,12 +63,12 @@ class Publishing:
         trees, page = self._trees, self._page
         if page.published_revision_id is None:
             return page
-        left = {} if page.live_count else {**_NOWHERE, "last_seat": {"path": self._where(page), **_seat_of(page)}}
-        now = trees.changes.update(page, **_private(page), **left)
-        if left:
-            self._give_up(page)
-        else:
+        left = {"live_shown": kept(ended(page.live_shown, self._moment))} if page.live_count else _NOWHERE
+        now = trees.changes.update(page, **_private(page), **left, last_seat=self._seen_at(page))
+        if page.live_count:
             trees.steps(LIVE).lead_to(now.live_seat)
+        else:
+            self._give_up(page)
         _show_no_home(trees, page)
         return now
 
@@ -99,7 +101,7 @@ class Publishing:
             trees.unseat(page, self._moment)
         trees.count(parent_id, live_count=1)
         seat = {"live_parent_id": parent_id, "live_slug": slug, "live_lineage": ids_of(line)}
-        return {**seat, "live_placed": placed, "live_since": self._moment}
+        return {**seat, "live_placed": placed, "live_since": self._moment, "live_shown": []}
 
     def _line_of(self, page_id: str | None) -> list[Item]:
         """Return the seats from the root to a page; what has none yet gets one where its draft is."""
@@ -118,6 +120,9 @@ class Publishing:
         self._trees.let_page(page.id, **seat)
         self._trees.steps(LIVE).lead_to(page.but(**seat).live_seat)
         return [*self._line_of(page.parent_id), page.but(**seat).live_seat]
+
+    def _seen_at(self, page: Page) -> dict[str, Any]:
+        return {"path": self._where(page), "parent_id": page.live_parent_id, "slug": page.live_slug}
 
     def _where(self, page: Page) -> str:
         """Return where a page that has a seat is."""
@@ -165,10 +170,7 @@ def _show_no_home(trees: Trees, page: Page) -> None:
         trees.let(LIVE, home_revision_id=None)
 
 
-def _seat_of(page: Page) -> dict[str, Any]:
-    return {"parent_id": page.live_parent_id, "slug": page.live_slug}
-
-
 _NOWHERE: Final[dict[str, Any]] = {
     "live_parent_id": None, "live_slug": None, "live_lineage": [], "live_placed": None, "live_since": None,
+    "live_shown": [],
 }  # fmt: skip

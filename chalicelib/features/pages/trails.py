@@ -1,9 +1,10 @@
 """Trails: what leads from slugs to pages. Items beside the seats of a tree, two for each slug, without a version.
 
 The *trail* of a slug says of all pages that have it below which page they are; so a path is known from the trails of
-its slugs, in one read. Its *former* trail says of all pages that had it, and were published there, below which page
-that was. As it names both by their ids, it holds for ever: whatever else has moved since, a path that was true once
-leads to the page that was there. A trail of too many pages is wide: it names none, and the guards of the slugs lead on.
+its slugs, in one read. Its *former* trail says of all pages that had it among what is published, below which page that
+was, and when; and when they were shown there themselves. As it names both by their ids, it holds for ever: whatever
+else has moved since, a path that was true once leads to the page that was there. A trail of too many pages is wide: it
+names none, and the guards of the slugs lead on.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.table import Write
+from chalicelib.kernel.times import ended, kept, last
 from chalicelib.kernel.trees import Tree
 
 MOST_NAMESAKES: Final = 100
@@ -21,10 +23,13 @@ MOST_FORMER: Final = 200
 _ROOT: Final = "-"
 _WIDE: Final = "wide"
 _KEYS: Final = ("pk", "sk", _WIDE)
-_SAID: Final = ("parent_id", "placed", "since", "revision_id")
+_SAID: Final = ("parent_id", "placed", "since", "shown", "revision_id")
 
 Seat = Mapping[str, Any]
-"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if published, `since` and `revision_id`."""
+"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if published, `since` and `revision_id`.
+
+And of a place that it left, `times`: when it was there. Of either, `shown`: when it was published there itself.
+"""
 
 
 def trail_key(tree: Tree, slug: str) -> Key:
@@ -45,13 +50,10 @@ def seats_on(trail: Item | None) -> Mapping[str, Seat] | None:
 
 
 def were_below(former: Item | None, parent_id: str | None) -> list[tuple[str, Seat]]:
-    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first.
-
-    Each with `since` when, and when it `left`.
-    """
+    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first."""
     begins = f"{parent_id or _ROOT}/"
     found = [(name.removeprefix(begins), stay) for name, stay in (former or {}).items() if name.startswith(begins)]
-    return sorted(found, key=lambda one: str(one[1]["left"]), reverse=True)
+    return sorted(found, key=lambda one: last(one[1]["times"]), reverse=True)
 
 
 class Steps:
@@ -82,9 +84,12 @@ class Steps:
         key = former_key(self._tree, seat["slug"])
         place = f"{seat['parent_id'] or _ROOT}/{seat['id']}"
         known = {name: stay for name, stay in self._read.get(key, {}).items() if "/" in name}
-        since = min(str(seat["since"]), known.get(place, {}).get("since", moment))
-        self._set[key][place] = {"since": since, "left": moment}
-        oldest = sorted(known, key=lambda name: str(known[name]["left"]))[: max(0, len(known) + 1 - MOST_FORMER)]
+        before: Seat = known.get(place, {"times": [], "shown": []})
+        self._set[key][place] = {
+            "times": kept([*before["times"], [seat["since"], moment]]),
+            "shown": kept([*before["shown"], *ended(seat["shown"], moment)]),
+        }
+        oldest = sorted(known, key=lambda name: last(known[name]["times"]))[: max(0, len(known) + 1 - MOST_FORMER)]
         self._gone[key] |= {*oldest} - {*self._set[key]}
 
     def forget(self, page_id: str, parent_id: str | None, slug: str) -> None:

@@ -9,15 +9,13 @@ from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName
 from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.times import ALWAYS, NEVER, Times, begun, both, last, without
 from chalicelib.kernel.trees import KEEP_MOVING, Tree, is_settled
 
 _MOST_STEPS: Final = 200
 """Pages that are looked at along a former path: below who is there now, and below all who were, on each level."""
 
 _TRIES: Final = 5
-_NEVER: Final = "~"
-"""Later than any moment."""
-
 Line = tuple[Mapping[str, Any], ...]
 """Pages, each below the one before it: `id`, `slug` and what their seats say."""
 
@@ -59,17 +57,27 @@ class Walk:
     def formerly(self) -> Iterator[str]:
         """Yield the pages that the path leads to if each of its slugs may be one that a page had there once.
 
-        First those that the path was true of: who came to a place when the one above had left where the path says was
-        never there. Then what the path would lead to all the same. On each level who is there now goes before who was,
-        and of those goes first who left last; the home by its own slug comes last of all.
+        First those that were shown there at some moment: all who the path names were in their places at once then, and
+        none of them was the home, which is at `/`. Then what the path would lead to all the same. On each level who is
+        there now goes before who was, and of those goes first who left last; the home by its own slug comes last.
         """
+        homes = self._homes
         for strict in (True, False):
-            been: set[tuple[str | None, int, str]] = set()
-            for root in (None, self.home, *self._state.get("former_homes", ())):
+            been: set[tuple[object, ...]] = set()
+            for root in (None, *homes):
                 if root or self._slugs:
-                    yield from self._ends(root, 0, _NEVER, been, strict=strict)
-            if self.home and self._slugs and any(page == self.home for page, _ in self._right_below(None, 0)):
-                yield from self._ends(self.home, 1, _NEVER, been, strict=strict)
+                    times = both(ALWAYS, homes[root]) if root and strict else ALWAYS
+                    yield from self._ends(root, 0, times, been, strict=strict)
+        if self.home and self._slugs and any(page == self.home for page, _ in self._right_below(None, 0)):
+            yield from self._ends(self.home, 1, ALWAYS, set(), strict=False)
+
+    @property
+    def _homes(self) -> dict[str, Times]:
+        """When pages were the home: the one that is, then who was it, the last of them first."""
+        homes: dict[str, Times] = dict(self._state.get("former_homes", {}))
+        if self.home:
+            homes[self.home] = begun(homes.get(self.home, ()), self._state["home_since"])
+        return dict(sorted(homes.items(), key=lambda one: last(one[1]), reverse=True))
 
     def _from(self, root: str | None) -> Line | None:
         """Return the pages along the path that begins below the home, or with a root that is not the home."""
@@ -86,22 +94,31 @@ class Walk:
         return tuple(line)
 
     def _ends(
-        self, above: str | None, level: int, until: str, been: set[tuple[str | None, int, str]], *, strict: bool
+        self, above: str | None, level: int, times: Times, been: set[tuple[object, ...]], *, strict: bool
     ) -> Iterator[str]:
-        """Yield what the rest of the path leads to from a page on, which the path was true of until a moment."""
-        if (above, level, until) in been or len(been) >= _MOST_STEPS:
+        """Yield what the rest of the path leads to from a page on, which its beginning led to at some times."""
+        if (above, level, times) in been or len(been) >= _MOST_STEPS:
             return
-        been.add((above, level, until))
+        been.add((above, level, times))
         if level == len(self._slugs):
             if above:
                 yield above
             return
         formers = were_below(self._read.get(former_key(self._tree, self._slugs[level])), above)
         for page_id, stay in (*self._right_below(above, level), *formers):
-            by_its_slug = above is None and page_id == self.home and "left" not in stay
-            if not by_its_slug and not (strict and str(stay.get("since") or "") > until):
-                left = min(until, str(stay.get("left", _NEVER)))
-                yield from self._ends(page_id, level + 1, left, been, strict=strict)
+            if strict:
+                met = both(times, self._times_of(page_id, stay, above, level))
+            else:
+                met = () if above is None and page_id == self.home and "times" not in stay else ALWAYS
+            if met:
+                yield from self._ends(page_id, level + 1, met, been, strict=strict)
+
+    def _times_of(self, page_id: str, stay: Seat, above: str | None, level: int) -> Times:
+        """Return when the path led to a page by a seat, if it led to the one above: at its end, to what is shown."""
+        times: Times = stay["times"] if "times" in stay else [[stay["since"], NEVER]]
+        if level + 1 == len(self._slugs):
+            times = both(times, stay["shown"])
+        return without(times, self._homes.get(page_id, ())) if above is None else times
 
     def _right_below(self, above: str | None, level: int) -> Iterator[tuple[str, Seat]]:
         """Yield the page that has the slug of a level right below another, with its seat."""

@@ -12,6 +12,7 @@ from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
+from chalicelib.kernel.times import kept, last
 from chalicelib.kernel.trees import Tree
 
 DRAFT: Final = "D"
@@ -74,7 +75,8 @@ class SiteTree(Entity):
     """One of the two trees of a site: of its drafts, or of what is published, as a whole.
 
     `moved`: see `kernel/trees.py`. `home`: the page at `/`, whose children are right below that; of what is published
-    also the revision that is shown there. `former_homes`: the pages that were there, the last of them first.
+    also the revision that is shown there. `home_since`: since when; `former_homes`: when other pages were, or it was
+    before.
     """
 
     kind = "site.tree"
@@ -86,13 +88,18 @@ class SiteTree(Entity):
     moved: dict[str, int] = field(default_factory=dict)
     home: str | None = None
     home_revision_id: str | None = None
-    former_homes: list[str] = field(default_factory=list)
+    home_since: str | None = None
+    former_homes: dict[str, list[list[str]]] = field(default_factory=dict)
 
-    def with_home(self, page_id: str | None) -> dict[str, Any]:
-        """Return the fields of the tree with another page as its home, or none."""
-        former = [self.home, *self.former_homes] if self.home else self.former_homes
-        kept = [page for page in dict.fromkeys(former) if page != page_id]
-        return {"home": page_id, "former_homes": kept[:MOST_FORMER_HOMES]}
+    def with_home(self, page_id: str | None, moment: str) -> dict[str, Any]:
+        """Return the fields of the tree with another page as its home, or none, from a moment on."""
+        former = {**self.former_homes}
+        if self.home:
+            former[self.home] = kept([*former.get(self.home, []), [str(self.home_since), moment]])
+        latest = sorted(former, key=lambda page: last(former[page]), reverse=True)[:MOST_FORMER_HOMES]
+        return {
+            "home": page_id, "home_since": page_id and moment, "former_homes": {page: former[page] for page in latest}
+        }  # fmt: skip
 
 
 def tree_of(site_id: str, tree: TreeName) -> Tree:
