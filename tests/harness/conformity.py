@@ -43,7 +43,7 @@ def check(method: str, route: str, answer: Any) -> None:
 
 def check_event(entry: Mapping[str, Any]) -> None:
     """Assert that an entry's event is documented, that its data is as documented, and its example as it is."""
-    message = _document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
+    message = document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
     data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
     errors = _validator_of(data).iter_errors(entry["data"])
     assert [f"{error.json_path}: {error.message}" for error in errors] == [], entry
@@ -98,19 +98,20 @@ def _check_response(method: str, route: str, answer: Any) -> None:
 
 
 @cache
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """Return what documents the interface, made once."""
     return openapi.document()
 
 
 def _operation(method: str, route: str) -> dict[str, Any]:
-    found: dict[str, Any] = _document()["paths"].get(route, {}).get(method.lower(), {})
+    found: dict[str, Any] = document()["paths"].get(route, {}).get(method.lower(), {})
     return found
 
 
 def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in described:
         return described
-    found: Any = _document()
+    found: Any = document()
     for part in described["$ref"].removeprefix("#/").split("/"):
         found = found[part]
     resolved: Mapping[str, Any] = found
@@ -141,5 +142,5 @@ def _validator(component: str) -> Draft202012Validator:
 
 
 def _validator_of(schema: Mapping[str, Any]) -> Draft202012Validator:
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": _document()["components"]}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document()["components"]}
     return Draft202012Validator({**whole, **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)
