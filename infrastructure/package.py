@@ -89,13 +89,20 @@ def interpreter(version: str) -> str:
         raise Refused(f"Atrium runs on Python {', '.join(LAMBDA_PYTHONS)} of AWS Lambda, not on {version}.")
     if version == running():
         return sys.executable
-    found = _uv("python", "find", "--system", "--no-python-downloads", version, PYENV_VERSION=version)
+    folders = [os.environ.get("PATH", ""), *map(str, _of_pyenv())]
+    found = _uv("python", "find", "--system", "--no-python-downloads", version, PATH=os.pathsep.join(folders))
     if found.returncode != 0:
         raise Refused(
             f"There is no Python {version} on this machine, which has to compile what it is to run:"
-            f" install it, or let `uv python install {version}` do so."
+            f" install it, or let `.venv/bin/uv python install {version}` or `pyenv install {version}` do so."
         )
     return found.stdout.strip()
+
+
+def _of_pyenv() -> list[Path]:
+    # uv looks on the path and at its own; pyenv puts there what it was told to use here, and often nothing at all.
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return sorted(root.glob("versions/*/bin"))
 
 
 def _uv(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

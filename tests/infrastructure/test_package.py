@@ -151,5 +151,18 @@ def test_a_python_that_lambda_or_the_machine_lacks_is_refused(tmp_path: Path, mo
     other = "3.12" if running() != "3.12" else "3.13"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     with pytest.raises(Refused, match=f"There is no Python {re.escape(other)} on this machine"):
         interpreter(other)
+
+
+def test_a_python_of_pyenv_is_found_though_no_path_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = running()
+    program = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(Path(sys.executable).resolve())
+    for name in ("PATH", "UV_PYTHON_INSTALL_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setattr("infrastructure.package.running", lambda: "another")
+    assert Path(interpreter(version)).samefile(program)

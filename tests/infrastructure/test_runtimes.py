@@ -84,7 +84,7 @@ def runtime(
     except Refused as error:
         if version == running():
             raise
-        pytest.skip(str(error))
+        pytest.skip(f"The package is not proven in Python {version} here. {error}")
     folder = tmp_path_factory.mktemp(f"python{version}")
     _uv("venv", "--python", python, str(folder / "runtime"))
     own = folder / "runtime" / "bin" / "python"
