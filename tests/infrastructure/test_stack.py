@@ -14,8 +14,16 @@ from chalicelib.kernel.aws import client
 from infrastructure.alarms import known_alarms
 from infrastructure.dashboard import KINDS, known_graphs
 from infrastructure.found import functions
+from infrastructure.policies import GRANTS
 from infrastructure.queries import QUERIES
-from infrastructure.resources import EXPORTS_KEPT_DAYS, EXPORTS_MADE_WITHIN_DAYS, QUEUES, dead_letter_queue, queue_name
+from infrastructure.resources import (
+    EXPORTS_KEPT_DAYS,
+    EXPORTS_MADE_WITHIN_DAYS,
+    INDEX_KEYS,
+    QUEUES,
+    dead_letter_queue,
+    queue_name,
+)
 from infrastructure.stack import LARGEST_BYTES
 from infrastructure.stage import Stage
 from local.configuration import PREFIX
@@ -234,6 +242,22 @@ def test_alarms_and_dashboard_show_what_is_measured_of_what_there_is() -> None:
         assert named.get("FunctionName", DEV.prefix) in {DEV.function(name) for name in FUNCTIONS}
         assert named.get("TableName", DEV.table) == DEV.table
         assert named.get("stage", "dev") == named.get("Stage", "dev") == "dev"
+
+
+def test_throttles_are_watched_wherever_the_table_or_an_index_is_read_or_written() -> None:
+    watched = [
+        (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))
+        for metric in known_alarms(FUNCTIONS)["table-throttled"].metrics.values()
+    ]
+    of_indexes = [grant for grants in GRANTS.values() for grant in grants if "index " in " ".join(grant.resources)]
+    readings = {action.removeprefix("dynamodb:") for grant in of_indexes for action in grant.actions}
+    assert watched == [
+        ("ReadThrottleEvents", None, None),
+        ("WriteThrottleEvents", None, None),
+        *(("WriteThrottleEvents", None, index) for index in INDEX_KEYS),
+        *(("ThrottledRequests", call, None) for call in readings),
+    ]
+    assert len(watched) <= 10  # CloudWatch takes no more in the formula of an alarm.
 
 
 def test_the_dashboard_shows_each_graph_with_all_of_its_metrics() -> None:
