@@ -81,23 +81,25 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 package: .venv/installed ## build the zip that is deployed, in build/package (PYTHON_VERSION=3.13 for another Python)
 	@$(BIN)/python -m infrastructure package $(if $(PYTHON_VERSION),--python '$(PYTHON_VERSION)')
 
+STAGED = --stage '$(or $(STAGE),$(error Name the stage: make $@ STAGE=prod))'
+
 .PHONY: bootstrap
 bootstrap: .venv/installed ## make what a stage on AWS keeps its data in (STAGE=prod ISSUER= AUDIENCE= DOMAIN= ...)
-	@$(BIN)/python -m infrastructure bootstrap --stage '$(STAGE)' --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
+	@$(BIN)/python -m infrastructure bootstrap $(STAGED) --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
 		--domain '$(DOMAIN)' --mail-from '$(MAIL_FROM)' --alarms-to '$(ALARMS_TO)' --public-url '$(PUBLIC_URL)' \
 		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)'
 
 .PHONY: deploy
 deploy: .venv/installed ## bring a stage's functions and API up to date (STAGE=prod)
-	@$(BIN)/python -m infrastructure deploy --stage '$(STAGE)'
+	@$(BIN)/python -m infrastructure deploy $(STAGED)
 
 .PHONY: template
 template: .venv/installed ## write a stage's functions and API as a template of CloudFormation (STAGE=prod)
-	@$(BIN)/python -m infrastructure template --stage '$(STAGE)'
+	@$(BIN)/python -m infrastructure template $(STAGED)
 
 .PHONY: delete
 delete: .venv/installed ## take functions, roles and API of a stage away; its data stay (STAGE=prod)
-	@$(BIN)/python -m infrastructure delete --stage '$(STAGE)'
+	@$(BIN)/python -m infrastructure delete $(STAGED)
 
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included

@@ -2,11 +2,10 @@
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 
-from infrastructure.stage import NAMES, first_of
+from infrastructure.stage import first_of, named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,13 +76,7 @@ def _add_rotate(rotate: argparse.ArgumentParser) -> None:
 
 
 def _add_stage(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--stage", type=_stage, required=True, help="dev, prod, or a second one such as prod-green")
-
-
-def _stage(text: str) -> str:
-    if not re.fullmatch(NAMES, text):
-        raise argparse.ArgumentTypeError("must be dev or prod, or a second one on its data such as prod-green")
-    return text
+    command.add_argument("--stage", type=named, required=True, help="dev, prod, or a second one such as prod-green")
 
 
 def _package(chosen: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """`make deploy`: a stage's functions and its API as this checkout has them, ready to be called."""
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -39,7 +40,9 @@ def deploy(name: str) -> None:
 
 def package(name: str) -> None:
     """Write a stage's template for CloudFormation beside the package. Raises Refused, and SettingsError."""
-    out = chalice_stage.package(configuration.deployed(name), stage_project(name))
+    stage = configuration.deployed(name)
+    os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice wants one, though it asks AWS for nothing here.
+    out = chalice_stage.package(stage, stage_project(name))
     folder = out.relative_to(configuration.PROJECT)
     print(f"{folder}/ has sam.json and deployment.zip. docs/deployment.md says how to go on.")
 

@@ -1,5 +1,7 @@
 """Where a stage is on AWS, and what each of its resources is called there."""
 
+import re
+from argparse import ArgumentTypeError
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,6 +9,13 @@ from infrastructure.resources import queue_name
 
 NAMES: Final = "(dev|prod)(-[a-z0-9]{1,10})?"
 """What a deployed stage can be called: `prod`, or `prod-green` for a second one on its data."""
+
+
+def named(text: str) -> str:
+    """Return the name of a deployed stage as it was typed. Raises ArgumentTypeError if none is called so."""
+    if not re.fullmatch(NAMES, text):
+        raise ArgumentTypeError("must be dev or prod, or a second one on its data such as prod-green")
+    return text
 
 
 def first_of(name: str) -> str:

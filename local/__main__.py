@@ -1,11 +1,13 @@
 """`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify, reseal and more."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
+from infrastructure.stage import named
 from local.issuer import TWELVE_HOURS
 
 _PORTS: Final = range(1, 65_536)
@@ -112,8 +114,9 @@ def _add_verify(verify: argparse.ArgumentParser) -> None:
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stage", help="of a deployed stage, by what .chalice/config.json says of it")
-    parser.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--stage", type=named, help="of a stage on AWS, as .chalice/config.json has it; else of a run")
+    place.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
 
 
 def _port(text: str) -> int:
@@ -242,12 +245,12 @@ def _reseal(chosen: argparse.Namespace) -> int:
 def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
     """Do work on a run or a stage that goes on where it was interrupted, and return the exit code."""
     from chalicelib.kernel.settings import SettingsError
-    from local.configuration import use_place
+    from infrastructure.account import Refused
 
     try:
-        use_place(chosen.stage, chosen.port)
+        _use_place(chosen)
         work()
-    except (SettingsError, refused) as error:
+    except (SettingsError, Refused, refused) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -258,17 +261,31 @@ def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[
 
 def _verify(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.settings import SettingsError
-    from local.configuration import use_place
+    from infrastructure.account import Refused
     from local.verify_logs import NotVerified, verify_logs
 
     try:
-        use_place(chosen.stage, chosen.port)
+        _use_place(chosen)
         return 0 if verify_logs(chosen.after, chosen.anchors) else 1
-    except (SettingsError, NotVerified) as error:
+    except (SettingsError, Refused, NotVerified) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _use_place(chosen: argparse.Namespace) -> None:
+    """Make the settings of a run or a stage this process's own.
+
+    Raises SettingsError, and Refused if there are no credentials, or they lead elsewhere than to the stage.
+    """
+    from infrastructure.configuration import here
+    from local.configuration import use_place
+
+    use_place(chosen.stage, chosen.port)
+    if chosen.stage:
+        os.environ["AWS_DEFAULT_REGION"] = os.environ["AWS_REGION"]  # boto3 goes by the former, the service the latter.
+        here(chosen.stage)
 
 
 def _provision(chosen: argparse.Namespace) -> int:

@@ -86,8 +86,6 @@ def use_stage(name: str) -> None:
     Whose AWS account that is, the environment says (`AWS_PROFILE`, …); the region is that of the stage's queues. Raises
     SettingsError if it was not bootstrapped, or something there is wrong.
     """
-    if name == "local":
-        raise SettingsError("The stage local is a run on this machine: leave out --stage.")
     try:
         place = deployed(name)
     except Refused as refused:

@@ -189,6 +189,26 @@ def test_deploy_wants_a_stage_that_was_bootstrapped(cloud: Cloud) -> None:
     assert "make bootstrap STAGE=dev" in cloud.refused("deploy", "--stage", "dev")
 
 
+@pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "delete"])
+def test_make_wants_the_name_of_the_stage(command: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "STAGE"}
+    unnamed, named = (
+        subprocess.run(
+            ["make", "-n", command, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        for words in ([], ["STAGE=prod"])
+    )
+    assert (unnamed.returncode, f"Name the stage: make {command} STAGE=prod" in unnamed.stderr) == (2, True)
+    assert (named.returncode, f"infrastructure {command} --stage 'prod'" in named.stdout) == (0, True)
+
+
+def test_template_needs_nothing_but_what_bootstrap_wrote(bootstrapped: Cloud) -> None:
+    nowhere = dict.fromkeys(["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], "")
+    done = bootstrapped.run("template", "--stage", "prod", **nowhere)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((bootstrapped.project / "build/prod/out/sam.json").read_text())["Resources"]["APIHandler"]
+
+
 def test_bootstrap_writes_the_stage_and_a_second_run_changes_nothing_and_needs_nothing(bootstrapped: Cloud) -> None:
     before = {file: file.read_bytes() for file in (bootstrapped.project / ".chalice").rglob("*.json")}
     variables = bootstrapped.config()["stages"]["prod"]["environment_variables"]

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.kernel.aws import client, forget_clients
 from chalicelib.kernel.queues import start, wake
 from chalicelib.kernel.settings import settings
-from infrastructure import configuration
+from infrastructure import account, configuration
 from local import redrive as module
 from local.__main__ import main
 from tests.harness import cloud
@@ -175,15 +175,38 @@ def test_a_stage_is_used_by_what_its_configuration_says(
     file.write_text(json.dumps(config))
     monkeypatch.setattr(configuration, "FILE", file)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
-    for stage, why in {
-        "prod": "The stage prod is not known in .chalice/config.json. Begin with: make bootstrap STAGE=prod.",
-        "stage": "The stage stage is not known in .chalice/config.json.",
-        "local": "leave out --stage",
-    }.items():
-        assert main(["redrive", "--stage", stage]) == 1
-        assert why in capsys.readouterr().err
+    assert main(["redrive", "--stage", "prod"]) == 1
+    assert "The stage prod is not known in .chalice/config.json. Begin with: make" in capsys.readouterr().err
     start("erasures.run", GONE)
     give_up("jobs")
     with patch.dict(os.environ):
         assert said(capsys, "--stage", "dev", "--send")[-1].startswith("1 sent back")
+        for command in ("redrive", "verify", "reseal"):
+            assert refused_without_credentials(command)
+            assert "Sign in (`aws sso login`" in capsys.readouterr().err
     forget_clients()
+
+
+def refused_without_credentials(command: str) -> bool:
+    nobody = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "", "AWS_SHARED_CREDENTIALS_FILE": ""}
+    with patch.dict(os.environ, nobody):
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+            os.environ.pop(name, None)
+        account._session.cache_clear()  # noqa: SLF001 - it keeps the credentials that it was made with
+        return main([command, "--stage", "dev"]) == 1
+
+
+@pytest.mark.parametrize("command", ["redrive", "verify", "reseal"])
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--stage", "local"], "must be dev or prod"), (["--stage", "production"], "must be dev or prod"),
+        (["--stage", "prod", "--port", "8000"], "not allowed with argument --stage"),
+    ],
+)  # fmt: skip
+def test_a_place_is_a_stage_or_a_run(
+    command: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, *words])
+    assert why in capsys.readouterr().err
