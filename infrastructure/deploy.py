@@ -14,7 +14,7 @@ from infrastructure.package import build
 from infrastructure.stage import Stage
 from infrastructure.staging import stage_project
 
-_UNRESERVED: Final = 100
+UNRESERVED: Final = 100
 """So many concurrent runs AWS keeps for functions that reserve none."""
 
 
@@ -68,10 +68,10 @@ def check_room(stage: Stage) -> None:
         held = sum(_held(stage.function(name)) for name in wanted)
     except ClientError:
         return  # Who may not ask is told by Lambda itself.
-    if wanted and free + held - sum(wanted.values()) < _UNRESERVED:
+    if wanted and free + held - sum(wanted.values()) < UNRESERVED:
         raise Refused(
             f"{stage.name} reserves {sum(wanted.values())} concurrent runs of functions. This account has {free + held}"
-            f" to reserve in {stage.region}, of which {_UNRESERVED} stay for all. Ask for more (Service Quotas: Lambda,"
+            f" to reserve in {stage.region}, of which {UNRESERVED} stay for all. Ask for more (Service Quotas: Lambda,"
             " Concurrent executions, L-B99A9384), or take `reserved_concurrency` of this stage out of"
             " .chalice/config.json."
         )

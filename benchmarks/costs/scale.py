@@ -6,7 +6,7 @@ from typing import Any, Final
 from app import app
 from benchmarks.costs import prices
 from benchmarks.costs.classes import CHANGE, LIST, READ, SITE
-from benchmarks.costs.dollars import Dollars, all_ms, dollars, sums
+from benchmarks.costs.dollars import Dollars, dollars, sums, turn_ms
 from benchmarks.costs.measuring import ANCHOR, HEARD, SWEEP
 from benchmarks.costs.results import typicals
 from infrastructure.alarms import known_alarms
@@ -101,10 +101,12 @@ def _column(figures: Mapping[str, Mapping[str, Any]], times: int) -> dict[str, s
         (read * prices.DYNAMODB_PROVISIONED_READ_HOUR + written * prices.DYNAMODB_PROVISIONED_WRITE_HOUR)
         * _MONTH_HOURS / _USED
     )  # fmt: skip
-    busy = sum(rate * all_ms(figures[name]) / 1000 for name, rate in rates.items())
     kept = sum(rate * _MONTH_SECONDS * figures[name]["stored"] for name, rate in rates.items())
     return {
-        "read units": f"{read:,.0f}", "write units": f"{written:,.0f}", "functions busy at once": f"{busy:,.1f}",
+        "read units": f"{read:,.0f}", "write units": f"{written:,.0f}",
+        "functions busy at once": f"{_busy(rates, figures, *functions(app)):,.1f}",
+        "the API's of these": f"{_busy(rates, figures, 'api_handler'):,.1f}",
+        "those of `events`": f"{_busy(rates, figures, 'events'):,.1f}",
         "gateway, $ a month": f"{of.gateway:,.0f}", "Lambda": f"{of.functions:,.0f}",
         "DynamoDB, on demand": f"{of.table:,.0f}",
         f"the same provisioned, {_USED:.0%} used": f"{provisioned:,.0f}", "SQS": f"{of.queues:,.0f}",
@@ -112,6 +114,16 @@ def _column(figures: Mapping[str, Mapping[str, Any]], times: int) -> dict[str, s
         "storage, for each month that is kept": f"{_kept(kept):,.0f}",
         "**in all, without storage**": f"**{of.total:,.0f}**",
     }  # fmt: skip
+
+
+def _busy(rates: Mapping[str, float], figures: Mapping[str, Any], *names: str) -> float:
+    """Return how many runs of these functions there are at once on average."""
+    return sum(
+        rate * turn_ms(turn) / 1000
+        for of, rate in rates.items()
+        for turn in figures[of]["turns"]
+        if turn["function"] in names
+    )
 
 
 def _per_second(rates: Mapping[str, float], figures: Mapping[str, Any], *names: str) -> float:

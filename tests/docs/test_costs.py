@@ -1,5 +1,7 @@
 """`docs/costs.md` is about every operation, and what it prices is what the code asks for."""
 
+import json
+
 import pytest
 
 from benchmarks.costs import dollars, measuring, results, sizes
@@ -7,6 +9,9 @@ from benchmarks.costs.classes import CLASSES, class_of
 from benchmarks.costs.document import FILE, document
 from benchmarks.costs.measuring import bench, calls
 from chalicelib.entrypoints.catalogue import operations
+from infrastructure.configuration import CHALICE
+from infrastructure.deploy import UNRESERVED
+from infrastructure.gateway import THROTTLE
 
 AGAIN = "run `python -m benchmarks.costs`, and commit what it writes"
 
@@ -35,6 +40,18 @@ def test_the_typical_operation_of_each_class_still_asks_for_what_was_priced() ->
     for name, record in now.items():
         measured = kept["operations"].get(name) or kept["others"][name]
         assert calls(record) == calls(measured), f"{name} asks for something else than was priced: {AGAIN}"
+
+
+def test_the_limits_of_atrium_are_those_that_it_has() -> None:
+    page, config = FILE.read_text(), json.loads((CHALICE / "config.json").read_text())
+    functions = config["stages"]["prod"]["lambda_functions"]
+    reserved = {name: function["reserved_concurrency"] for name, function in functions.items()}
+    in_all = sum(reserved.values())
+    assert f"reserves {in_all} and leaves {UNRESERVED}, so it needs {in_all + UNRESERVED} " in page
+    assert "{ThrottlingRateLimit:,} a second, {ThrottlingBurstLimit:,} at once".format(**THROTTLE) in page
+    for name in ("api_handler", "events"):
+        (row,) = [line for line in page.splitlines() if f"`reserved_concurrency` of `{name}`" in line]
+        assert f" | {reserved[name]} | " in row
 
 
 def test_units_are_those_of_the_developer_guide() -> None:
