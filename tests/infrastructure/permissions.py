@@ -23,13 +23,13 @@ TAKES_FROM: Final = {
 }  # fmt: skip
 """The queue that calls a function."""
 
-_WRITES: Final = {
+WRITES: Final = {
     "Put": "PutItem",
     "Update": "UpdateItem",
     "Delete": "DeleteItem",
     "ConditionCheck": "ConditionCheckItem",
 }
-_ACTIONS: Final = {
+ACTIONS: Final = {
     "s3:ListObjectsV2": "s3:ListBucket", "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
     "s3:HeadObject": "s3:GetObject", "s3:ListParts": "s3:ListMultipartUploadParts",
     "s3:CreateMultipartUpload": "s3:PutObject", "s3:UploadPart": "s3:PutObject",
@@ -90,14 +90,14 @@ def needs(call: Call) -> Iterator[Permission]:
             yield from _of_table(name, asked)
         case "sesv2":
             domain = parseaddr(asked["FromEmailAddress"])[1].rpartition("@")[2]
-            yield Permission(_ACTIONS[call.name], STAGE.arn("ses", f"identity/{domain}"))
+            yield Permission(ACTIONS[call.name], STAGE.arn("ses", f"identity/{domain}"))
         case "s3":
             purpose = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}[asked["Bucket"]]
             where = "/".join(filter(None, (STAGE.bucket(purpose), asked.get("Key"))))
-            yield Permission(_ACTIONS.get(call.name, call.name), f"arn:aws:s3:::{where}")
+            yield Permission(ACTIONS.get(call.name, call.name), f"arn:aws:s3:::{where}")
         case "sqs":
             (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == asked["QueueUrl"].rpartition("/")[2]]
-            yield Permission(_ACTIONS.get(call.name, call.name), STAGE.queue_arn(queue))
+            yield Permission(ACTIONS.get(call.name, call.name), STAGE.queue_arn(queue))
         case _:
             context = asked["EncryptionContext"]
             assert (service, context) == ("kms", Purpose(context["purpose"]).context)
@@ -109,7 +109,7 @@ def _of_table(name: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
     tables = {*asked.get("RequestItems", ()), *(given["TableName"] for _, given in kinds)} or {asked["TableName"]}
     assert tables == {settings().table_name}
     index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
-    for action in [_WRITES[kind] for kind, _ in kinds] or [name]:
+    for action in [WRITES[kind] for kind, _ in kinds] or [name]:
         yield Permission(f"dynamodb:{action}", STAGE.table_arn + index)
 
 

@@ -1,0 +1,164 @@
+"""What `docs/deployment.md` says that operators' commands need is all that these ask of AWS, and nothing more."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib.kernel import aws, queues
+from chalicelib.kernel.changes import Changes, Contended
+from infrastructure import account
+from infrastructure.__main__ import main as infrastructure
+from infrastructure.secrets import create, read
+from infrastructure.stage import Stage
+from local import redrive as redriving
+from local.__main__ import main as local
+from local.folders import ROOT
+from tests.conftest import Configure
+from tests.harness import webhooks
+from tests.harness.anchors import anchor
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.channels import room
+from tests.harness.data_keys import forget
+from tests.harness.organizations import Founded, found
+from tests.harness.receiver import Receiver
+from tests.harness.workers import Workers
+from tests.infrastructure.permissions import ACTIONS, WRITES
+
+STAGE: Final = Stage("dev", "123456789012", "us-east-1")
+TABLE: Final = (ROOT / "docs/deployment.md").read_text().partition("| command on a stage |")[2].partition("\n\n")[0]
+
+
+def listed(command: str) -> set[str]:
+    """Return the actions in the rows of a command; those below it without a name are its own, too."""
+    rows = [line.split("|")[1:3] for line in TABLE.splitlines() if line.startswith("| ")]
+    name, actions = "", set()
+    for named, may in rows:
+        name = named.strip().strip("`") or name
+        actions |= set(re.findall(r"\w+:\w+", may)) if name == command else set()
+    return actions
+
+
+class Asked(set[str]):
+    """The actions of all calls since the last look, whichever client made them."""
+
+    def note(self, service: str, name: str, given: dict[str, Any]) -> None:
+        if name == "TransactWriteItems":
+            self.update(f"dynamodb:{WRITES[kind]}" for item in given["TransactItems"] for kind in item)
+        elif service != "sts":  # Anybody may ask who they are.
+            self.add(ACTIONS.get(f"{service}:{name}", f"{service}:{name}"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Asked:
+    """What is asked of AWS from now on."""
+    noted, original = Asked(), BaseClient._make_api_call  # noqa: SLF001 - every call of every client comes by there
+
+    def call(client: Any, name: str, given: dict[str, Any]) -> Any:
+        noted.note(client.meta.service_model.service_name, name, given)
+        return original(client, name, given)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", call)
+    return noted
+
+
+@pytest.fixture
+def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The stage `dev` with its secrets, and the service on it."""
+    kms = aws.client("kms")
+    kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
+    create(STAGE)
+    deploy(configure)
+    for module in ("infrastructure.account", "local.reseal"):
+        monkeypatch.setattr(f"{module}.stage_here", lambda _: STAGE)
+    monkeypatch.setattr("infrastructure.configuration.here", lambda _: STAGE)
+    monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
+    yield
+    account.client("kms").delete_alias(AliasName=STAGE.key_alias)
+    names = [STAGE.parameter(name) for name in ("audit-signing-key", "data-key", "token-key")]
+    account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
+
+
+def deploy(configure: Configure) -> None:
+    """Let the service go by the secrets as they are now."""
+    configure(**read(STAGE), webhook_allow_private="1")
+    forget()
+
+
+@pytest.fixture
+def busy(_stage: None, api: Api, ada: Person, workers: Workers, receiver: Receiver) -> Founded:
+    """An organization with a webhook and a channel, whose log was anchored, beside one that waits for that."""
+    organization = found(api, ada)
+    webhooks.hook(api, organization, receiver)
+    room(api, organization, receiver)
+    workers.deliver()
+    anchor(workers)
+    found(api, ada, name="Waits for its first anchor")
+    workers.deliver()
+    return organization
+
+
+def rotate(asked: Asked, secret: str, step: str) -> set[str]:
+    """Do a step of a rotation, and return what was asked of AWS."""
+    asked.clear()
+    assert infrastructure(["rotate", "--stage", "dev", secret, step, "--at-once"]) == 0
+    return set(asked)
+
+
+@pytest.mark.usefixtures("_stage")
+@pytest.mark.parametrize("secret", ["audit-signing-key", "token-key"])
+def test_of_a_rotation(secret: str, asked: Asked) -> None:
+    finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
+    for step, command in {"begin": "rotate … begin", "switch": "rotate … switch", "finish": finish}.items():
+        assert rotate(asked, secret, step) == listed(command)
+
+
+@pytest.mark.usefixtures("busy")
+def test_of_sealing_anew_also_where_somebody_else_writes(
+    asked: Asked, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rotate(asked, "data-key", "begin")
+    rotate(asked, "data-key", "switch")
+    deploy(configure)
+    commit, lost = Changes.commit, iter([True])
+
+    def contended(changes: Changes) -> Any:
+        if next(lost, False):
+            raise Contended
+        return commit(changes)
+
+    monkeypatch.setattr(Changes, "commit", contended)
+    asked.clear()
+    assert local(["reseal", "--stage", "dev"]) == 0
+    assert asked == listed("reseal")
+    assert rotate(asked, "data-key", "finish") == listed("rotate … finish")
+
+
+@pytest.mark.usefixtures("busy")
+def test_of_verifying(asked: Asked) -> None:
+    forget()
+    asked.clear()
+    assert local(["verify", "--stage", "dev"]) == 0
+    assert asked == listed("verify")
+
+
+def test_of_looking_at_dead_letters_and_sending_them(
+    busy: Founded, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
+    redriving.sqs.cache_clear()
+    dead = {name: redriving.DeadLetters.of(url).address for name, url in queues.urls().items()}
+    task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
+    aws.client("sqs").send_message(QueueUrl=dead["jobs"], MessageBody=json.dumps(task))
+    log, order = {"log": busy.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
+    aws.client("sqs").send_message(QueueUrl=dead["events"], MessageBody=json.dumps(log), **order)
+    asked.clear()
+    assert local(["redrive", "--stage", "dev"]) == 0
+    assert asked == listed("redrive")
+    assert local(["redrive", "--stage", "dev", "--send"]) == 0
+    redriving.sqs.cache_clear()
+    assert asked == listed("redrive") | listed("redrive … --send")
