@@ -93,19 +93,21 @@ class DeadLetters:
                 held.extend(letters)
             return [*held]
 
-    def send_back(self, until: float) -> Generator[Letter, None, None]:
-        """Send each letter that was there before a moment back to its queue, and yield it then.
+    def send_back(self, until: float) -> Generator[tuple[Letter, bool], None, None]:
+        """Send each letter that was there before a moment back to its queue, and yield it and whether it was sent.
 
-        One that is given up again meanwhile is younger than that, and stays. Those of a group keep their order.
+        What this release would give up again in any case stays, and what is younger than that moment: it was given up
+        again meanwhile. Those of a group keep their order.
         """
         with self._held() as held:
             for letters in self._received(None):
                 held.extend(letters)
                 for letter in letters:
                     if letter.sent_at < until:
-                        self._send(letter)
-                        held.remove(letter)
-                        yield letter
+                        if taken := is_taken(letter.body):
+                            self._send(letter)
+                            held.remove(letter)
+                        yield letter, taken
 
     def _received(self, most: int | None) -> Iterator[list[Letter]]:
         count = 0
@@ -171,20 +173,38 @@ def _shown(dead: DeadLetters, most: int) -> int:
 
 
 def _sent(dead: DeadLetters) -> int:
-    kinds, moment = Counter[str](), time.time()
+    sent, left, moment = Counter[str](), Counter[str](), time.time()
     try:
         with closing(dead.send_back(moment)) as letters:
-            for letter in letters:
-                kinds[_kind(letter.body)] += 1
+            for letter, was_sent in letters:
+                (sent if was_sent else left)[_kind(letter.body)] += 1
     finally:
-        told = ", ".join(f"{number} of {kind}" for kind, number in sorted(kinds.items()))
-        print(f"{dead.name}: {kinds.total()} sent back{f' ({told})' if told else ''}", flush=True)
-    return kinds.total()
+        alone = f"; left alone: {_counted(left)}" if left else ""
+        print(f"{dead.name}: {sent.total()} sent back{f' ({_counted(sent)})' if sent else ''}{alone}", flush=True)
+    return sent.total()
+
+
+def _counted(kinds: Counter[str]) -> str:
+    return ", ".join(f"{number} of {kind}" for kind, number in sorted(kinds.items()))
 
 
 def _kind(body: str) -> str:
     message = _read(body)
-    return "what is not JSON" if message is None else str(message.get("task", "ledger.append"))
+    if message is None:
+        return "what is not JSON"
+    return str(message.get("task", "ledger.append" if "log" in message else "what names no task"))
+
+
+def is_taken(body: str) -> bool:
+    """Return whether a message is one for a worker of this release; it may fail all the same."""
+    message = _read(body)
+    if message is None or "task" not in message:
+        return message is not None and "log" in message
+    try:
+        tasks.find(str(message["task"]))
+    except tasks.UnknownTask:
+        return False
+    return {"pk", "sk"} <= message.keys()
 
 
 def about(body: str) -> str:
@@ -194,7 +214,9 @@ def about(body: str) -> str:
         return "not JSON: it will be given up again"
     if "task" in message:
         return f"{message['task']} of {message.get('pk')} {message.get('sk')}: {_standing_of_task(message)}"
-    return f"ledger.append of log {message.get('log')}: {_standing_of_log(message)}"
+    if "log" in message:
+        return f"ledger.append of log {message['log']}: {_standing_of_log(message)}"
+    return "it names no task and no log: it will be given up again"
 
 
 def _standing_of_task(message: Mapping[str, Any]) -> str:
@@ -215,7 +237,7 @@ def _standing_of_task(message: Mapping[str, Any]) -> str:
 def _standing_of_log(message: Mapping[str, Any]) -> str:
     starts = ", ".join(str(start.get("task")) for start in message.get("then", []))
     try:
-        waiting = ledger.pending(str(message.get("log")))
+        waiting = ledger.pending(str(message["log"]))
     except Problem as problem:
         return problem.detail
     return f"{waiting} entries wait in it" + (f"; then {starts}" if starts else "")

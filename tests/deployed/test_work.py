@@ -26,12 +26,13 @@ def test_a_webhook_is_told_what_happened_by_who_has_its_secret(calling: Calling,
     path = f"/organizations/{ada.makes_organization()}"
     target = outside.at(str(outside.server_address[0]), "/events")
     made = ada.post(f"{path}/webhooks", json={"url": target, "events": ["organization.updated"]}).json()
-    ada.patch(path, json={"name": "Difference Engines"})
+    answer = ada.patch(path, json={"name": "Difference Engines"})
     until(lambda: any(request.path == "/events" for request in outside.requests), seconds=60)
     (told,) = [request for request in outside.requests if request.path == "/events"]
     headers = {name.lower(): value for name, value in told.headers.items()}
     event = Webhook(made["secret"]).verify(told.body, headers)
     assert (event["type"], event["data"]["name"]) == ("organization.updated", "Difference Engines")
+    assert headers["x-request-id"] == answer.headers["X-Request-Id"]
 
 
 def test_somebody_is_erased_and_the_log_stays_whole(calling: Calling) -> None:

@@ -11,6 +11,7 @@ import pytest
 from chalicelib.kernel.logs import _IN_MILLISECONDS
 from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
+from infrastructure.resources import LOGS_KEPT_DAYS
 from local.folders import ROOT
 from tests.conftest import Configure
 from tests.harness.api import Api
@@ -53,6 +54,10 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield str(name)
         case ast.AugAssign(target=ast.Name(id="facts" | "known"), value=ast.Dict(keys=keys)):
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
+
+
+def test_it_says_how_long_logs_are_kept() -> None:
+    assert f"kept for {LOGS_KEPT_DAYS} days" in (ROOT / "docs/logs.md").read_text()
 
 
 class TestFields:

@@ -151,6 +151,24 @@ class TestSending:
         assert said(capsys, "--send")[-1] == "3 sent back. What fails again is given up again."
         assert set(bodies("jobs")) == wanted
 
+    def test_leaves_alone_what_this_release_would_give_up_again(self, capsys: pytest.CaptureFixture[str]) -> None:
+        poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
+        for body in poison:
+            client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
+        start("of.another.release", GONE)
+        poison.append(bodies("jobs")[-1])
+        start("erasures.run", GONE)
+        give_up("jobs")
+        left = "1 of erasures.run, 1 of of.another.release, 2 of what is not JSON, 1 of what names no task"
+        assert said(capsys, "--send", "--queue", "jobs") == [
+            f"atrium-jobs-dead: 1 sent back (1 of erasures.run); left alone: {left}",
+            "1 sent back. What fails again is given up again.",
+        ]
+        told = "\n".join(said(capsys, "--queue", "jobs"))
+        assert told.count("given up again") == told.count("received") == len(poison)
+        assert [json.loads(body)["pk"] for body in bodies("jobs")] == ["O#gone"]
+        assert [message.body for message in messages("jobs-dead")] == poison
+
     def test_leaves_what_is_given_up_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
         start("erasures.run", GONE)
         start("api_keys.expire", GONE)
