@@ -1,7 +1,7 @@
 """Verifies every log there is, as after a restore: `python -m local verify`. It changes nothing.
 
-No list of logs is kept, and none is needed: each has an anchor outside of the table, or its head waits in the index for
-its first. Anchors also name the logs that are gone from the table altogether.
+No list of logs is kept, and anchors name only those that grew since their bucket was made: so the table is scanned for
+logs. Anchors name those that are gone from the table altogether.
 """
 
 import os
@@ -16,16 +16,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.verification import Outcome
-from chalicelib.kernel import aws, checkpoints, files, ledger, table
-from chalicelib.kernel.entity import Partition
+from chalicelib.kernel import aws, checkpoints, ledger, table
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 
+_STORED: Final = "stored"
 _ANCHORED: Final = "anchored"
 _AT_ONCE: Final = 8
 _TOLD_SECONDS: Final = 20
 _BEHIND_SLASH: Final = "0"
-_HEADS: Final = 100
 
 
 class NotVerified(Exception):
@@ -34,7 +33,7 @@ class NotVerified(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A log, and what leads back behind it: `anchored/<log>`, or the shard of the index and its sort key there."""
+    """A log, and what leads back behind it: `stored/<log>`, or `anchored/<log>` of one that the table has lost."""
 
     log: str
     after: str
@@ -58,6 +57,8 @@ def verify_logs(after: str = "", bucket: str | None = None) -> bool:
     except KeyboardInterrupt:
         print(f"Interrupted. {done.how_to_go_on}", file=sys.stderr)
         raise
+    if not (done.logs or after):
+        raise NotVerified("There is no log: this is another table than you meant, or an empty one. Look at TABLE_NAME.")
     whose = f"the anchors in {settings().anchors_bucket}" if settings().anchors_bucket else "their heads; no anchors"
     found = f"{done.failed} failed" if done.failed else "all are as they were signed"
     print(f"{done.logs} logs of {done.entries:,} entries, held against {whose}: {found}.")
@@ -118,16 +119,30 @@ def _described(outcome: Outcome) -> str:
 
 
 def places(after: str) -> Iterator[Place]:
-    """Yield every log behind a place, those that have an anchor first. Raises NotVerified if there is no such place."""
-    kind, _, position = after.partition("/")
-    known = {"": 0, _ANCHORED: 0, **{str(shard): shard for shard in range(ledger.UNANCHORED_SHARDS)}}
-    if kind not in known or (kind and not position):
+    """Yield every log behind a place: all that the table holds, then those that have but an anchor left.
+
+    Raises NotVerified if there is no such place.
+    """
+    kind, _, log = after.partition("/")
+    if kind not in ("", _STORED, _ANCHORED) or (kind and not log):
         raise NotVerified(f"--after {after}: no place that this command has named. Leave it out to begin.")
-    if kind in ("", _ANCHORED):
-        for log in _anchored(position):
-            yield Place(log, f"{_ANCHORED}/{log}")
-    for shard in range(known[kind], ledger.UNANCHORED_SHARDS):
-        yield from _waiting(shard, position if str(shard) == kind else None)
+    if kind != _ANCHORED:
+        yield from (Place(stored, f"{_STORED}/{stored}") for stored in _stored(log))
+    for anchored in _anchored(log if kind == _ANCHORED else ""):
+        outbox, _ = ledger.head_key(anchored)
+        if not table.query(outbox, limit=1).items:
+            yield Place(anchored, f"{_ANCHORED}/{anchored}")
+
+
+def _stored(after: str) -> Iterator[str]:
+    """Yield the logs that have a head or an outbox in the table, each once: items of a partition stand together."""
+    last = ledger.head_key(after) if after else None
+    former = last and last[0]
+    for page in table.scanned(ledger.OUTBOX, last):
+        for pk, _ in page:
+            if pk != former:
+                former = pk
+                yield pk.removeprefix(ledger.OUTBOX)
 
 
 def _anchored(after: str) -> Iterator[str]:
@@ -139,14 +154,3 @@ def _anchored(after: str) -> Iterator[str]:
         asked["StartAfter"] = after + _BEHIND_SLASH  # Sorts behind all that this log has.
     for page in aws.client("s3").get_paginator("list_objects_v2").paginate(**asked):
         yield from (prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", []))
-
-
-def _waiting(shard: int, after: str | None) -> Iterator[Place]:
-    """Yield the logs of a shard whose heads wait for their first anchor."""
-    bucket = settings().anchors_bucket
-    heads = Partition(ledger.unanchored_pk(shard), "index2")
-    for page in table.pages(heads, since=f"{after} " if after else None, limit=_HEADS):
-        for head in page:
-            log = head["pk"].partition("#")[2]
-            if not (bucket and files.first(bucket, f"{log}/")):
-                yield Place(log, f"{shard}/{head['index2sk']}")

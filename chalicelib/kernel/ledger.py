@@ -33,6 +33,9 @@ BATCH: Final = (table.MOST_WRITES - 1) // 2
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
 
+OUTBOX: Final = "Q#"
+"""What the partition of each log's head and outbox begins with."""
+
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 

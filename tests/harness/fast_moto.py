@@ -68,6 +68,8 @@ _CAMEL: Final = "camelcase_to_underscores"
 _READ: Final[Any] = BaseJSONParser._parse_structure  # noqa: SLF001
 _WRITE: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001
 _QUERY: Final = Table.query
+_SCAN: Final = Table.scan
+_ALL: Final = Table.all_items
 _INDEX: Final = 6  # where its name is among what follows the key
 _PROCESS: Final = BotocoreStubber.process_request
 
@@ -90,6 +92,7 @@ def fast_moto() -> Iterator[None]:
             (DynamoType, "__deepcopy__", _copied),
             (DynamoType, "size", _size),
             (Table, "all_items", _all_items),
+            (Table, "scan", _scan),
             (_TRAVERSER, "traverse", _traverse),
             (_PARSER, "make", staticmethod(cache(_PARSER.make))),
             (responses, _METHODS, cache(vars(responses)[_METHODS])),
@@ -145,6 +148,14 @@ def _query(table: Table, hash_key: DynamoType | None, *args: Any, **words: Any) 
     # One call at a time, as `transactions.py` has it.
     vars(table)["asked"] = None if args[_INDEX] else hash_key
     return _QUERY(table, hash_key, *args, **words)
+
+
+def _scan(table: Table, *args: Any, **words: Any) -> Any:
+    vars(table)["all_items"] = lambda: _ALL(table)  # in the order by which moto turns the page
+    try:
+        return _SCAN(table, *args, **words)
+    finally:
+        del vars(table)["all_items"]
 
 
 def _all_items(table: Table) -> list[Item]:

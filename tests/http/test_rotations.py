@@ -18,6 +18,7 @@ from tests.conftest import Configure
 from tests.harness import logs, webhooks
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.calls import scanning
 from tests.harness.channels import room, trial
 from tests.harness.clock import Clock
 from tests.harness.data_keys import forget, wrapped
@@ -34,6 +35,13 @@ Settings = dict[str, str]
 Become = Callable[[Settings], None]
 
 pytestmark = pytest.mark.usefixtures("private_targets")
+
+
+@pytest.fixture(autouse=True)
+def _scanning() -> Iterator[None]:
+    """The command that seals anew finds what there is by a scan."""
+    with scanning():
+        yield
 
 
 @pytest.fixture

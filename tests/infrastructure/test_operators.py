@@ -22,6 +22,7 @@ from tests.harness import webhooks
 from tests.harness.anchors import anchor
 from tests.harness.api import Api
 from tests.harness.callers import Person
+from tests.harness.calls import scanning
 from tests.harness.channels import room
 from tests.harness.data_keys import forget
 from tests.harness.organizations import Founded, found
@@ -54,7 +55,7 @@ class Asked(set[str]):
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Asked:
+def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[Asked]:
     """What is asked of AWS from now on."""
     noted, original = Asked(), BaseClient._make_api_call  # noqa: SLF001 - every call of every client comes by there
 
@@ -63,7 +64,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Asked:
         return original(client, name, given)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", call)
-    return noted
+    with scanning():
+        yield noted
 
 
 @pytest.fixture
