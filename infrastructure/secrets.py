@@ -29,7 +29,7 @@ WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
 }
 """How long `finish` waits after `switch`, and for what that the former key has made. A day is for the deployment."""
 
-Step = Literal["begin", "switch", "finish"]
+Step = Literal["begin", "switch", "finish", "return"]
 
 _CREATED: Final = "created"
 _BEGUN: Final = "begun"
@@ -66,14 +66,15 @@ def read(stage: Stage) -> dict[str, str]:
 def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> str:
     """Do a step of a secret's rotation, and return what it did and what is next. What was done is not done again.
 
-    `begin` puts a new key behind the present one, `switch` in front of it, `finish` drops the former one. After each
-    the stage is to be deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the
+    `begin` puts a new key behind the present one, `switch` in front of it, `finish` drops the former one; `return` puts
+    the one that was dropped last behind the present one again, as it was before `finish`. After each the stage is to be
+    deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the
     step is not the next, or somebody else rotates at the same time.
     """
     kept = _kept(stage, secret)
     if step == "finish":
         return _finish(stage, kept, at_once=at_once)
-    return (_begin if step == "begin" else _switch)(stage, kept)
+    return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, kept)
 
 
 def note_resealed(stage: Stage) -> None:
@@ -90,10 +91,11 @@ def note_resealed(stage: Stage) -> None:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A secret as its parameter holds it: its keys, how far its rotation is and since when."""
+    """A secret as its parameter holds it: its keys, how far its rotation is and since when; the key dropped last."""
 
     secret: str
     keys: list[str]
+    dropped: str | None
     state: str
     since: datetime
     version: int
@@ -154,6 +156,16 @@ def _finish(stage: Stage, kept: _Kept, *, at_once: bool) -> str:
     return f"Finished: the former key of {kept.secret} is dropped. {_deploy(stage)}."
 
 
+def _return(stage: Stage, kept: _Kept) -> str:
+    if kept.state == _BEGUN:
+        raise Refused(f"A rotation is under way: {kept.standing} Go on to `finish` first.")
+    if kept.state in (_CREATED, _FINISHED):
+        if kept.dropped is None:
+            raise Refused(f"There is no key to return to: {kept.standing}")
+        _keep(stage, kept, [*kept.keys, kept.dropped], _SWITCHED)
+    return f"Returned: the former key of {kept.secret} is listed again. {_deploy(stage)}. It goes by `finish`."
+
+
 def _deploy(stage: Stage) -> str:
     return f"Now `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
 
@@ -163,13 +175,16 @@ def _kept(stage: Stage, secret: str) -> _Kept:
     ssm, name = client("ssm"), stage.parameter(secret)
     try:
         pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
-        last = max((version for page in pages for version in page["Parameters"]), key=lambda each: each["Version"])
+        versions = sorted((each for page in pages for each in page["Parameters"]), key=lambda each: each["Version"])
     except ssm.exceptions.ParameterNotFound:
         raise Refused(f"There is no parameter {name}. Run `make bootstrap STAGE={stage.name}`.") from None
+    last = versions[-1]
     keys, state = last["Value"].split(","), last.get("Description")
     if len(keys) != {_CREATED: 1, _BEGUN: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
         raise Refused(f"{name} was changed by another hand. Put its last version back that says how far it is.")
-    return _Kept(secret, keys, state, last["LastModifiedDate"].astimezone(UTC), last["Version"])
+    former = [each["Value"].split(",")[-1] for each in versions if each.get("Description") == _SWITCHED]
+    since = last["LastModifiedDate"].astimezone(UTC)
+    return _Kept(secret, keys, former[-1] if former else None, state, since, last["Version"])
 
 
 def _keep(stage: Stage, kept: _Kept, keys: list[str], state: str) -> None:

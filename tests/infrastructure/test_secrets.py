@@ -138,6 +138,27 @@ def test_a_public_key_is_kept_before_its_key_is_dropped_and_those_before_it_stay
     assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] == ",".join(dropped)
 
 
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, secret: str) -> None:
+    create(stage)
+    first = read(stage)[SECRETS[secret]]
+    with pytest.raises(Refused, match="There is no key to return to"):
+        rotate(stage, secret, "return")
+    rotate(stage, secret, "begin")
+    with pytest.raises(Refused, match="A rotation is under way"):
+        rotate(stage, secret, "return")
+    for _ in range(2):
+        rotate(stage, secret, "switch")
+        if secret == "data-key":
+            note_resealed(stage)
+        rotate(stage, secret, "finish", at_once=True)
+        second = read(stage)[SECRETS[secret]]
+        assert rotate(stage, secret, "return") == rotate(stage, secret, "return")
+        assert read(stage)[SECRETS[secret]] == f"{second},{first}"
+    former = read(stage)["AUDIT_FORMER_PUBLIC_KEYS"]
+    assert len(former.split(",")) == 1
+
+
 def test_whoever_rotates_at_the_same_time_is_told(stage: Stage) -> None:
     create(stage)
     real = secrets._kept  # noqa: SLF001
