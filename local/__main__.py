@@ -71,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     reseal = commands.add_parser("reseal", help="seal anew what a former DATA_KEY of a run or a stage has sealed")
     _add_place(reseal)
     reseal.set_defaults(command=_reseal)
+    reanchor = commands.add_parser("reanchor", help="let every log without an anchor in its bucket wait for one")
+    _add_place(reanchor)
+    reanchor.set_defaults(command=_reanchor)
 
     provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
@@ -240,6 +243,12 @@ def _reseal(chosen: argparse.Namespace) -> int:
     from local.reseal import NotResealed, reseal
 
     return _worked(chosen, lambda: reseal(chosen.stage), NotResealed)
+
+
+def _reanchor(chosen: argparse.Namespace) -> int:
+    from local.reanchor import NotReanchored, reanchor
+
+    return _worked(chosen, reanchor, NotReanchored)
 
 
 def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:

@@ -7,7 +7,7 @@ logs. Anchors name those that are gone from the table altogether.
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -22,6 +22,11 @@ from chalicelib.kernel.settings import settings
 
 _STORED: Final = "stored"
 _ANCHORED: Final = "anchored"
+_OUTBOX, _ = ledger.head_key("")
+_SCAN: Final[dict[str, Any]] = {
+    "ConsistentRead": True, "ProjectionExpression": "pk", "FilterExpression": "begins_with(pk, :outbox)",
+    "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
+}  # fmt: skip
 _AT_ONCE: Final = 8
 _TOLD_SECONDS: Final = 20
 _BEHIND_SLASH: Final = "0"
@@ -83,24 +88,33 @@ class Turn:
         """Verify the logs, some at the same time, in their order."""
         told = time.monotonic()
         while batch := list(islice(logs, _AT_ONCE)):
-            for place, outcome in zip(batch, table.side_by_side(lambda p: outcome_of(p.log), batch), strict=True):
-                self._count(place, outcome)
+            for place, outcomes in zip(batch, table.side_by_side(lambda p: outcomes_of(p.log), batch), strict=True):
+                self._count(place, outcomes)
             if time.monotonic() - told > _TOLD_SECONDS:
                 told = time.monotonic()
                 print(f"{self.logs} logs so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
 
-    def _count(self, place: Place, outcome: Outcome) -> None:
+    def _count(self, place: Place, outcomes: Sequence[Outcome]) -> None:
         self.logs += 1
-        self.entries += outcome.progress.verified.tree.size
-        if outcome.fault:
+        self.entries += outcomes[-1].progress.verified.tree.size
+        if outcomes[0].fault:
             self.failed += 1
-            print(f"{place.log}: {_described(outcome)}", flush=True)
+            print(f"{place.log}: {', and what is left: '.join(map(_described, outcomes))}", flush=True)
         self.after = place.after
 
 
-def outcome_of(log: str) -> Outcome:
-    """Return what comes of a whole log. Raises Problem `unavailable`."""
-    outcome = verification.verify(log, None, None)
+def outcomes_of(log: str) -> list[Outcome]:
+    """Return what comes of a whole log and, if it was cut off, of what is left of it. Raises Problem `unavailable`."""
+    outcome = _followed(log, verification.verify(log, None, None))
+    cut_off = outcome.fault is not None and outcome.fault.failure == "truncated"
+    if not (cut_off and outcome.progress.anchor and outcome.progress.size):
+        return [outcome]
+    # What is left is held against its own head alone, which has no more of the log than is there.
+    left = {**outcome.progress.position(), "anchor": ""}
+    return [outcome, _followed(log, verification.verify(log, left, None))]
+
+
+def _followed(log: str, outcome: Outcome) -> Outcome:
     while not outcome.done:
         outcome = verification.verify(log, outcome.progress.position(), None)
     return outcome
@@ -110,7 +124,7 @@ def _described(outcome: Outcome) -> str:
     """Return what is wrong with a log; of one that was cut off, how much of what was anchored is left."""
     fault, progress = outcome.fault, outcome.progress
     if fault is None:
-        return "valid"
+        return "as it was signed"
     where = f" at sequence {fault.sequence}" if fault.sequence else ""
     if fault.failure == "truncated" and fault.sequence and progress.anchor:
         anchored, left = checkpoints.parse(progress.anchor).checkpoint.size, fault.sequence - 1
@@ -136,13 +150,15 @@ def places(after: str) -> Iterator[Place]:
 
 def _stored(after: str) -> Iterator[str]:
     """Yield the logs that have a head or an outbox in the table, each once: items of a partition stand together."""
-    last = ledger.head_key(after) if after else None
-    former = last and last[0]
-    for page in table.scanned(ledger.OUTBOX, last):
-        for pk, _ in page:
-            if pk != former:
+    pk, sk = ledger.head_key(after)
+    former, asked = pk if after else None, _SCAN | {"TableName": settings().table_name}
+    if after:
+        asked["ExclusiveStartKey"] = {"pk": {"S": pk}, "sk": {"S": sk}}
+    for page in aws.client("dynamodb").get_paginator("scan").paginate(**asked):
+        for item in page["Items"]:
+            if (pk := item["pk"]["S"]) != former:
                 former = pk
-                yield pk.removeprefix(ledger.OUTBOX)
+                yield pk.removeprefix(_OUTBOX)
 
 
 def _anchored(after: str) -> Iterator[str]:

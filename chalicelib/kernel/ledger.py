@@ -33,9 +33,6 @@ BATCH: Final = (table.MOST_WRITES - 1) // 2
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
 
-OUTBOX: Final = "Q#"
-"""What the partition of each log's head and outbox begins with."""
-
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 
@@ -233,6 +230,18 @@ def note_anchored(log: str, size: int) -> None:
     )  # fmt: skip
     with suppress(Cancelled):
         table.write([anchored])
+
+
+def await_anchor(log: str, head: Item) -> bool:
+    """Let a head that was read wait for an anchor; return whether it does. One that has grown meanwhile does so."""
+    mark = _unanchored_mark(log)
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in mark)
+    values = {**mark, "size": head["size"]}
+    waits = Write("Update", head_key(log), update=update, condition="#size = :size", names=[*values], values=values)
+    with suppress(Cancelled):
+        table.write([waits])
+        return True
+    return False
 
 
 def unanchored_pk(shard: object) -> str:

@@ -211,21 +211,6 @@ def pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
             return
 
 
-def scanned(begins: str, after: Key | None = None) -> Iterator[list[Key]]:
-    """Yield the keys whose partition begins so, behind one, by reading the whole table: never for a request."""
-    arguments: dict[str, Any] = {
-        "TableName": settings().table_name, "ConsistentRead": True, "ProjectionExpression": "pk, sk",
-        "FilterExpression": "begins_with(pk, :begins)", "ExpressionAttributeValues": {":begins": {"S": begins}},
-    }  # fmt: skip
-    last = _key_to_wire(after) if after else None
-    while True:
-        with aws.reaching("database"):
-            answer = _dynamodb().scan(**arguments, **({"ExclusiveStartKey": last} if last else {}))
-        yield [(item["pk"]["S"], item["sk"]["S"]) for item in answer["Items"]]
-        if (last := answer.get("LastEvaluatedKey")) is None:
-            return
-
-
 def whole(pk: str, begins: str) -> list[Item]:
     """Return all items of a partition that begin so: one Query, if they are less than 1 MB."""
     return [item for items in pages(pk, begins=begins) for item in items]

@@ -15,11 +15,12 @@ from local import verify_logs as module
 from local.__main__ import main
 from tests.conftest import Configure
 from tests.harness import cloud, snapshots
-from tests.harness.anchors import anchor
+from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.calls import scanning
-from tests.harness.logs import alter, entry, grow
+from tests.harness.faults import overtaken
+from tests.harness.logs import alter, entry, grow, head
 from tests.harness.organizations import Founded, found
 from tests.harness.receiver import Receiver
 from tests.harness.webhooks import hook
@@ -54,6 +55,12 @@ def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list
     return main(["verify", *words]), capsys.readouterr().out.splitlines()
 
 
+def anew(configure: Configure) -> None:
+    """Let the anchors begin anew in another bucket."""
+    aws.client("s3").create_bucket(Bucket=ANCHORS_2)
+    configure(anchors_bucket=ANCHORS_2)
+
+
 class TestEveryLog:
     def test_is_verified_whether_it_is_anchored_or_waits_for_it(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
@@ -77,8 +84,7 @@ class TestEveryLog:
         self, ten: Founded, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str]
     ) -> None:
         anchor(workers)
-        aws.client("s3").create_bucket(Bucket=ANCHORS_2)
-        configure(anchors_bucket=ANCHORS_2)
+        anew(configure)
         assert [place.log for place in module.places("")] == [ten.id]
         assert verified(capsys) == (
             0, [f"1 logs of 10 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
@@ -120,15 +126,15 @@ class TestEveryLog:
         assert everything[0].after.startswith("stored/")
         for n, place in enumerate(everything):
             assert list(module.places(place.after)) == everything[n + 1 :]
-        verify, asked = module.outcome_of, list[str]()
+        verify, asked = module.outcomes_of, list[str]()
 
-        def fails_at_the_third(log: str) -> Outcome:
+        def fails_at_the_third(log: str) -> list[Outcome]:
             asked.append(log)
             if len(asked) == 3:
                 raise unavailable("The database is busy.")
             return verify(log)
 
-        monkeypatch.setattr(module, "outcome_of", fails_at_the_third)
+        monkeypatch.setattr(module, "outcomes_of", fails_at_the_third)
         assert main(["verify"]) == 1
         assert f"--after {everything[1].after}" in capsys.readouterr().err
         _, (summary,) = verified(capsys, "--after", everything[1].after)
@@ -158,18 +164,68 @@ def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
     cloud.table(RESTORED).items.update(moment)
     code, lines = verified(capsys)
     assert code == 1
+    cut_off = "11 of the 14 entries that were anchored are left, 3 lost"
     assert lines[:2] == [
-        f"{ten.id}: truncated at sequence 12: 11 of the 14 entries that were anchored are left, 3 lost",
+        f"{ten.id}: truncated at sequence 12: {cut_off}, and what is left: as it was signed",
         f"{later.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
     ]
-    assert lines[2:] == ["2 logs of 0 entries, held against the anchors in atrium-anchors: 2 failed."]
+    assert lines[2:] == ["2 logs of 11 entries, held against the anchors in atrium-anchors: 2 failed."]
 
     assert api.get(later.path, as_=ada).status == 404
     assert api.get(webhook.path, as_=ada).status == 200
-    configure(anchors_bucket="")
+    anew(configure)
+    assert verified(capsys) == (
+        0, [f"1 logs of 11 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
+    )  # fmt: skip
+    assert main(["reanchor"]) == 0
+    assert f"1 logs wait for their first anchor in {ANCHORS_2}" in capsys.readouterr().out
+    anchor(workers)
+    assert anchored(ten.id) == [11]
+    assert main(["reanchor"]) == 0
+    assert "0 logs wait" in capsys.readouterr().out
     assert api.patch(ten.path, as_=ada, json={"name": "Restored"}).status == 200
     workers.deliver()
     (sent,) = receiver.requests  # Signed by a secret that the new table holds sealed.
     Verifier(webhook.secret).verify(sent.body, dict(sent.headers))
     report = api.get(f"{ten.path}/audit-log/verify-integrity", as_=ada).json
     assert (report["valid"], report["treeSize"]) == (True, 12)
+
+
+def test_of_a_log_that_was_cut_off_what_is_left_is_verified_as_well(
+    api: Api, ten: Founded, workers: Workers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moment = deepcopy(snapshots.taken())
+    grow(api, workers, ten, 3)
+    anchor(workers)
+    cloud.table().items.clear()
+    cloud.table().items.update(moment)
+    alter(entry(ten, 4), leaf=bytes(32))
+    code, (line, _) = verified(capsys)
+    assert code == 1
+    assert line == (
+        f"{ten.id}: truncated at sequence 11: 10 of the 13 entries that were anchored are left, 3 lost, "
+        "and what is left: modified at sequence 4, of 10 entries"
+    )
+
+
+def test_who_waits_for_an_anchor_waits_on_and_who_grew_meanwhile_does_so_by_that(
+    api: Api, ten: Founded, ada: Person, workers: Workers, configure: Configure
+) -> None:
+    anchor(workers)
+    young = found(api, ada, name="Waits for its first anchor")
+    workers.deliver()
+    waits = head(young)["index2sk"]
+    anew(configure)
+    with overtaken(lambda: grow(api, workers, ten, 1), at=4) as overtaking:
+        assert main(["reanchor"]) == 0
+    assert overtaking.hit == "dynamodb:TransactWriteItems"
+    assert head(young)["index2sk"] == waits
+    anchor(workers)
+    assert (anchored(ten.id), anchored(young.id)) == ([11], [1])
+
+
+@pytest.mark.usefixtures("ten")
+def test_without_a_bucket_nothing_can_be_anchored(configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(anchors_bucket="")
+    assert main(["reanchor"]) == 1
+    assert "no ANCHORS_BUCKET" in capsys.readouterr().err

@@ -150,6 +150,15 @@ def test_of_verifying(asked: Asked) -> None:
     assert asked == listed("verify")
 
 
+@pytest.mark.usefixtures("busy")
+def test_of_anchoring_anew(asked: Asked) -> None:
+    for file in aws.client("s3").list_objects_v2(Bucket="atrium-anchors")["Contents"]:
+        aws.client("s3").delete_object(Bucket="atrium-anchors", Key=file["Key"])
+    asked.clear()
+    assert local(["reanchor", "--stage", "dev"]) == 0
+    assert asked == listed("reanchor")
+
+
 def test_of_looking_at_dead_letters_and_sending_them(
     busy: Founded, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
