@@ -1,6 +1,7 @@
 """What AWS charges, in dollars: us-east-1, on demand, without free tiers and discounts, as of November 2026.
 
-Each was taken from the service's own page of prices, which is named; look there for another region.
+They were not held against AWS's own pages of prices, which are named: look there before you rely on one, and for
+another region.
 """
 
 from typing import Final
@@ -32,17 +33,24 @@ DASHBOARD_MONTH: Final = 3.0
 
 LISTED: Final = (
     ("DynamoDB, on demand (since November 2024)", "aws.amazon.com/dynamodb/pricing/on-demand",
-     "read unit 0.125, write unit 0.625 a million; 0.25 a GB and month, recovery 0.20; restore 0.15 a GB"),
+     (f"read unit {1e6 * DYNAMODB_READ_UNIT:g}, write unit {1e6 * DYNAMODB_WRITE_UNIT:g} a million;"
+     f" {DYNAMODB_GB_MONTH:.2f} a GB and month, recovery {DYNAMODB_RECOVERY_GB_MONTH:.2f};"
+     f" restore {DYNAMODB_RESTORE_GB:.2f} a GB")),
     ("DynamoDB, provisioned", "aws.amazon.com/dynamodb/pricing/provisioned",
-     "read unit 0.00013, write unit 0.00065 an hour"),
-    ("Lambda, x86", "aws.amazon.com/lambda/pricing", "0.20 a million requests; 0.0000166667 a GB-second"),
-    ("API Gateway, REST", "aws.amazon.com/api-gateway/pricing", "3.50 a million requests (the first 333 million)"),
-    ("SQS", "aws.amazon.com/sqs/pricing", "0.40 a million requests, FIFO 0.50; a request is 64 KB"),
+     f"read unit {DYNAMODB_PROVISIONED_READ_HOUR:g}, write unit {DYNAMODB_PROVISIONED_WRITE_HOUR:g} an hour"),
+    ("Lambda, x86", "aws.amazon.com/lambda/pricing",
+     f"{1e6 * LAMBDA_REQUEST:.2f} a million requests; {LAMBDA_GB_SECOND:.10f} a GB-second"),
+    ("API Gateway, REST", "aws.amazon.com/api-gateway/pricing",
+     f"{1e6 * API_REQUEST:.2f} a million requests (the first 333 million)"),
+    ("SQS", "aws.amazon.com/sqs/pricing",
+     f"{1e6 * SQS_STANDARD:.2f} a million requests, FIFO {1e6 * SQS_FIFO:.2f}; a request is 64 KB"),
     ("S3, standard", "aws.amazon.com/s3/pricing",
-     "writes and lists 0.005, reads 0.0004 a thousand; storage 0.023 a GB and month"),
-    ("SES", "aws.amazon.com/ses/pricing", "0.10 a thousand mails"),
-    ("KMS", "aws.amazon.com/kms/pricing", "1.00 a key and month; 0.03 for 10,000 requests"),
+     f"writes and lists {1e3 * S3_PUT:g}, reads {1e3 * S3_GET:g} a thousand; storage 0.023 a GB and month"),
+    ("SES", "aws.amazon.com/ses/pricing", f"{1e3 * SES_MAIL:.2f} a thousand mails"),
+    ("KMS", "aws.amazon.com/kms/pricing",
+     f"{KMS_KEY_MONTH:.2f} a key and month; {1e4 * KMS_REQUEST:.2f} for 10,000 requests"),
     ("CloudWatch", "aws.amazon.com/cloudwatch/pricing",
-     "logs 0.50 a GB taken in, 0.03 a GB and month kept; a month 0.30 a metric, 0.10 one of an alarm, 3 a dashboard"),
+     (f"logs {LOGS_GB:.2f} a GB taken in, 0.03 a GB and month kept; a month {METRIC_MONTH:.2f} a metric,"
+     f" {ALARM_METRIC_MONTH:.2f} one of an alarm, {DASHBOARD_MONTH:g} a dashboard")),
 )  # fmt: skip
 """The prices as the document lists them: of what, on which page, and how much."""
