@@ -68,8 +68,6 @@ _CAMEL: Final = "camelcase_to_underscores"
 _READ: Final[Any] = BaseJSONParser._parse_structure  # noqa: SLF001
 _WRITE: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001
 _QUERY: Final = Table.query
-_SCAN: Final = Table.scan
-_ALL: Final = Table.all_items
 _INDEX: Final = 6  # where its name is among what follows the key
 _PROCESS: Final = BotocoreStubber.process_request
 
@@ -91,8 +89,6 @@ def fast_moto() -> Iterator[None]:
             (DynamoType, "__hash__", _hash),
             (DynamoType, "__deepcopy__", _copied),
             (DynamoType, "size", _size),
-            (Table, "all_items", _all_items),
-            (Table, "scan", _scan),
             (_TRAVERSER, "traverse", _traverse),
             (_PARSER, "make", staticmethod(cache(_PARSER.make))),
             (responses, _METHODS, cache(vars(responses)[_METHODS])),
@@ -145,24 +141,14 @@ def _size(value: DynamoType) -> int:
 
 
 def _query(table: Table, hash_key: DynamoType | None, *args: Any, **words: Any) -> Any:
-    # One call at a time, as `transactions.py` has it.
-    vars(table)["asked"] = None if args[_INDEX] else hash_key
-    return _QUERY(table, hash_key, *args, **words)
-
-
-def _scan(table: Table, *args: Any, **words: Any) -> Any:
-    vars(table)["all_items"] = lambda: _ALL(table)  # in the order by which moto turns the page
+    """Query a table that has but the items of the partition that is asked for or, for an index, all; in any order."""
+    partitions: Any = table.items.values() if args[_INDEX] else [table.items.get(hash_key, {})]
+    items = [item for partition in partitions for item in partition.values()]
+    vars(table)["all_items"] = lambda: items  # One call at a time, as `transactions.py` has it.
     try:
-        return _SCAN(table, *args, **words)
+        return _QUERY(table, hash_key, *args, **words)
     finally:
         del vars(table)["all_items"]
-
-
-def _all_items(table: Table) -> list[Item]:
-    """Return the items that a query goes on with: those of its partition or, of an index, all. It sorts them itself."""
-    asked: Any = vars(table).get("asked")
-    partitions: Any = table.items.values() if asked is None else [table.items[asked]] if asked in table.items else []
-    return [item for partition in partitions for item in partition.values()]
 
 
 class _Shared:
