@@ -15,12 +15,12 @@ from threading import Event, Thread
 from typing import Any, Final
 from uuid import uuid4
 
-from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
 from chalice.local import LambdaContext
 
+from chalicelib.kernel import aws
 from chalicelib.kernel.settings import settings
 from infrastructure.resources import queue_name
 from local.configuration import PREFIX
@@ -123,10 +123,8 @@ class Schedule:
 @cache
 def sqs() -> Any:
     """Return a client that outlasts a long poll: the service's own gives up sooner, since it only sends."""
-    emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
-    session = Session(region_name=_REGION, **emulated)
     config = Config(connect_timeout=1, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS)
-    return session.client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
+    return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
 
 
 def consumers(app: Chalice) -> Iterator[Consumer]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -268,6 +267,4 @@ def _span(seconds: float) -> str:
 def sqs() -> Any:
     """Return a client that outlasts a long poll: the service's own gives up sooner, since it only sends."""
     config = Config(connect_timeout=5, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS, retries={"mode": "standard"})
-    emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
-    session = Session(region_name=aws.region(), **emulated)
-    return session.client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
+    return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)

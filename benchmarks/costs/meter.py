@@ -98,7 +98,7 @@ def remembered() -> Iterator[list[Call]]:
 def watch() -> None:
     """Watch the clients of this process from now on."""
     aws.forget_clients()
-    session = aws._session()  # noqa: SLF001 - the one session that every client is made of
+    session = aws.session()
     session.events.register("before-call", _before)
     session.events.register_first("before-send", _sent)
     session.events.register("before-parse", _answered)

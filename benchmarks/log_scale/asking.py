@@ -82,7 +82,7 @@ def _watch() -> list[Taken]:
             taken.received += returned
 
     disk.watching.append(note_stand_in)
-    events = aws._session().events  # noqa: SLF001 - the one session that every client is made of
+    events = aws.session().events
     for name in _READS:
         events.register(f"provide-client-params.dynamodb.{name}", ask_for_units)
     events.register("after-call", note)

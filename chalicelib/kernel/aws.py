@@ -81,16 +81,17 @@ def _client(service: str) -> Any:
         signature_version="s3v4" if service == "s3" else None,
         s3=None if known.aws_endpoint_url else {"addressing_style": "virtual"},
     )
-    return _session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
+    return session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
 
 
 @cache
-def _session() -> Session:
+def session() -> Session:
+    """Return the one session that every client of this process is made of."""
     emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
-    session = Session(region_name=region(), **emulated)
-    session.events.register("before-call", _count_call)
-    session.events.register("needs-retry", _count_throttle)
-    return session
+    made = Session(region_name=region(), **emulated)
+    made.events.register("before-call", _count_call)
+    made.events.register("needs-retry", _count_throttle)
+    return made
 
 
 def region() -> str:
@@ -101,7 +102,7 @@ def region() -> str:
 def forget_clients() -> None:
     """Make new clients at the next use: settings or the emulator have changed."""
     _client.cache_clear()
-    _session.cache_clear()
+    session.cache_clear()
 
 
 def _count_call(model: Any, **_: object) -> None:

@@ -77,11 +77,11 @@ _watched: list[Any] = []
 
 def watch() -> None:
     """Watch the clients of this process, also those made since the kernel forgot the last ones."""
-    session = aws._session()  # noqa: SLF001 - the one session that every client is made of
+    session = aws.session()
     if session in _watched:
         return
     aws.forget_clients()
-    session = aws._session()  # noqa: SLF001
+    session = aws.session()
     session.events.register("before-call", _before)
     session.events.register("after-call", _after)
     session.events.register_first("before-send", _sent)
