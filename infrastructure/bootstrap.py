@@ -1,11 +1,10 @@
 """`make bootstrap`: what a stage needs before its first deployment, made once, and its configuration written."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.kernel.settings import checked
+from chalicelib.kernel.settings import ADDRESS, checked
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import Refused, client, explained, stage_here
 from infrastructure.discovery import jwks_of
@@ -77,7 +76,7 @@ def _need(known: Mapping[str, str]) -> None:
 def _check(jwks: str | None, alarms_to: str | None) -> None:
     if jwks and not jwks.startswith("https://"):
         raise Refused(f"JWKS must be an https URL, such as https://login.example.com/keys; {jwks} is none.")
-    if alarms_to and not re.fullmatch(r"[^@ ]+@[^@ ]+\.[^@ ]+", alarms_to):
+    if alarms_to and not ADDRESS.fullmatch(alarms_to):
         raise Refused(f"ALARMS_TO must be an e-mail address, such as ops@example.com; {alarms_to} is none.")
 
 

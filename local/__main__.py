@@ -1,7 +1,6 @@
 """`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify, reseal and more."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -293,7 +292,6 @@ def _use_place(chosen: argparse.Namespace) -> None:
 
     use_place(chosen.stage, chosen.port)
     if chosen.stage:
-        os.environ["AWS_DEFAULT_REGION"] = os.environ["AWS_REGION"]  # boto3 goes by the former, the service the latter.
         here(chosen.stage)
 
 

@@ -92,7 +92,8 @@ def use_stage(name: str) -> None:
         raise SettingsError(str(refused)) from refused
     for setting in ("SETTINGS_FILE", *(field.upper() for field in Settings.model_fields)):
         os.environ.pop(setting, None)
-    os.environ.update(variables(name), AWS_REGION=place.region)
+    # boto3 goes by the second name of the region, the service by the first.
+    os.environ.update(variables(name), AWS_REGION=place.region, AWS_DEFAULT_REGION=place.region)
     settings.cache_clear()
     forget_clients()
     settings()

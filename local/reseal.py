@@ -20,7 +20,8 @@ from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.sealing import SealBroken
 from chalicelib.kernel.settings import settings
-from infrastructure.account import Refused, explained, stage_here
+from infrastructure.account import Refused, explained
+from infrastructure.configuration import deployed
 from infrastructure.secrets import SECRETS, note_resealed, read
 from infrastructure.stage import first_of
 from local.verify_logs import places
@@ -40,7 +41,7 @@ def reseal(stage: str | None) -> None:
     secret = SECRETS[Purpose.DATA_KEY]
     try:
         with explained():
-            place = stage_here(first_of(stage)) if stage else None
+            place = deployed(first_of(stage)) if stage else None
             if place and read(place)[secret] != settings().data_key:
                 raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
             renewed = 0

@@ -31,12 +31,14 @@ _NEEDED_IN_THE_CLOUD: Final = (
     "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
 _KEYS: Final = ("audit_signing_key", "data_key", "token_key")
-_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 _HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
     r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
+
+ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+"""What an operator's e-mail address looks like."""
 
 WRAPPED: Final = "kms:"
 """What a key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
@@ -167,7 +169,7 @@ class Settings(BaseModel):
     @classmethod
     def _is_a_sender(cls, value: str) -> str:
         found = [address for _, address in getaddresses([value])]
-        if value and not (len(found) == 1 and _ADDRESS.fullmatch(found[0])):
+        if value and not (len(found) == 1 and ADDRESS.fullmatch(found[0])):
             raise ValueError("must be an e-mail address, alone or as in Atrium <mail@example.com>")
         return value
 

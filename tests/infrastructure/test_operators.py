@@ -75,9 +75,8 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
     create(STAGE)
     deploy(configure)
-    for module in ("infrastructure.account", "local.reseal"):
-        monkeypatch.setattr(f"{module}.stage_here", lambda _: STAGE)
-    monkeypatch.setattr("infrastructure.configuration.here", lambda _: STAGE)
+    for asked in ("infrastructure.account.stage_here", "infrastructure.configuration.here", "local.reseal.deployed"):
+        monkeypatch.setattr(asked, lambda _: STAGE)
     monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)

@@ -191,8 +191,8 @@ def test_the_commands_lead_to_another_data_key(
     def rotated(step: str) -> int:
         return main(["rotate", "--stage", "dev", "data-key", step, "--at-once"])
 
-    with patch("infrastructure.account.stage_here", return_value=stage), patch("local.reseal.stage_here") as here:
-        here.return_value = stage
+    with patch("infrastructure.account.stage_here", return_value=stage), patch("local.reseal.deployed") as deployed:
+        deployed.return_value = stage
         assert (rotated("begin"), rotated("switch"), rotated("finish")) == (0, 0, 1)
         with pytest.raises(NotResealed, match=r"config\.json has other keys. Run `make bootstrap STAGE=dev`"):
             reseal("dev")
