@@ -68,8 +68,8 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
 
     `begin` puts a new key behind the present one, `switch` in front of it, `finish` drops the former one; `return` puts
     the one that was dropped last behind the present one again, as it was before `finish`. After each the stage is to be
-    deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the
-    step is not the next, or somebody else rotates at the same time.
+    deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the step is not the next,
+    or somebody else rotates at the same time.
     """
     kept = _kept(stage, secret)
     if step == "finish":

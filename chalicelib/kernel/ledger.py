@@ -7,7 +7,7 @@ nothing.
 """
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -170,11 +170,14 @@ def _unfollowed_mark(log: str) -> Item:
 def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
     seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), log, sequence, tree_size, pointer["leaf"])
     values = {**place(log, sequence, tree_size), "seal": seal}
-    update = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
     return Write(
-        "Update", _entry_key(log, pointer), update=update,
+        "Update", _entry_key(log, pointer), update=_set(values),
         condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", *values], values=values,
     )  # fmt: skip
+
+
+def _set(names: Iterable[str]) -> str:
+    return "SET " + ", ".join(f"#{name} = :{name}" for name in names)
 
 
 def _settle(log: str, pointer: Item) -> Write:
@@ -235,9 +238,8 @@ def note_anchored(log: str, size: int) -> None:
 def await_anchor(log: str, head: Item) -> bool:
     """Let a head that was read wait for an anchor; return whether it does. One that has grown meanwhile does so."""
     mark = _unanchored_mark(log)
-    update = "SET " + ", ".join(f"#{name} = :{name}" for name in mark)
     values = {**mark, "size": head["size"]}
-    waits = Write("Update", head_key(log), update=update, condition="#size = :size", names=[*values], values=values)
+    waits = Write("Update", head_key(log), update=_set(mark), condition="#size = :size", names=[*values], values=values)
     with suppress(Cancelled):
         table.write([waits])
         return True

@@ -41,10 +41,9 @@ class Page(Entity):
     `lineage` and `placed`: see `kernel/trees.py`. `child_count` and `live_count` are the pages right below it in either
     tree. `live_since` is when it came to its seat among the published, `live_shown` the times at which it was published
     itself there, `live_version` its version of when it was published last, `last_seat` where it was published until it
-    was taken back: `path`, `parent_id`, `slug`. `indexable`
-    and `canonical` are what its published `seo` says. `epoch` is raised to end all links to previews. `blocks`, `line`
-    (the seats from the root of the drafts to it) and `home` (the page that is the home of the drafts) are known once it
-    is found.
+    was taken back: `path`, `parent_id`, `slug`. `indexable` and `canonical` are what its published `seo` says. `epoch`
+    is raised to end all links to previews. `blocks`, `line` (the seats from the root of the drafts to it) and `home`
+    (the page that is the home of the drafts) are known once it is found.
     """
 
     kind, parameter = "page", "page_id"

@@ -1,6 +1,7 @@
 """Walking along the slugs of a path, from page to page, by the trails that were read of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from chalicelib.features.pages.entities import guard_of
@@ -16,6 +17,7 @@ _MOST_STEPS: Final = 200
 """Pages that are looked at along a former path: below who is there now, and below all who were, on each level."""
 
 _TRIES: Final = 5
+
 Line = tuple[Mapping[str, Any], ...]
 """Pages, each below the one before it: `id`, `slug` and what their seats say."""
 
@@ -61,17 +63,16 @@ class Walk:
         none of them was the home, which is at `/`. Then what the path would lead to all the same. On each level who is
         there now goes before who was, and of those goes first who left last; the home by its own slug comes last.
         """
-        homes = self._homes
         for strict in (True, False):
             been: set[tuple[object, ...]] = set()
-            for root in (None, *homes):
+            for root in (None, *self._homes):
                 if root or self._slugs:
-                    times = both(ALWAYS, homes[root]) if root and strict else ALWAYS
+                    times = both(ALWAYS, self._homes[root]) if root and strict else ALWAYS
                     yield from self._ends(root, 0, times, been, strict=strict)
         if self.home and self._slugs and any(page == self.home for page, _ in self._right_below(None, 0)):
             yield from self._ends(self.home, 1, ALWAYS, set(), strict=False)
 
-    @property
+    @cached_property
     def _homes(self) -> dict[str, Times]:
         """When pages were the home: the one that is, then who was it, the last of them first."""
         homes: dict[str, Times] = dict(self._state.get("former_homes", {}))
