@@ -13,6 +13,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 BIN := .venv/bin
 # Folders whose tests need packages of Node's.
 NODE := tests/docs/receiver tests/rendering
+# Folders with programs, tests aside.
+OURS := chalicelib infrastructure local benchmarks
 
 .PHONY: help
 help: ## list what make can do
@@ -26,10 +28,15 @@ run: .venv/installed .venv-emulator/installed ## run everything on this machine 
 test: lint types pytest ## check everything, as CI does
 
 .PHONY: lint
-lint: .venv/installed ## style, format and architecture
+lint: .venv/installed ## style, format, architecture and habits that are holes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive app.py $(OURS)
+
+.PHONY: audit
+audit: .venv/installed ## ask PyPI which pinned libraries are known to be vulnerable; no answer is a failure
+	@$(BIN)/python -m local.audit
 
 .PHONY: types
 types: .venv/installed ## static types

@@ -88,7 +88,7 @@ class DiskTable:
             if items and read + size > _PAGE_BYTES:
                 last = items[-1]
                 break
-            items.append(pickle.loads(data))  # noqa: S301 - what this wrote itself
+            items.append(pickle.loads(data))  # noqa: S301 - what this wrote itself  # nosec B301
             read += size
             if len(items) == Limit:
                 last = items[-1]
@@ -130,7 +130,7 @@ class DiskTable:
 
     def _read(self, key: Key) -> Wire | None:
         row = self._db.execute("SELECT data FROM items WHERE pk = ? AND sk = ?", key).fetchone()
-        found: Wire | None = pickle.loads(row[0]) if row else None  # noqa: S301 - what this wrote itself
+        found: Wire | None = pickle.loads(row[0]) if row else None  # noqa: S301 - what this wrote itself  # nosec B301
         return found
 
     def _replace(self, key: Key, old: Wire | None, new: Wire | None) -> None:

@@ -91,7 +91,7 @@ def _rendered(template: str, form: str, words: dict[str, str | None]) -> Any:
 def _environment(*, html: bool) -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    environment = Environment(  # nosec B701
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=html,  # noqa: S701 - in text there is nothing to escape
         undefined=StrictUndefined,

@@ -1,0 +1,6 @@
+"""The attacks begin with the world that the catalogue's suites begin with."""
+
+from tests.catalogue.conftest import _as_documented, begin, people, strangers, world
+from tests.kernel.conftest import token_issuer
+
+__all__ = ["_as_documented", "begin", "people", "strangers", "token_issuer", "world"]
