@@ -4,7 +4,8 @@ A place that lies in others takes a second one where this process hasn't met it 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +15,7 @@ from chalicelib.kernel import ancestry, naming, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
 from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.naming import Named
+from chalicelib.kernel.naming import NOWHERE, Named
 from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
@@ -107,12 +108,13 @@ def _admit_at(
     needs: At, operation: Operation, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
 ) -> Access:
     """Return what the caller may act on at a place. What has to be read beside the items is added to them."""
-    chain = _chain(needs, operation, request, named, items)
-    place = chain[-1]
     found = [items[key] for key in named.records.values() if key in items]
     other_id = naming.other_id(operation, request, found)
-    part = _part(needs, operation, request, principal, chain, found, other_id, items)
-    _refuse_unseen(needs, request, chain, part.role)
+    with _refused_alike(operation, request, principal, named, missing=named.place not in items):
+        chain = _chain(needs, operation, request, named, items)
+        part = _part(needs, operation, request, principal, chain, found, other_id, items)
+        _refuse_unseen(needs, request, chain, part.role)
+    place = chain[-1]
     other = standing_of(other_id, [*chain, *(part.below if found else ())], items)
     records = _records(operation, named, items, other)
     _refuse_nobody(operation, records, chain, other)
@@ -123,6 +125,41 @@ def _admit_at(
         _judge(operation, principal, part.judged)
     above = {type(each): each for each in chain[:-1]}
     return Access(principal, place, role, records, part.standing, other, above, part.below, items)
+
+
+@contextmanager
+def _refused_alike(
+    operation: Operation, request: Request, principal: Principal, named: Named, *, missing: bool
+) -> Iterator[None]:
+    """Let whoever is told in the block that a place is not there learn nothing from how long that took.
+
+    What the process knows, or what is missing, is told after as many reads as what it has to look for.
+    """
+    try:
+        yield
+    except Problem as problem:
+        if problem.code == "not_found" and isinstance(operation.needs, At) and named.place:
+            _read_in_vain(operation.needs, named, missing=missing)
+            if missing and operation.needs.or_below and isinstance(principal, User) and not operation.records:
+                _read_below_in_vain(operation.needs.or_below, request, principal.id)
+        raise
+
+
+def _read_in_vain(needs: At, named: Named, *, missing: bool) -> None:
+    """Read what was not read because the process knows in which places one lies, or because there is none."""
+    kinds = [*needs.place.lies_in()]
+    if needs.through and named.remembered:
+        table.get(ancestry.pointer_key(NOWHERE))
+    elif named.remembered or (missing and len(named.above) < len(kinds)):
+        nowhere = [kind.key_of(id=NOWHERE) for kind in kinds]
+        table.get_all([*nowhere, *(key for each in named.user_ids for key in standing_keys(each, None, nowhere))])
+
+
+def _read_below_in_vain(below: Below, request: Request, user_id: str) -> None:
+    if request.query.get(to_camel(below.place.parameter)):
+        table.get_all([below.place.key_of(id=NOWHERE)])
+    else:
+        table.query(below.joined.partition(user_id=user_id))
 
 
 def _chain(needs: At, operation: Operation, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:

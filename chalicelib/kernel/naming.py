@@ -6,6 +6,7 @@ Whether any of it is there, and for the caller, is told by what is read then.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from chalicelib.kernel import ancestry, table
 from chalicelib.kernel.auth import Anonymous, KeyHolder
@@ -17,13 +18,17 @@ from chalicelib.kernel.request import Request
 from chalicelib.kernel.standing import standing_keys
 from chalicelib.kernel.tokens import User
 
+NOWHERE: Final = "00000000-0000-0000-0000-000000000000"
+"""The id of nothing: what is not there is looked for by this, so that it takes as long as what others have."""
+
 
 @dataclass(frozen=True)
 class Named:
     """Where it is stored what a request names: the place, those above it that are known, the path's records.
 
     `joined`: the place, if people can be members of it. `user_ids`: whose standing has to be known. `also`: what the
-    operation asks to be read with it.
+    operation asks to be read with it. `remembered`: whether this process knew in which places it lies, and so is spared
+    the read that says so.
     """
 
     place: Key | None
@@ -32,6 +37,7 @@ class Named:
     records: Mapping[str, Key | None]
     user_ids: tuple[str, ...]
     also: tuple[Key, ...]
+    remembered: bool = False
 
     def keys(self) -> Iterator[Key]:
         """Yield where all of it is stored, and what decides who may reach it."""
@@ -45,16 +51,18 @@ class Named:
 def named(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Named:
     """Return what a request names. It may take a read to know a place by its slug, or a record's places by its id."""
     needs = operation.needs
-    names = _names(needs, request) if isinstance(needs, At) else {}
-    place, joined, above = None, None, {}
+    place, joined, above, names, remembered = None, None, {}, {}, False
     if isinstance(needs, At):
+        remembered = bool(needs.through and ancestry.known(ancestry.pointer_key(request.parameters[needs.parameter])))
+        names = _names(needs, request)
         place = needs.place.key_of(id=names[needs.place.parameter]) if names else None
+        remembered = remembered or bool(ancestry.known(place))
         joined = place if needs.place.joined else None
         above = _above(needs.place, {**ancestry.known(place), **names})
     records = _record_keys(operation, {**request.parameters, **names})
     # What reads beside this sees the places as if the path had said them.
     also = _also(operation, replace(request, parameters={**request.parameters, **names}), caller)
-    return Named(place, joined, above, records, _user_ids(operation, request, caller), tuple(also))
+    return Named(place, joined, above, records, _user_ids(operation, request, caller), tuple(also), remembered)
 
 
 def other_id(operation: Operation, request: Request, records: list[Item]) -> str:
@@ -78,13 +86,14 @@ def _names(needs: At, request: Request) -> dict[str, str]:
     name = request.parameters[needs.parameter]
     # What can't be the name of anything names nothing; that is said once the caller is known.
     if needs.through:
-        return ancestry.of_record(name) if re.fullmatch(UUID_PATTERN, name) else {}
+        nowhere = {kind.parameter: NOWHERE for kind in (needs.place, *needs.place.lies_in())}
+        return ancestry.of_record(name) or nowhere if re.fullmatch(UUID_PATTERN, name) else {}
     if not re.fullmatch(SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern, name):
         return {}
     if not needs.by_slug:
         return {needs.place.parameter: name}
     guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": name}))
-    return {} if guard is None or table.expired(guard) else {needs.place.parameter: guard["ref"]}
+    return {needs.place.parameter: NOWHERE if guard is None or table.expired(guard) else guard["ref"]}
 
 
 def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]:
