@@ -200,10 +200,11 @@ def distinct(name: str) -> AfterValidator:
 
     def check(elements: list[Any]) -> list[Any]:
         said = [getattr(element, name) for element in elements]
+        first = {value: at for at, value in reversed([*enumerate(said)])}
         repeated = [
             InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(at, to_camel(name)), input=value)
             for at, value in enumerate(said)
-            if value in said[:at]
+            if at > first[value]
         ]
         if repeated:
             raise ValidationError.from_exception_data("list", repeated)

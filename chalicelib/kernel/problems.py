@@ -51,6 +51,9 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unavailable": (503, "The service is not available at the moment"),
 }
 
+MOST_FAULTS: Final = 100
+"""That one answer names: those of a large body would take more room than an answer has."""
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -98,12 +101,13 @@ class Problem(Exception):
 
 
 class Invalid(Problem):
-    """422 with every fault of the request at once."""
+    """422 with every fault of the request at once; of more than anybody reads, the first."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         """Take at least one fault."""
         count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
-        super().__init__("validation_failed", f"{count} not valid; see errors.", errors)
+        shown = "errors" if len(errors) <= MOST_FAULTS else f"errors for the first {MOST_FAULTS}"
+        super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MOST_FAULTS])
 
 
 def not_found() -> Problem:

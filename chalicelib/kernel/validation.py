@@ -15,6 +15,8 @@ from chalicelib.kernel.sameness import same
 M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
+_LONGEST_NAME: Final = 200
+"""That a pointer repeats; ours are shorter."""
 _JSON: Final = ("application/json", "application/merge-patch+json")
 _FAULTS: Final = {
     "missing": ("required", "This field is required."),
@@ -171,5 +173,9 @@ def _fault(error: Mapping[str, Any], source: str) -> FieldError:
 def _pointer(location: Sequence[int | str], source: str) -> str:
     if location and location[-1] == "[key]":
         location = location[:-1]  # It is the name that is not valid.
-    parts = [str(part).replace("~", "~0").replace("/", "~1") for part in location]
+    parts = [_cut(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
     return "/".join([source, *parts]) if source or parts else ""
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"

@@ -157,3 +157,15 @@ def test_each_element_that_repeats_another_is_a_fault_beside_all_others() -> Non
 def test_what_was_put_together_is_checked_as_if_it_were_sent() -> None:
     assert checked(Inner, {"text": "a"}, "/parts/2").text == "a"
     assert faults(checked, Inner, {"text": 1}, "/parts/2") == [("/parts/2/text", "wrong_type", "must be text")]
+
+
+def test_of_very_many_faults_the_first_are_named() -> None:
+    with pytest.raises(Invalid) as refused:
+        body(Everything, request(json.dumps({f"colour{n}": 1 for n in range(5000)})), None)
+    assert refused.value.detail == "5000 fields are not valid; see errors for the first 100."
+    assert [e.pointer for e in refused.value.errors] == [f"/colour{n}" for n in range(100)]
+
+
+def test_a_very_long_name_is_not_repeated_to_its_end() -> None:
+    (fault,) = faults(body, Everything, request(json.dumps({"x" * 100_000: 1})), None)
+    assert fault == (f"/{'x' * 200}…", "unknown_field", "There is no such field.")

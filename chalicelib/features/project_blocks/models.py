@@ -19,11 +19,14 @@ class ProjectBlockWrite(Input):
     settings: FreeForm = Field({}, examples=[_SETTINGS])
 
 
+_Blocks = Annotated[list[ProjectBlockWrite], Field(max_length=40), distinct("project_block_id")]
+
+
 class ProjectBlocksPatch(Input):
     """All project blocks of a platform, in their order. Null removes them all; left out they stay."""
 
-    project_blocks: Annotated[list[ProjectBlockWrite], distinct("project_block_id")] | None = Field(
-        None, max_length=40, examples=[[{"projectBlockId": "showcase", "title": "What we weave"}]]
+    project_blocks: Annotated[list[ProjectBlockWrite], Field(max_length=40), distinct("project_block_id")] | None = (
+        Field(None, examples=[[{"projectBlockId": "showcase", "title": "What we weave"}]])
     )
 
 
