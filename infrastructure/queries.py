@@ -43,6 +43,13 @@ QUERIES: Final[Mapping[str, Query]] = {
 | sort requests desc
 | limit 100""",
     ),
+    "refused-callers": Query(
+        "Who made more requests than a minute allows: users and API keys by their ids",
+        """filter kind = "request" and ispresent(limited)
+| stats count(*) as requests, latest(requestId) as lastRequest by limited, principal, operation
+| sort requests desc
+| limit 50""",
+    ),
     "faults": Query(
         "The latest errors of the service's own, with their traces",
         """fields @timestamp, message, kind, operation, tenant, requestId, requestIds.0, exception_name, exception

@@ -62,6 +62,7 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
         "mail_from": SENDER,
         "webhook_allow_private": True,
+        "requests_per_minute": 0,
         "platforms_addresses": "127.0.0.1",
     }
     write_private(file, json.dumps(given, indent=2))

@@ -20,7 +20,7 @@ from chalicelib.features.research.entities import (
 )
 from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
-from chalicelib.kernel import ancestry, auth, changes, ledger, pacing
+from chalicelib.kernel import ancestry, auth, changes, leases, ledger, pacing
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
@@ -231,6 +231,11 @@ def _others() -> list[tuple[str, Key, str]]:
             "budget",
             ("Y#{name}#{sha256 of whose it is}", "#"),
             "how much of a budget a caller has used up, and until when",
+        ),
+        (
+            "requests",
+            leases.minute_key("{sha256 of the principal}", "{end}"),
+            "how many requests of a principal in a minute are used up or leased by a process",
         ),
     ]
 

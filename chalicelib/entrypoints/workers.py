@@ -20,7 +20,7 @@ from chalicelib.kernel import due, ledger, queues, tasks
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.entity import organization_of
-from chalicelib.kernel.logs import done_for, line, measure, report
+from chalicelib.kernel.logs import done_for, if_possible, line, measure, report
 from chalicelib.kernel.settings import settings
 
 Event = dict[str, Any]
@@ -103,7 +103,7 @@ def _append(record: Any, until: int) -> None:
         log = facts["tenant"] = message["log"]
         with done_for(*message.get("requestIds", ())):
             measure(LedgerLag=ledger.append(log, until))
-            with queues.if_possible("start"):  # The log's next entries don't wait for that.
+            with if_possible("start"):  # The log's next entries don't wait for that.
                 for start in message.get("then", []):
                     queues.forward(start)
             if organization_of(log):

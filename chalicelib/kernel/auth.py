@@ -24,6 +24,11 @@ class KeyHolder:
     record: Key
     digest: str
 
+    @property
+    def id(self) -> str:
+        """The key's id."""
+        return self.record[1]
+
 
 @dataclass(frozen=True)
 class ApiKeyPrincipal:

@@ -1,7 +1,8 @@
-"""Budgets: how many requests a caller's address, or a principal, may make in a time that begins with the first of them.
+"""Budgets: how many requests a caller's address, or a principal, may make in a time.
 
-What is used up is read along with what decides access, and counted in the mutation's own transaction: so a budget costs
-no round trip, and one write at most. A request that is refused, for whatever reason, uses up nothing.
+That of an operation begins with the first request. What is used up is read along with what decides access, and counted
+in the mutation's own transaction: so it costs no round trip, and one write at most. A request that is refused, for
+whatever reason, uses up nothing. That of all requests counts each, in batches: `leases`.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ class Budget:
     def of(self, address: str, principal: str) -> "Purse":
         """Return the budget of a client at an address, who is a principal of this id."""
         whose = cidr.client_network(address) if self.per == "address" else principal
-        return Purse(self, (f"Y#{self.name}#{hashlib.sha256(whose.encode()).hexdigest()[:32]}", "#"))
+        return Purse(self, (f"Y#{self.name}#{digest(whose)}", "#"))
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Purse:
             return Share(self.budget, self.key, moment, 0, after(moment, seconds=self.budget.seconds))
         share = Share(self.budget, self.key, moment, int(item["used"]), item["until"])
         if share.used >= self.budget.most:
-            raise exhausted(self.budget.name, self.budget.most, self.budget.seconds, share.left_seconds)
+            raise share.refusal
         return share
 
 
@@ -73,6 +74,11 @@ class Share:
         budget = self.budget
         return _headers(budget.name, budget.most, budget.seconds, budget.most - self.used - 1, self.left_seconds)
 
+    @property
+    def refusal(self) -> Problem:
+        """The problem that a request is answered with when nothing is left."""
+        return exhausted(self.budget.name, self.budget.most, self.budget.seconds, self.left_seconds)
+
     def write(self) -> Write:
         """Return the write that counts this request, on condition that no other one has used the last of it."""
         if not self.used:
@@ -86,6 +92,17 @@ class Share:
             "Update", self.key, update="SET #used = #used + :one", condition="#until = :until AND #used < :most",
             names=["used", "until"], values={"one": 1, "until": self.until, "most": self.budget.most},
         )  # fmt: skip
+
+
+def digest(whose: str) -> str:
+    """Return what stands for somebody in the keys of their budgets."""
+    return hashlib.sha256(whose.encode()).hexdigest()[:32]
+
+
+def said(headers: Mapping[str, str], share: Share) -> dict[str, str]:
+    """Return the headers of an answer that says of one more budget: all that apply are members of one list."""
+    joined = {name: ", ".join(filter(None, [headers.get(name), value])) for name, value in share.headers.items()}
+    return {**headers, **joined}
 
 
 def exhausted(name: str, most: int, seconds: int, left_seconds: int, detail: str = "") -> Problem:

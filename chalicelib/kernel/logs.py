@@ -20,8 +20,10 @@ from logging import INFO
 from typing import Any, Final
 
 from aws_lambda_powertools.logging import Logger
+from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel import aws
+from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
 
 _SERVICE: Final = "atrium"
@@ -67,6 +69,18 @@ def measure(**values: float) -> None:
     """Add measures of the stage to the line at hand: counts, or milliseconds if they are a lag."""
     if line := _line.get():
         line.measures.update(values)
+
+
+@contextmanager
+def if_possible(what: str) -> Iterator[None]:
+    """Go on if AWS does not do what the block asks, for whatever reason: by the name `what` the line says why.
+
+    It is for what is made up for elsewhere: what could not be queued is due, so the sweep finds it.
+    """
+    try:
+        yield
+    except (Problem, ClientError, BotoCoreError) as error:
+        report(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
 def name_requests(requests: Iterable[str]) -> None:

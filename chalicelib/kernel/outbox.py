@@ -9,7 +9,7 @@ from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.events import Event, differences
 from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.logs import report
+from chalicelib.kernel.logs import if_possible, report
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.table import Write
 
@@ -54,7 +54,7 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
     event = _event(changes, event_type, origin)
     changes.commit(first, event.items())
     report(event=event.type, eventId=event.id)
-    with queues.if_possible("wake"):
+    with if_possible("wake"):
         queues.wake(event.log, event.id, changes.starts)
 
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from chalicelib.kernel import conditions, last_used, outbox, validation
+from chalicelib.kernel import conditions, last_used, leases, outbox, validation
 from chalicelib.kernel.access import Access, admit, refuse_kind
-from chalicelib.kernel.auth import KeyHolder, credential
-from chalicelib.kernel.budgets import Share
+from chalicelib.kernel.auth import Anonymous, KeyHolder, credential
+from chalicelib.kernel.budgets import Share, said
 from chalicelib.kernel.changes import Contended, Taken
 from chalicelib.kernel.clock import now, pause
 from chalicelib.kernel.context import Context
@@ -22,6 +22,7 @@ from chalicelib.kernel.models import Output, Patch, RecordOutput
 from chalicelib.kernel.operation import Document, Moved, Operation, Page
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
+from chalicelib.kernel.tokens import User
 from chalicelib.kernel.version import API_VERSION
 
 _PATIENCE_SECONDS: Final = 3.0
@@ -41,11 +42,25 @@ def perform(operation: Operation, request: Request) -> Response:
     """
     _check_version(request)
     caller = credential(request)
-    refuse_kind(operation, caller, request.ip)
     report(principal="api_key" if isinstance(caller, KeyHolder) else caller.actor["type"])
-    caller_id = caller.record[1] if isinstance(caller, KeyHolder) else caller.id
-    once = IdempotentRequest.of(request, caller_id)
-    purse = operation.budget.of(request.ip, caller_id) if operation.budget else None
+    # Before anything is read: a flood costs none. Who has no credential is the gateway's to hold back.
+    share = None if isinstance(caller, Anonymous) else leases.count(caller.id)
+    if share is None:
+        return _perform(operation, request, caller)
+    try:
+        response = _perform(operation, request, caller)
+    except Problem as problem:
+        problem.headers = said(problem.headers, share)
+        raise
+    # Not kept with an answer that may be asked for again: it is what this request has left.
+    response.headers = said(response.headers, share)
+    return response
+
+
+def _perform(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Response:
+    refuse_kind(operation, caller, request.ip)
+    once = IdempotentRequest.of(request, caller.id)
+    purse = operation.budget.of(request.ip, caller.id) if operation.budget else None
     began, attempt = time.monotonic(), 0
     while True:
         access = admit(operation, request, caller, [each.key for each in (once, purse) if each])
@@ -58,7 +73,7 @@ def perform(operation: Operation, request: Request) -> Response:
         share = purse.share(access.read.get(purse.key), ctx.now) if purse else None
         try:
             response = _respond(ctx, _handle(ctx, access))
-            response.headers |= share.headers if share else {}
+            response.headers = said(response.headers, share) if share else response.headers
             _commit(ctx, response, once, share)
         except Contended:
             attempt += 1

@@ -5,18 +5,15 @@ It also names the requests that it is there for (`requestIds`), unless nobody as
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel import aws
 from chalicelib.kernel.clock import milliseconds, now, now_ms
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.logs import report, requests
-from chalicelib.kernel.problems import Problem, unavailable
+from chalicelib.kernel.logs import if_possible, requests
+from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
 
 Message = dict[str, Any]
@@ -40,15 +37,6 @@ def wake(log: str, deduplication: str, then: Iterable[tuple[str, Key]] = ()) -> 
             MessageGroupId=log,
             MessageDeduplicationId=deduplication,
         )
-
-
-@contextmanager
-def if_possible(what: str) -> Iterator[None]:
-    """Go on if nothing can be queued, for whatever reason: what was to be queued is due, so the sweep finds it."""
-    try:
-        yield
-    except (Problem, ClientError, BotoCoreError) as error:
-        report(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
 def start(task: str, record: Key) -> None:

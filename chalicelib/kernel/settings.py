@@ -62,6 +62,9 @@ class Settings(BaseModel):
         "http://127.0.0.1:8000", description="Where callers reach the service; links begin with it."
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
+    requests_per_minute: int = Field(
+        600, ge=0, le=1_000_000, description="Requests a minute that each user and API key may make; 0 counts none."
+    )
     cors_origins: str = Field("*", description="Origins of browser clients, separated by commas; * for any.")
 
     table_name: str = Field("atrium", description="The DynamoDB table.")

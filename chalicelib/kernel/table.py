@@ -286,6 +286,21 @@ def write(writes: Sequence[Write]) -> None:
     raise unavailable("The database is busy.")
 
 
+def add(key: Key, name: str, amount: int, *, ttl: int) -> int:
+    """Add to a number of an item, in one write, and return the sum; without the item, or the number, it begins at 0.
+
+    Raises Problem `unavailable`; then nobody knows whether it was done. The client's own tries may do it twice.
+    """
+    with aws.reaching("database"):
+        answer = _dynamodb().update_item(
+            TableName=settings().table_name, Key=_key_to_wire(key), ReturnValues="UPDATED_NEW",
+            UpdateExpression="ADD #name :amount SET #ttl = :ttl",
+            ExpressionAttributeNames={"#name": name, "#ttl": "ttl"},
+            ExpressionAttributeValues=to_wire({":amount": amount, ":ttl": ttl}),
+        )  # fmt: skip
+    return int(answer["Attributes"][name]["N"])
+
+
 def _cancelled(reasons: list[dict[str, Any]], error: Exception) -> Exception:
     codes = {reason["Code"] for reason in reasons} - {"None"}
     if not codes <= {"ConditionalCheckFailed", "TransactionConflict"}:

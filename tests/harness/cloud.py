@@ -17,7 +17,7 @@ from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.reference import memory
 from chalicelib.features.system import checks
-from chalicelib.kernel import ancestry, auth, keyrings, last_used
+from chalicelib.kernel import ancestry, auth, keyrings, last_used, leases
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import from_wire, to_wire
 from local.provisioning import provision
@@ -65,6 +65,7 @@ def clear() -> None:
         bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
     ancestry.forget()
+    leases.forget()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001

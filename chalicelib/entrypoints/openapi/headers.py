@@ -35,17 +35,22 @@ RESPONSE: Final[dict[str, dict[str, Any]]] = {
     "Idempotency-Replayed": _text("`true` if this is the stored answer to an earlier try.", enum=["true"]),
     "Link": _text('The next page, if there is one: `<…>; rel="next"`.'),
     "Location": _text("Where it is.", format="uri-reference"),
-    "RateLimit": _text("What is left of the budget, and when it is refilled."),
-    "RateLimit-Policy": _text("The budget."),
+    "RateLimit": _text(
+        "What is left of each budget that applies, and in how many seconds it is refilled: a list by name. Requests "
+        "without a credential have none but the operation's own, if it has one."
+    ),
+    "RateLimit-Policy": _text("The same budgets: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
     "WWW-Authenticate": _text("`Bearer`, and what is wrong with the credential."),
     "X-Request-Id": _text("Names this request in logs, problems and audit entries."),
 }
 
+_COMMON: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Request-Id")
+
 
 def with_common(*names: str) -> Headers:
-    """Return references to these response headers and to those that every response carries."""
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({"API-Version", "X-Request-Id", *names})}
+    """Return references to these response headers and to those that every response carries, or may carry."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_COMMON, *names})}
 
 
 def parameters() -> dict[str, Any]:

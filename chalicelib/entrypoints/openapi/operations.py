@@ -217,7 +217,6 @@ def _success_headers(operation: Operation) -> Headers:
         *(["Location"] if operation.creates else []),
         *(["Link"] if operation.lists else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
-        *(["RateLimit", "RateLimit-Policy"] if operation.budget else []),
     )
 
 

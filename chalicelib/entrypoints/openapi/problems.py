@@ -13,10 +13,9 @@ _NAMES: Final = {
     422: "ValidationFailed", 429: "RateLimited", 500: "InternalError", 503: "Unavailable",
 }  # fmt: skip
 _HEADERS: Final = {
-    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("RateLimit", "RateLimit-Policy", "Retry-After"),
-    503: ("Retry-After",),
+    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After",), 503: ("Retry-After",),
 }  # fmt: skip
-_ALWAYS: Final = (400, 401, 403, 500, 503)
+_ALWAYS: Final = (400, 401, 403, 429, 500, 503)
 _CODE: Final = re.compile(r"`(\w+)`")
 
 SCHEMA: Final[dict[str, Any]] = {
@@ -74,7 +73,6 @@ def _implied(operation: Operation) -> set[int]:
         *([412] if operation.conditional else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query else []),
-        *([429] if operation.budget else []),
     }
 
 

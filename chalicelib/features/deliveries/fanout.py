@@ -11,13 +11,13 @@ from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery
 from chalicelib.features.deliveries.subscribers import Subscribers, subscribers_key
-from chalicelib.kernel import queues, table
+from chalicelib.kernel import table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import now, now_ms, pause
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.ledger import head_key, sequence_key
-from chalicelib.kernel.logs import done_for, name_requests, report
+from chalicelib.kernel.logs import done_for, if_possible, name_requests, report
 from chalicelib.kernel.table import Cancelled, Write
 
 _BATCH: Final = 50
@@ -88,7 +88,7 @@ def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: It
             planned += step.deliveries
             requests |= step.requests
     finally:
-        with queues.if_possible("deliver"):
+        with if_possible("deliver"):
             _queue(planned, requests)
 
 

@@ -8,10 +8,11 @@ from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import asked_for
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
-from chalicelib.kernel import ids, jobs, queues, table
+from chalicelib.kernel import ids, jobs, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Item
+from chalicelib.kernel.logs import if_possible
 from chalicelib.kernel.tasks import task
 
 _PAGE: Final = 100
@@ -67,7 +68,7 @@ def _asked(replay: Replay, lot: Sequence[WebhookDelivery], position: Item) -> Re
     changes = Changes(now())
     asked = [changes.update(delivery, **asked_for(changes.now)) for delivery in lot]
     kept = jobs.keep(replay, changes, status="running", position=position, done=replay.done + len(lot))
-    with queues.if_possible("replay"):
+    with if_possible("replay"):
         lots.queue([(lots.subscriber_key(delivery), asked) for delivery in asked[:1]])
     return kept
 

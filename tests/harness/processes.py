@@ -1,0 +1,37 @@
+"""Several processes of the service in one: what each remembers of the requests that it counted."""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from chalicelib.kernel import leases
+
+
+class Process:
+    """A process that begins with no memory."""
+
+    def __init__(self, counts: OrderedDict[str, Any] | None = None) -> None:
+        self._counts = OrderedDict() if counts is None else counts
+
+    @classmethod
+    def here(cls) -> "Process":
+        """Return the process at hand."""
+        return cls(leases._counts)  # noqa: SLF001 - nothing but memory tells processes apart
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let the block happen in this process."""
+        with patch.object(leases, "_counts", self._counts):
+            yield
+
+    @property
+    def principals(self) -> int:
+        """How many principals it remembers."""
+        return len(self._counts)
+
+    @property
+    def unused(self) -> int:
+        """How many requests it has leased and not let through yet."""
+        return sum(count.left for count in self._counts.values())
