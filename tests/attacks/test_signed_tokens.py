@@ -75,13 +75,9 @@ class TestAToken:
     def test_opens_nothing_cut_short_or_made_longer(self, kind: str, world: World, begin: Begin) -> None:
         token = begin(tokens)[kind]
         open_, refusal = OPENINGS[kind]
-        others = [token[:end] for end in range(1, len(token), 3)] + [
-            token + "A",
-            token + token,
-            token + "=",
-            "A" * 4000,
-        ]
-        assert {open_(world, other).code for other in others} == {refusal}
+        others = [token[:end] for end in range(1, len(token), 3)]
+        others += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
+        assert {open_(world, other).code for other in others} <= {refusal, MALFORMED}
 
     def test_opens_nothing_as_another_kind(self, kind: str, world: World, begin: Begin) -> None:
         given = begin(tokens)
