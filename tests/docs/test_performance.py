@@ -1,0 +1,14 @@
+"""`docs/performance.md` says what was measured, and nothing else."""
+
+from benchmarks.performance import document
+from local.folders import ROOT
+
+
+def test_the_page_is_made_of_the_figures_that_were_kept() -> None:
+    assert document.FILE.read_text() == document.document(), "run `python -m benchmarks.performance.document`"
+
+
+def test_every_section_that_is_measured_is_in_the_page() -> None:
+    folder = ROOT / "benchmarks/performance"
+    modules = {file.stem.removesuffix("_section") for file in folder.glob("*_section.py")}
+    assert modules == set(document.sections_made())
