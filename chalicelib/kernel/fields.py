@@ -31,7 +31,7 @@ _TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-
 _URL_ADVICE: Final = "must be a web address such as https://example.com/logo.svg"
 LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
 LINK: Final = re.compile(
-    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
+    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s@]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
 )
 """What a page may lead to: a web address, an e-mail address, a path of its own host, a place in it."""
 _NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")

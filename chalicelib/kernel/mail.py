@@ -31,7 +31,7 @@ _ABOUT_THE_LETTER: Final = frozenset({"BadRequestException", "MessageRejected"})
 """What SES says of a letter it will never take. Everything else is about the account, or the moment."""
 _NOT_VERIFIED: Final = "not verified"
 """What SES says in the same words of an account whose sender, or anybody in its sandbox, is not verified yet."""
-_ADDRESS: Final = re.compile(r"[^\s<>,]+@[^\s<>,]+")
+_ADDRESS: Final = re.compile(r"(?<![^\s<>,@])[^\s<>,@]+@[^\s<>,]+")
 _DIRECTIONS: Final = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 """Marks, embeddings, overrides and isolates (Unicode Standard Annex 9, section 2)."""
 

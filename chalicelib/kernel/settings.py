@@ -37,7 +37,7 @@ _DOMAIN: Final = re.compile(
     r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 
-ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 """What an operator's e-mail address looks like."""
 
 WRAPPED: Final = "kms:"
