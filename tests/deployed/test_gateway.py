@@ -51,6 +51,13 @@ def test_an_unknown_path_and_an_unknown_method_are_problems(ada: Caller) -> None
     assert problem(ada.request("PUT", "/organizations")) == "404 not_found"
 
 
+def test_answers_say_how_many_requests_are_left_of_the_minute(stage: Deployment) -> None:
+    with Caller(stage, "grace") as grace:
+        said = [grace.get("/organizations").headers for _ in range(2)]
+    assert [headers["RateLimit-Policy"] for headers in said] == ['"requests";q=600;w=60'] * 2
+    assert all(headers["RateLimit"].startswith('"requests";r=59') for headers in said)
+
+
 def test_what_is_too_large_or_of_another_type_is_a_problem(ada: Caller) -> None:
     large = json.dumps({"name": "x" * MOST_BYTES})
     kind = {"Content-Type": "application/json"}

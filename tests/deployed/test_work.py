@@ -19,6 +19,8 @@ from tests.harness.patience import until
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("deployed")]
 
 BATCH: Final = 10
+LOOK_SECONDS: Final = 0.2
+"""Who looks more often than ten times a second has used up the requests of a minute."""
 
 
 def test_a_webhook_is_told_what_happened_by_who_has_its_secret(calling: Calling, outside: Outside) -> None:
@@ -44,7 +46,7 @@ def test_somebody_is_erased_and_the_log_stays_whole(calling: Calling) -> None:
     settled(ada, organization)
     begun = ada.post(f"{path}/erasures", json={"email": "grace@example.com"})
     where = begun.url.join(begun.headers["Location"])
-    until(lambda: ada.get(where).json()["status"] == "completed", seconds=60)
+    until(lambda: ada.get(where).json()["status"] == "completed", seconds=60, every=LOOK_SECONDS)
     assert settled(ada, organization)["valid"]
     assert "grace@example.com" not in json.dumps(entries_of(ada, organization))
 
@@ -84,5 +86,5 @@ def test_of_a_batch_only_what_failed_comes_again_until_it_is_put_aside(stage: De
 
 def test_what_no_message_tells_of_is_found_by_the_schedule(lost: tuple[Caller, str]) -> None:
     ada, organization = lost
-    until(lambda: verified(ada, organization)["treeSize"] == 1, seconds=90)
+    until(lambda: verified(ada, organization)["treeSize"] == 1, seconds=90, every=LOOK_SECONDS)
     assert [entry["type"] for entry in whole_log(ada, organization)] == ["organization.created"]
