@@ -46,6 +46,11 @@ types: .venv/installed ## static types
 pytest: .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/installed) ## the tests, with coverage
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
 
+MINUTES ?= 10
+.PHONY: explore
+explore: .venv/installed ## tell the service random stories against its model (MINUTES=10), until one goes wrong
+	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_stories.py -k model_says
+
 .PHONY: format
 format: .venv/installed ## put the code into its format
 	$(BIN)/ruff check --fix

@@ -39,10 +39,13 @@ os.environ.update(
 )  # fmt: skip
 
 
+_OVER_AND_OVER: Final = ("attacks", "catalogue", "faults", "model", "property")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Measure no coverage where the same lines are run over and over: it would double what these tests take."""
     for item in items:
-        if item.path.relative_to(Path(__file__).parent).parts[0] in ("attacks", "catalogue", "faults", "property"):
+        if item.path.relative_to(Path(__file__).parent).parts[0] in _OVER_AND_OVER:
             item.add_marker("no_cover")
 
 

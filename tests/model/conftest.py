@@ -1,0 +1,52 @@
+"""Stories begin where the beginning ends: made once, over HTTP, and put back from then on."""
+
+import time
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from chalicelib.kernel import outgoing
+from tests.harness import snapshots
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.clock import Clock
+from tests.harness.strangers import let_them_take_everything
+from tests.harness.workers import Workers
+from tests.model.beginning import begun
+from tests.model.endpoints import Endpoints
+from tests.model.story import Story
+
+
+@pytest.fixture(scope="session")
+def known(
+    ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
+) -> Mapping[str, Person]:
+    """Who is in a story, by name."""
+    emmy = issuer.person("emmy", "Emmy Noether")
+    return {person.username: person for person in (ada, grace, edith, mary, stranger, operator, emmy)}
+
+
+@pytest.fixture
+def begin(
+    api: Api, workers: Workers, clock: Clock, known: Mapping[str, Person], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], Story]:
+    """Begin a story."""
+    let_them_take_everything(monkeypatch)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    first = clock.freeze("2026-11-20T09:30:00.000Z")
+
+    def made() -> Story:
+        endpoints = Endpoints()
+        monkeypatch.setattr(outgoing, "post", endpoints.post)
+        return begun(Story(api, workers, clock, known, endpoints))
+
+    def begin() -> Story:
+        clock.freeze(first)
+        there = snapshots.once(("the beginning of stories",), made)
+        clock.freeze(first)
+        clock.shift(seconds=there.seconds)
+        story = there.goes_on(api, workers, clock)
+        monkeypatch.setattr(outgoing, "post", story.endpoints.post)
+        return story
+
+    return begin

@@ -1,0 +1,29 @@
+"""The servers outside of the service to which it sends: they keep what arrives, and answer as they are told."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chalicelib.kernel.outgoing import Answer
+
+STATES: Final = ("well", "refusing", "silent")
+
+_ANSWERS: Final = {
+    "well": {"status": 204, "error": None},
+    "refusing": {"status": 503, "error": None},
+    "silent": {"status": None, "error": "It did not answer within 15 s.", "timed_out": True},
+}
+
+
+@dataclass
+class Endpoints:
+    """What arrived, by URL, in order; only what was taken."""
+
+    state: str = "well"
+    arrived: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def post(self, url: str, body: bytes, headers: Any) -> Answer:
+        """Take a message, or not."""
+        if self.state == "well":
+            self.arrived.setdefault(url, []).append(json.loads(body) | {"webhook-id": headers.get("webhook-id")})
+        return Answer(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]
