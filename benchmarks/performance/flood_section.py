@@ -21,9 +21,9 @@ but {served:,} of them 429: its {setting} of a minute passed within {passing_sec
 minute it was refused. What is refused asks nothing of AWS, and takes a process for no longer than a credential needs.
 
 **What it shows, and what not.** A minute's requests pass as fast as they come: in those seconds, {share:.0f} of a
-hundred, the calm tenant is beside a flood all the same. Two processes stand here for the API's 300 runs on AWS, and an emulator
-of one process for a table that takes thousands of requests a second; so there {setting} requests at once take less
-from others, and a flood has to be larger to be felt. Both tenants, service and emulator share a machine
+hundred, the calm tenant is beside a flood all the same. Two processes stand here for the API's 300 runs on AWS, and an
+emulator of one process for a table that takes thousands of requests a second; so there {setting} requests at once take
+less from others, and a flood has to be larger to be felt. Both tenants, service and emulator share a machine
 ({machine}), on which a refused flood still costs the time of its own client. Measured on {day}.
 """
 
