@@ -10,7 +10,7 @@ from tests.harness import snapshots
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing
+from tests.harness.faults import Died, Fault, failing
 from tests.harness.lines import written
 from tests.harness.organizations import Founded, make_key
 from tests.harness.processes import Process
@@ -233,6 +233,20 @@ class TestALeaseThatFails:
         entries = api.items(f"{organization.path}/audit-log", as_=organization.owner, query={"type": "organization.*"})
         assert [entry["context"]["requestId"] for entry in entries].count(changed.request_id) == 1
         assert lines[0].get("uncounted") == (None if fault is Fault.RETRIED else "unavailable")
+
+    @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER])
+    def test_with_its_process_leaves_nothing_of_the_mutation_and_the_next_try_does_it(
+        self, api: Api, organization: Founded, fault: Fault
+    ) -> None:
+        owner, before = organization.owner, len(api.items("/organizations", as_=organization.owner))
+        words = {"as_": owner, "json": {"name": "Engines"}, "headers": {"Idempotency-Key": "k"}}
+        ask(api, owner, 18)
+        with failing(fault, name=LEASE), pytest.raises(Died):
+            api.post("/organizations", **words)
+        assert len(api.items("/organizations", as_=owner)) == before
+        with Process()():
+            assert api.post("/organizations", **words).status == 201
+        assert len(api.items("/organizations", as_=owner)) == before + 1
 
     def test_is_tried_again_after_twenty_more(self, api: Api, ada: Person) -> None:
         ask(api, ada, 19)
