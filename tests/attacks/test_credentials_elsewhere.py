@@ -44,6 +44,16 @@ def test_a_credential_anywhere_else_is_none(operation: Operation, world: World) 
     found = perform(operation, world, as_=None, query=query, headers=headers)
     assert found.status in (401, 404)
     assert found.refusal == bare.refusal
+    tokens = (world.lead.token, world.organization.preview_token)
+    for token in tokens:
+        opened = perform(operation, world, as_=None, query={"token": token}, headers={"Lead-Token": token})
+        assert opened.refusal == bare.refusal
+
+
+@by_operation()
+def test_a_token_of_a_record_is_no_credential(operation: Operation, world: World) -> None:
+    for token in (world.lead.token, world.organization.preview_token, f"atr_{world.lead.token}"):
+        assert perform(operation, world, as_=token).code == "401 unauthenticated"
 
 
 class TestAuthorization:
@@ -63,6 +73,13 @@ class TestAuthorization:
         for space in (" ", "  ", "\t"):
             sent = {"Authorization": f"{scheme} {space}{world.people.owner.credential} "}
             assert world.api.get("/organizations", headers=sent).status == 200
+
+    def test_that_is_sent_twice_is_one(self, world: World) -> None:
+        owner, outsider = world.people.owner.credential, world.people.outsider.credential
+        for first, last in ((owner, outsider), (outsider, owner)):
+            sent = {"authorization": f"Bearer {first}", "Authorization": f"Bearer {last}"}
+            seen = {each["id"] for each in world.api.get("/organizations", headers=sent).json["items"]}
+            assert seen in ({world.id}, {world.rivals.id})
 
 
 class TestAnApiKey:
