@@ -34,6 +34,15 @@ BEGINNING: Final[list[tuple[str, Json]]] = [
     ("create_platform", {**_by(), "place": 0, "fields": {"name": "Engines", "joinPolicy": "open"}}),
     ("create_space", {**_by("grace"), "platform": 0, "fields": {"name": "Looms"}}),
     ("create_space", {**_by(), "platform": 0, "fields": {"name": "Mills", "visibility": "private"}}),
+    ("update_platform_member", {**_by(), "platform": 0, "whom": "edith", "role": "editor"}),
+    ("create_taxonomy_node", {**_by(), "platform": 0, "letter": "a", "parent": None}),
+    ("create_taxonomy_node", {**_by(), "platform": 0, "letter": "b", "parent": 0}),
+    ("create_site", {**_by(), "place": 0, "fields": {"name": "The mill"}}),
+    ("publish_site", {**_by(), "site": 0, "status": "published"}),
+    ("create_page", {**_by(), "site": 0, "slug": "a", "parent": None, "home": False}),
+    ("create_page", {**_by(), "site": 0, "slug": "b", "parent": None, "home": False}),
+    ("publish_page", {**_by(), "page": 0, "earlier": 3}),
+    ("create_public_lead", {**_by("nobody"), "name": "Charles", "message": None}),
     ("settle", {}),
 ]
 

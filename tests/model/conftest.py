@@ -10,6 +10,7 @@ from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.reference import load_few
 from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
 from tests.model.beginning import begun
@@ -38,6 +39,7 @@ def begin(
     def made() -> Story:
         endpoints = Endpoints()
         monkeypatch.setattr(outgoing, "post", endpoints.post)
+        load_few()
         return begun(Story(api, workers, clock, known, endpoints))
 
     def begin() -> Story:

@@ -13,7 +13,10 @@ from tests.model.things import GONE
 
 Deed = Callable[..., None]
 
-NOUNS: Final = ("organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "spaces", "mishaps")
+NOUNS: Final = (
+    "organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "platform_members", "spaces",
+    "domains", "taxonomy", "sites", "pages", "leads", "reference", "mishaps",
+)  # fmt: skip
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
 

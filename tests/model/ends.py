@@ -5,16 +5,28 @@ from typing import Final
 from tests.catalogue import evidence
 from tests.harness.api import Json
 from tests.model.nouns.mishaps import grow_old, recover
+from tests.model.nouns.pages import visit
+from tests.model.nouns.sites import publication_of
+from tests.model.nouns.taxonomy import paths_of
 from tests.model.story import LIVELY, By, Story
-from tests.model.things import Thing
+from tests.model.things import SYSTEM, Thing
 
-SYSTEM: Final = "system"
-_KEPT: Final = ("member", "invitation", "api_key", "webhook", "channel", "platform", "space", "space_member")
 LISTS: Final = {
     "member": "members", "invitation": "invitations", "api_key": "api-keys", "webhook": "webhooks",
     "channel": "integration-channels", "space": "spaces", "space_member": "members", "platform_member": "members",
     "site": "sites",
 }  # fmt: skip
+_BY_OTHERS: Final = {
+    "platform": ("home", "warnings"),
+    "site": ("homePageId", "host"),
+    "node": ("path", "depth", "parentId", "position"),
+    "page": (
+        "path", "isHome", "status", "publishAt", "hasUnpublishedChanges", "publishedRevisionId", "publishedAt",
+    ),
+    "menu": ("items",),
+}  # fmt: skip
+"""What changes of a record when others do."""
+
 _LOOSE: Final = ("lastUsedAt", "failingSince", "version", "updatedAt")
 
 
@@ -34,9 +46,13 @@ def end(story: Story) -> None:
     evidence.assert_proven()
     for organization in story.model.of("organization"):
         _everything_is_there(story, organization)
+        _trees_are_as_they_grew(story, organization)
         entries = _the_log_tells_all(story, organization)
         _everybody_was_told(story, organization, entries)
     _nobody_else_was_told(story)
+    told = sorted((t.type, t.operation, str(t.actor)) for t in story.model.told.get(SYSTEM, []))
+    entries = story.api.items("/system/audit-log", as_=story.people["operator"], query={"limit": 100})
+    assert sorted((e["type"], e["context"]["operationId"], str(e["actor"]["id"])) for e in entries) == told
 
 
 def _everything_is_there(story: Story, organization: Thing) -> None:
@@ -44,8 +60,7 @@ def _everything_is_there(story: Story, organization: Thing) -> None:
     for place in [t for t in story.model.things if t.there and organization in t.chain]:
         answer = story.read(place)
         assert answer.status == 200, f"{place.path}: {answer.text}"
-        loose = (*_LOOSE, "home", "warnings") if place.kind in ("platform", "site", "page") else _LOOSE
-        _same(answer.json, place.shown, *loose)
+        _same(answer.json, place.shown, *_LOOSE, *_BY_OTHERS.get(place.kind, ()))
         if not place.touched and place.kind not in LIVELY:
             assert answer.json["version"] == place.shown["version"], place.shown
     for kind, of in LISTS.items():
@@ -55,6 +70,25 @@ def _everything_is_there(story: Story, organization: Thing) -> None:
             if kind == "space":
                 expected = sorted(expected, key=lambda space: (space.shown["position"], space.id))
             assert [item["id"] for item in listed] == [thing.id for thing in expected], f"{kind} of {place.shown}"
+
+
+def _trees_are_as_they_grew(story: Story, organization: Thing) -> None:
+    owner = story.owner(organization)
+    for platform in story.model.of("platform", organization):
+        nodes = story.api.items(f"{platform.path}/taxonomy-nodes", as_=owner, query={"limit": 9})
+        assert {node["id"]: node["path"] for node in nodes} == paths_of(story, platform)
+    for site in story.model.of("site", organization):
+        publication = publication_of(site)
+        listed = story.api.items(f"{site.path}/pages", as_=owner, query={"limit": 9})
+        assert {page["id"]: page["path"] for page in listed} == publication.drafts
+        published = {page: sheet.published for page, sheet in publication.pages.items()}
+        assert {page["id"]: page["publishedRevisionId"] for page in listed} == published
+        manual = {r["id"] for r in story.api.items(f"{site.path}/redirects", as_=owner) if r["origin"] == "manual"}
+        assert manual == {redirect.id for redirect in story.model.of("redirect", site)}
+        for page, path in publication.public.items() if site.shown["status"] == "published" else ():
+            answer = visit(story, site, path)
+            led = path in {r.shown["fromPath"] for r in story.model.of("redirect", site) if r.shown["enabled"]}
+            assert led or (answer.status, answer.json["id"], answer.json["path"]) == (200, page, path)
 
 
 def _holds(place: Thing, kind: str) -> bool:
@@ -70,7 +104,7 @@ def _same(said: Json, expected: Json, *loose: str) -> None:
 def _the_log_tells_all(story: Story, organization: Thing) -> list[Json]:
     """Hold a log against what the model was told: one entry for each change, in order, and nothing else."""
     entries = story.api.items(f"{organization.path}/audit-log", as_=story.owner(organization), query={"limit": 100})
-    entries.reverse()
+    entries.sort(key=lambda entry: entry["sequence"])  # Of one moment there may be several.
     asked = [entry for entry in entries if entry["actor"]["type"] != "system"]
     told = story.model.told.get(organization.id, [])
     expected = [(t.type, t.operation, t.actor) for t in told]
@@ -78,7 +112,8 @@ def _the_log_tells_all(story: Story, organization: Thing) -> list[Json]:
     for entry, one in zip(asked, told, strict=True):
         assert one.target in (entry["target"]["id"], entry["data"]["id"]), f"{entry} is not about {one.target}"
     own = sorted((e["type"], e["target"]["id"]) for e in entries if e["actor"]["type"] == "system")
-    assert own == sorted(story.model.later.get(organization.id, [])), "what the service tells of itself"
+    later = sorted(story.model.later.get(organization.id, []))
+    assert own == later, f"the service tells of itself {own} instead of {later}"
     assert [entry["sequence"] for entry in entries] == [*range(1, len(entries) + 1)]
     assert len({entry["id"] for entry in entries}) == len(entries)
     answer = story.api.get(f"{organization.path}/audit-log/verify-integrity", as_=story.owner(organization))

@@ -18,6 +18,7 @@ STEP_SECONDS: Final = 11
 """How much later each step is. Things are made one after the other then, and the service finds nothing too early."""
 
 _DAY_SECONDS: Final = 24 * 3600
+_REFUSED: Final = 400
 _MAKES: Final = (201, 202)
 LIVELY: Final = ("webhook", "channel")
 """Kinds that have another version when the service notes how they are."""
@@ -96,43 +97,44 @@ class Story:
         key = next(t for t in self.model.things if t.kind == "api_key" and t.id == who)
         return Caller("api_key", key.id, key.id, key), key.hidden["key"]
 
-    def ask(
+    def ask(  # noqa: PLR0913 - all that tells one request from another
         self, by: By, operation: str, place: Thing | None = None, record: Thing | None = None, body: Any = None, *,
-        unless: str | None = None, whole: Thing | None = None, **more: Any,
+        unless: str | None = None, perhaps: tuple[str, ...] = (), success: int | None = None,
+        instead: Thing | None = None, query: Json | None = None, **names: str,
     ) -> Answer | None:  # fmt: skip
         """Ask for something; return the answer if something came of it, and None if it was refused, as it had to be.
 
-        `unless`: with what it is refused that the caller may ask for. `whole`: the record that `If-Match` is about, if
-        neither the record nor the place is. `more`: what else the path names, and the `query`.
+        `unless`: with what it is refused that the caller may ask for; `perhaps`: what the model leaves open. `success`:
+        what is answered, if not the usual. `instead`: where the role may be held too. `names`: else of the path.
         """
-        row, (who, credential) = OPERATIONS[operation], self.caller(by.who)
-        query = more.pop("query", None)
-        near = record or place
-        path = row.path.format_map({**(near.names if near else {}), **more})
-        headers = self._condition(by, row, whole or near)
+        row, (who, credential), near = OPERATIONS[operation], self.caller(by.who), record or place
+        path = row.path.format_map({**(near.names if near else {}), **names})
+        headers = self._condition(by, row, near)
         key = f"key-{by.once}" if by.once is not None and row.method == "POST" and not headers else None
-        refused = self.model.refused(who, row, place, record)
+        refused = self.model.refused(who, row, place, record, instead)
         known = next((s for s in self.sent if key and (s.who.id, s.key) == (who.id, key) and self._kept(s)), None)
         if known and refused is None:
             refused = "422 idempotency_key_reused" if (known.path, known.body) != (path, body) else "replayed"
-        answer = self.api.request(
-            row.method, path, as_=credential, json=body, query=query,
-            headers={**headers, **({"Idempotency-Key": key} if key else {})},
-        )  # fmt: skip
+        carried = {**headers, **({"Idempotency-Key": key} if key else {})}
+        answer = self.api.request(row.method, path, as_=credential, json=body, query=query, headers=carried)
         if refused == "replayed" and known:
             self.replayed(known, answer)
+            return None
+        said = answer.code if answer.status >= _REFUSED else str(answer.status)
+        if refused is None and unless is None and said in perhaps:
             return None
         late = unless is None or unless[:3] in ("409", "429")
         stale = "412 precondition_failed" if headers and by.match != "right" and late else None
         expected = refused or stale or unless
-        self._agree(answer, expected or str(row.success), operation)
+        self._agree(said, expected or str(success or row.success), answer)
         if expected:
             return None
         if key:
             self.sent.append(Sent(row, who, place, record, path, body, key, answer, self.seconds))
         return answer
 
-    def replayed(self, known: Sent, answer: Answer) -> None:
+    @staticmethod
+    def replayed(known: Sent, answer: Answer) -> None:
         """Hold the answer to a repeated request against the first one: they are the same, byte for byte."""
         assert answer.headers.get("Idempotency-Replayed") == "true", answer.text
         assert answer.said == known.answer.said
@@ -149,7 +151,7 @@ class Story:
         headers = {"Idempotency-Key": sent.key}
         answer = self.api.request("POST", sent.path, as_=credential, json=sent.body, headers=headers)
         if refused:
-            self._agree(answer, refused, sent.row.id)
+            self._agree(answer.code, refused, answer)
         else:
             self.replayed(sent, answer)
 
@@ -161,14 +163,14 @@ class Story:
         return {"If-Match": self.read(thing).headers.get("ETag", '"nothing.is.there"')}
 
     @staticmethod
-    def _agree(answer: Answer, expected: str, operation: str) -> None:
-        said = answer.code if answer.status >= 400 else str(answer.status)
-        assert said == expected, f"{operation}: {said} instead of {expected}: {answer.text}"
+    def _agree(said: str, expected: str, answer: Answer) -> None:
+        assert said == expected, f"{answer.path}: {said} instead of {expected}: {answer.text}"
 
     def owner(self, thing: Thing) -> Person:
-        """Return the owner of what a thing is in, who sees all of it."""
+        """Return the owner of what a thing is in, who sees all of it; of what is in nothing an operator."""
         organization = thing.above("organization")
-        assert organization
+        if organization is None:
+            return self.people["operator"]
         return next(p for p in self.people.values() if p.id == organization.shown["ownerId"])
 
     def read(self, thing: Thing) -> Answer:

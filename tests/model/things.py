@@ -11,6 +11,8 @@ Json = dict[str, Any]
 GONE: Final = 99
 """Which is one that is gone, if there is one."""
 
+SYSTEM: Final = "system"
+
 NOT_FOUND: Final = "404 not_found"
 
 READ_BY: Final = {
@@ -19,6 +21,7 @@ READ_BY: Final = {
     "platform": "get_platform", "platform_member": "get_platform_member", "space": "get_space",
     "space_member": "get_space_member", "node": "get_taxonomy_node", "attachment": "get_taxonomy_attachment",
     "site": "get_site", "page": "get_page", "redirect": "get_redirect", "menu": "get_navigation_menu",
+    "lead": "get_marketing_lead",
 }  # fmt: skip
 """By which operation one of a kind is read."""
 
@@ -53,8 +56,8 @@ class Thing:
 
     @property
     def log(self) -> str:
-        """The log that tells of it: its organization's."""
-        return [*self.chain][-1].id
+        """The log that tells of it: its organization's, or that of the service."""
+        return SYSTEM if self.kind == "lead" else [*self.chain][-1].id
 
     @property
     def names(self) -> dict[str, str]:
@@ -154,14 +157,24 @@ class Model:
         private = place.shown.get("visibility") == "private"
         return role_of_key(scopes) if sees_private or not private else None
 
-    def refused(self, who: Caller, row: Row, place: Thing | None, record: Thing | None = None) -> str | None:
-        """Return with what somebody is refused who asks for something at a place, or about a record in it."""
+    def refused(
+        self, who: Caller, row: Row, place: Thing | None, record: Thing | None = None, instead: Thing | None = None
+    ) -> str | None:
+        """Return with what somebody is refused who asks for something at a place, or about a record in it.
+
+        `instead`: a place below, where the role that it needs may be held as well.
+        """
         if wrong := self._wrong_kind(who, row, place):
             return wrong
         if place is None:
-            return "403 insufficient_scope" if who.key and not opens(who.key.shown["scopes"], row) else None
+            closed = who.key and row.scope != "-" and not opens(who.key.shown["scopes"], row)
+            return "403 insufficient_scope" if closed else None
         kind, needed = row.judged
         role = self.role(who, place)
+        if instead and not who.key and instead.there and covers(self.role(who, instead), needed):
+            role = role or "member"
+            place = instead if role == "member" else place
+            kind = place.kind
         public = row.published and place.shown["status"] == "published"
         if not place.there or (role is None and needed and not public) or (record and not record.there):
             return NOT_FOUND
@@ -174,14 +187,14 @@ class Model:
 
     @staticmethod
     def _wrong_kind(who: Caller, row: Row, place: Thing | None) -> str | None:
+        if who.key and (ended := who.key.shown["status"]) != "active":
+            return f"401 api_key_{ended}"
         if row.access in ("public", "lead-token", "preview-token"):
             return None
         if who.kind == "nobody":
             if row.published:
                 return None if place and place.there and place.shown["status"] == "published" else NOT_FOUND
             return "401 unauthenticated"
-        if who.key and (ended := who.key.shown["status"]) != "active":
-            return f"401 api_key_{ended}"
         if row.access == "operator" and who.kind != "operator":
             return "403 forbidden"
         return "403 forbidden" if who.key and row.scope == "-" else None

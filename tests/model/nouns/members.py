@@ -42,10 +42,11 @@ def update_organization_member(story: Story, by: By, place: int, whom: str, role
     answer = story.ask(by, "update_organization_member", organization, member, {"role": role}, unless=unless)
     if answer:
         shown = as_seen(story, who, organization, member.shown)
-        _changed(story, by, "update_organization_member", member, answer.json, {**shown, "role": role})
+        changed(story, by, "update_organization_member", member, answer.json, {**shown, "role": role})
 
 
-def _changed(story: Story, by: By, operation: str, member: Thing, said: Json, expected: Json) -> None:
+def changed(story: Story, by: By, operation: str, member: Thing, said: Json, expected: Json) -> None:
+    """Note another role of a member."""
     does = member.shown["role"] != expected["role"]
     assert {**said, "version": 0, "updatedAt": ""} == {**expected, "version": 0, "updatedAt": ""}
     assert said["version"] - member.shown["version"] == does
@@ -89,17 +90,19 @@ def depart(story: Story, member: Thing) -> None:
     member.gone = True
     place, user_id = member.within, member.shown["userId"]
     for thing in story.model.things:
-        if not thing.gone and thing.lies_in(place) and thing is not member:
-            if thing.kind in ("platform_member", "space_member") and thing.shown["userId"] == user_id:
-                thing.gone = True
-            ends = thing.kind == "invitation" and thing.shown["invitedBy"] == user_id
-            if ends and thing.shown["status"] == "pending" and _as_such(member, thing):
-                thing.shown["status"] = "revoked"
-                thing.touched = True
+        inner = thing.kind in ("platform_member", "space_member") and thing.lies_in(place)
+        if inner and thing.shown["userId"] == user_id:
+            thing.gone = True
+        waits = thing.kind == "invitation" and thing.shown["status"] == "pending"
+        if waits and thing.shown["invitedBy"] == user_id and _as_such(member, thing):
+            thing.shown["status"] = "revoked"
+            thing.touched = True
 
 
 def _as_such(member: Thing, invitation: Thing) -> bool:
-    return member.kind == "member" or invitation.hidden["invitedAs"] is member
+    if member.kind == "member":
+        return bool(invitation.hidden["place"].lies_in(member.within))
+    return invitation.hidden["invitedAs"] is member
 
 
 @deed(place=which, to=people)

@@ -11,7 +11,7 @@ from tests.harness import cloud, snapshots
 from tests.harness.faults import Died, Fault, failing
 from tests.model.deeds import deed, which
 from tests.model.endpoints import STATES
-from tests.model.nouns import invitations
+from tests.model.nouns import domains, invitations, pages
 from tests.model.story import Story
 
 FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
@@ -48,6 +48,10 @@ def recover(story: Story) -> None:
 
 def grow_old(story: Story) -> None:
     """Note what ended by itself."""
+    for page in story.model.of("page"):
+        pages.comes_due(story, page)
+    for platform in story.model.of("platform"):
+        domains.grows_old(story, platform)
     for thing in story.model.things:
         if thing.kind == "api_key" and thing.shown["status"] == "active":
             until = thing.hidden["until"]

@@ -14,7 +14,7 @@ _fields = some(
 def taken(model: Model, slug: str | None, by: Thing | None = None) -> str | None:
     """Return that a slug is another organization's, or was until lately, if it is so."""
     holders = {t.shown["slug"]: t.id for t in model.things if t.kind == "organization" and not t.gone}
-    holder = holders.get(slug or "") or model.former_slugs.get(slug or "")
+    holder = holders.get(slug or "") or model.former_slugs.get(f"organization/{slug}")
     return "409 slug_taken" if holder and holder != (by and by.id) else None
 
 
@@ -57,8 +57,8 @@ def update_organization(story: Story, by: By, place: int, fields: Json) -> None:
         if answer:
             former = organization.shown["slug"]
             if story.changes(organization, answer, fields):
-                story.model.former_slugs[former] = organization.id
-                story.model.former_slugs.pop(organization.shown["slug"], None)
+                story.model.former_slugs[f"organization/{former}"] = organization.id
+                story.model.former_slugs.pop(f"organization/{organization.shown['slug']}", None)
                 story.tells(by, "update_organization", organization)
 
 

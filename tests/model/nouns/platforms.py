@@ -51,14 +51,9 @@ def delete_platform(story: Story, by: By, platform: int) -> None:
     if known and story.ask(by, "delete_platform", known):
         story.tells(by, "delete_platform", known)
         known.gone = True
-        free_sites(story, known)
-
-
-def free_sites(story: Story, platform: Thing) -> None:
-    """Let what stood on a platform stand by itself."""
-    for site in story.model.of("site"):
-        if site.shown["platformId"] == platform.id:
-            site.touched = True
+        for invitation in story.model.of("invitation"):
+            if invitation.hidden["place"] is known:
+                story.model.things.remove(invitation)  # Whether it is there still shows nowhere but in lists.
 
 
 @deed(platform=which, published=st.sampled_from([True, True, False]))

@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from tests.model.deeds import deed, names, roles, settings, slugs, some, texts, which
 from tests.model.interface import covers
-from tests.model.nouns.members import TOO_LOW, as_seen, grantable, people
+from tests.model.nouns.members import TOO_LOW, as_seen, changed, grantable, people
 from tests.model.nouns.organizations import welcome
 from tests.model.nouns.platforms import touches
 from tests.model.story import By, Story
-from tests.model.things import NOT_FOUND, Caller, Json, Model, Thing
+from tests.model.things import MEMBERS, NOT_FOUND, Caller, Json, Model, Thing
 
 visibilities = st.sampled_from(["open", "open", "private"])
 _new = st.fixed_dictionaries(
@@ -104,44 +104,25 @@ def leave_space(story: Story, by: By, space: int) -> None:
 
 @deed(space=which, whom=people, role=roles)
 def update_space_member(story: Story, by: By, space: int, whom: str, role: str) -> None:
-    known = story.model.pick("space", space)
-    if known is None or known.within is None:
-        return
-    person = story.people[whom]
-    member = story.model.membership(known, person.id)
-    stranger = None if story.model.role(Caller("user", person.id), known.within) else known.within
-    _given(story, by, "update_space_member", known, member, whom, role, nobody=member is None and stranger is not None)
+    if known := story.model.pick("space", space):
+        gives_role(story, by, "update_space_member", known, whom, role)
 
 
-def _given(
-    story: Story, by: By, operation: str, place: Thing, member: Thing | None, whom: str, role: str, *, nobody: bool
-) -> None:
-    """Let somebody have a role at a place, where they thereby become a member if they are none."""
+def gives_role(story: Story, by: By, operation: str, place: Thing, whom: str, role: str) -> None:
+    """Let somebody have a role at a place; who takes part in the one above thereby becomes a member."""
     who, user_id = story.caller(by.who)[0], story.people[whom].id
-    row_place_seen = story.model.role(who, place) is not None or who.kind == "nobody"
-    unless = None
-    if not (member and member.shown["role"] == role) and not covers(grantable(story.model, who, place), role):
-        unless = TOO_LOW
-    if member is None and by.match:
-        by = By(by.who, once=by.once)
-    if nobody and row_place_seen:
-        missing = Thing(
-            {"platform": "platform_member", "space": "space_member"}[place.kind], {"userId": user_id, "id": ""}, place,
-            gone=True,
-        )  # fmt: skip
-        story.ask(by, operation, place, missing, {"role": role})
-        return
-    answer = story.ask(by, operation, place, member, {"role": role}, unless=unless, user_id=user_id)
-    if answer is None:
-        return
-    if member is None:
-        kind = "platform" if place.kind == "platform" else "space"
-        story.tells(by, operation, welcome(story, place, user_id, role), f"{kind}.member.added")
-    elif member.shown["role"] != role:
-        member.shown = {**member.shown, "role": role, "version": member.shown["version"] + 1}
-        member.shown["updatedAt"] = answer.json["updatedAt"]
-        assert answer.json == as_seen(story, who, place, member.shown)
-        story.tells(by, operation, member)
+    member = story.model.membership(place, user_id)
+    known = member or Thing(MEMBERS[place.kind], {"id": "", "userId": user_id}, place)
+    known.gone = not member and not (place.within and story.model.role(Caller("user", user_id), place.within))
+    by = by if member else By(by.who)
+    granted = covers(grantable(story.model, who, place), role)
+    unless = None if granted or known.shown.get("role") == role else TOO_LOW
+    answer = story.ask(by, operation, place, known, {"role": role}, unless=unless)
+    if answer and member is None:
+        made = welcome(story, place, user_id, role)
+        story.tells(by, operation, made, f"{place.kind}.member.added")
+    elif answer and member:
+        changed(story, by, operation, member, answer.json, {**as_seen(story, who, place, member.shown), "role": role})
 
 
 @deed(often=1, space=which, whom=people)
