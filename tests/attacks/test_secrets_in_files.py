@@ -69,7 +69,7 @@ def secrets_in(paths: Iterable[Path], root: Path = ROOT, left_out: tuple[str, ..
     kinds = [kind for kind in DETECTORS if kind.__name__ not in (BY_NAME, *left_out)]
     # To look line by line takes long; most files have nothing that would be looked at twice.
     detectors = [kind() for kind in kinds]
-    texts = {path: (root / path).read_text(encoding="utf-8") for path in paths}
+    texts = {path: (root / path).read_text(encoding="utf-8", errors="replace") for path in paths}
     looked_at = [path for path, text in texts.items() if any(finds(each, text) for each in detectors)]
     with transient_settings({"plugins_used": [{"name": kind.__name__} for kind in kinds]}):
         found = [(path, each) for path in looked_at for each in scan_file(str(root / path))]
