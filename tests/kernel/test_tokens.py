@@ -7,7 +7,9 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jwt import PyJWK
 
+from chalicelib.kernel.issuer_keys import IssuerKeys
 from chalicelib.kernel.tokens import User, verify_token
 from tests.kernel.issued import (
     AUDIENCE,
@@ -190,6 +192,20 @@ def test_when_it_was_issued_is_not_judged(moment: object) -> None:
 
 def test_an_expired_token_tells_its_age_only_if_its_signature_is_right() -> None:
     assert is_unauthenticated(signed(GOOD_HEADER, claims(exp=time.time() - 70), STRANGERS))
+
+
+def test_one_that_is_known_expires_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, later = token(exp=time.time() + 30), time.time() + 100
+    assert is_accepted(known)
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert refusal(known).code == "token_expired"
+
+
+def test_one_that_is_known_holds_no_longer_than_its_key_is_the_issuers(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = token()
+    assert is_accepted(known)
+    monkeypatch.setattr(IssuerKeys, "find", lambda *_: PyJWK(public_jwk(STRANGERS, "ES256", "ES256")))
+    assert refusal(known).detail == "The token's signature is wrong."
 
 
 # What it must say
