@@ -113,9 +113,13 @@ template: .venv/installed ## write a stage's functions and API as a template of 
 delete: .venv/installed ## take functions, roles and API of a stage away; its data stay (STAGE=prod)
 	@$(BIN)/python -m infrastructure delete $(STAGED)
 
+.PHONY: load
+load: .venv/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load, in five minutes
+	@$(BIN)/python -m benchmarks.performance.load
+
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included
-	rm -rf .venv .venv-emulator $(NODE:%=%/node_modules) .local build .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-emulator $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)

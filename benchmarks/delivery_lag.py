@@ -89,9 +89,9 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause:
         "of": circumstances(), "events": events, "webhooks": webhooks, "dead": dead, "deliveries": len(arrivals),
         "pause": round(happened / events, 2), "repeated": len(arrivals) - len({(a.path, a.event) for a in arrivals}),
         "lag": {
-            "the first minute": _spread([arrival.lag for arrival in arrivals if arrival.at < first]),
-            "afterwards": _spread([arrival.lag for arrival in arrivals if arrival.at >= first]),
-            "all": _spread([arrival.lag for arrival in arrivals]),
+            "the first minute": spread([arrival.lag for arrival in arrivals if arrival.at < first]),
+            "afterwards": spread([arrival.lag for arrival in arrivals if arrival.at >= first]),
+            "all": spread([arrival.lag for arrival in arrivals]),
         },
     }  # fmt: skip
 
@@ -131,7 +131,8 @@ def _check(arrivals: Sequence[Arrival], living: Sequence[str], events: int) -> N
             raise SystemExit(f"{path} did not get every event in order: {sequences}")
 
 
-def _spread(lags: Sequence[float]) -> dict[str, float]:
+def spread(lags: Sequence[float]) -> dict[str, float]:
+    """Return the lag in the middle, the one that a hundredth exceeds, and the longest, in seconds."""
     ordered = sorted(lags) or [0.0]
     at = {"p50": 0.5, "p99": 0.99, "max": 1.0}
     return {name: round(ordered[ceil(share * len(ordered)) - 1], 2) for name, share in at.items()}

@@ -1,6 +1,7 @@
 """`docs/performance.md` says what was measured, and nothing else."""
 
 from benchmarks.performance import document
+from benchmarks.performance.load import without_their_entry
 from local.folders import ROOT
 
 
@@ -12,3 +13,8 @@ def test_every_section_that_is_measured_is_in_the_page() -> None:
     folder = ROOT / "benchmarks/performance"
     modules = {file.stem.removesuffix("_section") for file in folder.glob("*_section.py")}
     assert modules == set(document.sections_made())
+
+
+def test_a_load_is_not_kept_where_a_change_that_was_acknowledged_has_no_entry_or_two() -> None:
+    entries = [{"data": {"name": name}} for name in ("once", "twice", "twice", "of others")]
+    assert without_their_entry(["once", "twice", "lost"], entries) == ["twice", "lost"]
