@@ -13,6 +13,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 BIN := .venv/bin
 # Folders whose tests need packages of Node's.
 NODE := tests/attacks/analyser tests/docs/receiver tests/rendering
+# The one whose package makes load.
+LOAD := benchmarks/performance
 # Folders with programs, tests aside.
 OURS := chalicelib infrastructure local benchmarks
 
