@@ -53,6 +53,10 @@ MINUTES ?= 10
 explore: .venv/installed ## tell the service random stories against its model (MINUTES=10), until one goes wrong
 	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_stories.py -k model_says
 
+.PHONY: measure
+measure: .venv/installed ## write anew what each operation asks of AWS beside 10 to 10,000 neighbours, in three minutes
+	$(BIN)/python -m benchmarks.performance.operations
+
 .PHONY: format
 format: .venv/installed ## put the code into its format
 	$(BIN)/ruff check --fix

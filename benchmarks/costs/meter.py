@@ -96,8 +96,13 @@ def remembered() -> Iterator[list[Call]]:
 
 
 def watch() -> None:
-    """Watch the clients of this process from now on."""
+    """Watch the clients of this process from now on, and those that it has already no longer."""
     aws.forget_clients()
+    watch_too()
+
+
+def watch_too() -> None:
+    """Watch the clients that this process makes from now on, beside whoever watches them."""
     session = aws.session()
     session.events.register("before-call", _before)
     session.events.register_first("before-send", _sent)

@@ -2,6 +2,7 @@
 
 from benchmarks.performance import document
 from benchmarks.performance.load import without_their_entry
+from chalicelib.entrypoints.catalogue import operations
 from local.folders import ROOT
 
 
@@ -18,3 +19,14 @@ def test_every_section_that_is_measured_is_in_the_page() -> None:
 def test_a_load_is_not_kept_where_a_change_that_was_acknowledged_has_no_entry_or_two() -> None:
     entries = [{"data": {"name": name}} for name in ("once", "twice", "twice", "of others")]
     assert without_their_entry(["once", "twice", "lost"], entries) == ["twice", "lost"]
+
+
+def test_what_each_operation_asks_is_measured() -> None:
+    measured = document.read("operations")["operations"]
+    assert measured.keys() == {operation.id for operation in operations()}, "run `make measure`"
+
+
+def test_only_what_is_a_whole_takes_more_beside_10_000_neighbours_than_beside_1_000() -> None:
+    measured = document.read("operations")["operations"]
+    grown = {name for name, sizes in measured.items() if sizes[-1] != sizes[1]}
+    assert grown == {"get_sitemap", "get_taxonomy_tree"}, "what is asked for as a whole, and is bounded, is read whole"

@@ -14,7 +14,7 @@ from tests.harness.callers import Person
 
 def example_of(operation: Operation, world: World) -> Example:
     """Return an operation's example in a world."""
-    name = _file(operation)
+    name = feature_of(operation)
     made = _module(name).EXAMPLES.get(operation.id)
     assert made, f"{operation.id} has no example: give it one in tests/catalogue/examples/{name}.py"
     found: Example = made(world)
@@ -47,11 +47,17 @@ def look(operation: Operation, world: World, path: str) -> Answer:
 
 def crowd(world: World, number: int) -> None:
     """Put so many neighbours beside whatever the examples look at, in every feature."""
-    for name in sorted({_file(operation) for operation in operations()}):
-        _module(name).crowd(world, number)
+    for name in sorted({feature_of(operation) for operation in operations()}):
+        crowd_of(name, world, number)
 
 
-def _file(operation: Operation) -> str:
+def crowd_of(feature: str, world: World, number: int) -> None:
+    """Put so many neighbours beside whatever the examples of one feature look at."""
+    _module(feature).crowd(world, number)
+
+
+def feature_of(operation: Operation) -> str:
+    """Return the name of an operation's feature."""
     return operation.function.__module__.removesuffix(".operations").rpartition(".")[2]
 
 

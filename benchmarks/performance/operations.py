@@ -1,0 +1,87 @@
+"""What each operation asks of AWS, beside 10 to 10,000 neighbours: `python -m benchmarks.performance.operations`.
+
+Each operation's example is called on AWS in memory by who has just the right to it, in a world that is each time as it
+was, by a process that has met its places. It ends by itself within three minutes. Figures go to
+`benchmarks/results/operations.json`, and from there to `docs/performance.md`.
+"""
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import groupby
+from typing import Any, Final
+
+from benchmarks.costs.meter import metered, watch_too
+from benchmarks.log_scale.results import circumstances
+from benchmarks.performance import document
+from benchmarks.performance.neighbours import FEW, LOGS, among
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel import aws
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.alone import standing_alone
+from tests.catalogue.examples.registry import crowd, feature_of, perform
+from tests.catalogue.world import World
+from tests.harness import calls, snapshots
+from tests.harness.snapshots import Snapshot
+
+SIZES: Final = (FEW, 1_000, 10_000)
+MOST_ENTRIES: Final = 1_000
+"""Longer logs are measured by `benchmarks/log_scale`."""
+
+Figures = dict[str, Any]
+
+
+def main() -> None:
+    """Measure, keep the figures, and write the page."""
+    with redirect_stdout(StringIO()), standing_alone() as world:  # What the service logs is not asked for.
+        measured = dict(rows(world, SIZES))
+    document.keep("operations", {"of": circumstances(), "operations": measured})
+
+
+def rows(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures]]]:
+    """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
+    world.workers.settle()
+    aws.forget_clients()
+    calls.watch()
+    watch_too()
+    alone = snapshots.taken()
+    crowd(world, FEW)
+    few = snapshots.taken()
+    for feature, grouped in groupby(sorted(operations(), key=feature_of), feature_of):
+        print(feature, file=sys.stderr, flush=True)
+        made = [*grouped]
+        found: dict[str, list[Figures]] = {operation.id: [] for operation in made}
+        for size in sizes:
+            if feature in LOGS and size > MOST_ENTRIES:
+                continue
+            gc.unfreeze()
+            many = among(few, alone, feature, world, size)
+            gc.freeze()  # To look again and again through 10,000 records for what is garbage takes longest.
+            for operation in made:
+                found[operation.id].append(figures(operation, world, many))
+        yield from found.items()
+
+
+def figures(operation: Operation, world: World, table: Snapshot) -> Figures:
+    """Return what an operation asks for where the table is like this. Raises SystemExit if it does not succeed."""
+    snapshots.put_back(table)
+    world.met()
+    with metered() as spent:
+        answer = perform(operation, world)
+    if answer.status != operation.success:
+        raise SystemExit(f"{operation.id}: {answer.text}")
+    return {
+        "calls": len(answer.calls.made), "trips": _trips(answer.calls.made),
+        "read": spent.read, "written": spent.written, "indexed": spent.indexed,
+    }  # fmt: skip
+
+
+def _trips(made: Iterable[calls.Call]) -> int:
+    """Return how often something was waited for: once for all that is asked side by side."""
+    return sum(1 if beside else len([*run]) for beside, run in groupby(made, lambda call: call.beside))
+
+
+if __name__ == "__main__":
+    main()
