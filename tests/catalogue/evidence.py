@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -64,13 +65,43 @@ def _entry(item: Json, items: Items) -> Entry:
 
 
 def assert_proven(items: Items | None = None) -> None:
-    """Assert of every log: nothing waits, sequences are dense, and the signed head is that of exactly these entries."""
+    """Assert of every log: nothing waits, sequences are dense, and the signed head is that of exactly these entries.
+
+    And each entry has reached whoever is told of it, or its delivery says why not.
+    """
     items = snapshots.stored() if items is None else items
     logs: dict[str, list[Entry]] = {}
     for entry in entries(items):
         logs.setdefault(entry.log, []).append(entry)
     waiting = [key for key in items if key[0].startswith("Q#") and key[1] != "!"]
     assert waiting == []
+    _assert_told(items, logs)
     for log, sealed in logs.items():
         assert [entry.sequence for entry in sealed] == list(range(1, len(sealed) + 1))
         rfc6962.check_note(items[f"Q#{log}", "!"]["note"], log, [entry.leaf for entry in sealed], PUBLIC_KEY)
+
+
+def _assert_told(items: Items, logs: Mapping[str, list[Entry]]) -> None:
+    """Assert that each entry has a delivery to each who was subscribed to it, and that none of them waits."""
+    for log, sealed in logs.items():
+        subscribed = items.get((f"F#{log}", "#"), {}).get("of", {})
+        said = {entry.id: entry.json for entry in sealed if entry.body and subscribed}
+        for subscriber, events in _wanted(subscribed, said).items():
+            kind = "V" if subscribed[subscriber]["kind"] == "organization.webhook" else "N"
+            for event in events:
+                delivery = items[f"{kind}#{subscriber}", event]
+                assert delivery["status"] in ("succeeded", "failed", "skipped"), delivery
+                assert delivery["attempts"] or delivery["status"] == "skipped", delivery
+
+
+def _wanted(subscribed: Iterable[str], said: Mapping[str, Json]) -> dict[str, list[str]]:
+    """Return which entries each subscriber is to be told of: from what it is about itself first, what it names."""
+    wanted: dict[str, list[str]] = {}
+    patterns: dict[str, list[str]] = {}
+    for entry_id, entry in said.items():
+        if entry["target"]["id"] in subscribed and "events" in entry["data"]:
+            patterns[entry["target"]["id"]] = entry["data"]["events"]
+        for subscriber, events in patterns.items():
+            if any(p in ("*", entry["type"]) or entry["type"].startswith(p.removesuffix("*")) for p in events):
+                wanted.setdefault(subscriber, []).append(entry_id)
+    return wanted
