@@ -1,8 +1,8 @@
 """Who a user is: the JSON Web Token (RFC 7519) that an OpenID Connect issuer has signed for them."""
 
 import re
-import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import NAMESPACE_URL, uuid5
@@ -172,7 +172,7 @@ def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
 
 
 def _check_time(claims: _Claims) -> None:
-    moment = time.time()
+    moment = datetime.now(UTC).timestamp()
     if claims.exp <= moment - SKEW_SECONDS:
         raise unauthenticated("The token has expired. Sign in again for a new one.", "token_expired")
     if claims.nbf is not None and claims.nbf > moment + SKEW_SECONDS:

@@ -1,7 +1,9 @@
 """A user is who the trusted issuer says, and no token can be bent into saying more."""
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt import PyJWK
 
+from chalicelib.kernel import tokens
 from chalicelib.kernel.issuer_keys import IssuerKeys
 from chalicelib.kernel.tokens import User, verify_token
 from tests.kernel.issued import (
@@ -195,9 +198,10 @@ def test_an_expired_token_tells_its_age_only_if_its_signature_is_right() -> None
 
 
 def test_one_that_is_known_expires_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, later = token(exp=time.time() + 30), time.time() + 100
+    known = token(exp=time.time() + 30)
     assert is_accepted(known)
-    monkeypatch.setattr(time, "time", lambda: later)
+    later = datetime.now(UTC) + timedelta(seconds=100)
+    monkeypatch.setattr(tokens, "datetime", Mock(now=lambda _: later))
     assert refusal(known).code == "token_expired"
 
 
