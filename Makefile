@@ -123,6 +123,10 @@ delete: .venv/installed ## take functions, roles and API of a stage away; its da
 load: .venv/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load, in five minutes
 	@$(BIN)/python -m benchmarks.performance.load
 
+.PHONY: soak
+soak: .venv/installed .venv-emulator/installed ## load while processes are killed, and what holds afterwards (MINUTES=30 SEED=)
+	@$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included
 	rm -rf .venv .venv-emulator $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis

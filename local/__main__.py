@@ -29,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--port", type=_port, default=8000, help="where the service listens (default: 8000)")
     run.add_argument("--fresh", action="store_true", help="forget what former runs on this port have stored")
     run.add_argument("--seed", action="store_true", help="fill it with a company, and listen to its webhooks")
+    run.add_argument("--revive", action="store_true", help="start the service and the pump anew when they end")
     run.set_defaults(command=_run)
 
     seed = commands.add_parser("seed", help="fill a run with a company that could be real; what is there stays")
@@ -135,7 +136,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from local.seed.callers import NotSeeded
 
     try:
-        run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed)
+        run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed, reviving=chosen.revive)
     except (Refused, SettingsError, Fallen, NotMigrated, NotSeeded) as error:
         print(error, file=sys.stderr)
         return 1

@@ -23,11 +23,12 @@ class Fallen(Exception):
 
 @dataclass(frozen=True)
 class Child:
-    """A process of the run; what it says goes to its log."""
+    """A process of the run; what it says goes to its log. `began_anew` starts the same once more, and returns it."""
 
     name: str
     log: Path
     process: "subprocess.Popen[bytes]"
+    began_anew: Callable[[], "Child"]
 
     def check(self) -> None:
         """Raise Fallen, with the end of its log, if the process has ended."""
@@ -42,7 +43,14 @@ def start(
 ) -> Child:
     """Start a process that Ctrl-C does not reach, and that gets SIGTERM when this one is gone."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    log.unlink(missing_ok=True)
+    return _begin(name, command, log, environment, keep_open)
+
+
+def _begin(
+    name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int]
+) -> Child:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -54,7 +62,7 @@ def start(
             pass_fds=keep_open,
             preexec_fn=_tie_to(os.getpid()) if sys.platform == "linux" else None,  # noqa: PLW1509 - no thread runs here
         )
-    return Child(name, log, process)
+    return Child(name, log, process, lambda: _begin(name, command, log, environment, keep_open))
 
 
 def stop(children: Sequence[Child], seconds: float) -> None:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
@@ -29,6 +29,8 @@ _LOOK_SECONDS: Final = 0.05
 READY_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 _SAVE_SECONDS: Final = 60
+_MORTAL: Final = ("pump", "service")
+"""What holds nothing that is not in the emulator."""
 
 
 class Refused(Exception):
@@ -39,8 +41,10 @@ class Stopped(Exception):
     """Somebody asked the run to end."""
 
 
-def run(port: int, *, fresh: bool, seeded: bool) -> None:
+def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None:
     """Run the local stage on a port until SIGINT or SIGTERM; `seeded`: with a company in it, and who it tells.
+
+    `reviving`: the service and the pump begin anew when they end, as Lambda does it, whatever ended them.
 
     Raises Refused or SettingsError before anything is started, NotMigrated before the service is, Fallen if a process
     of the run ends by itself, NotSeeded if it could not be filled.
@@ -77,7 +81,7 @@ def run(port: int, *, fresh: bool, seeded: bool) -> None:
         print(ready(port, folder, time.monotonic() - began), flush=True)
         if seeded:
             print(seed(Service.at(_address(port))), flush=True)
-        _watch(children)
+        _watch(children, _MORTAL if reviving else ())
     except Stopped:
         print("Stopping; the emulator saves its state.", flush=True)
     finally:
@@ -153,10 +157,13 @@ def _until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
             raise Fallen(f"The {children[-1].name} gave no answer within {READY_SECONDS} s; see {children[-1].log}.")
 
 
-def _watch(children: Sequence[Child]) -> NoReturn:
-    """Wait for a signal, as long as every process lives."""
+def _watch(children: list[Child], mortal: Collection[str]) -> NoReturn:
+    """Wait for a signal, as long as every process lives but those that may die: they begin anew."""
     while True:
-        _check(children)
+        for at, child in enumerate(children):
+            if child.name in mortal and child.process.poll() is not None:
+                children[at] = child.began_anew()
+        _check([child for child in children if child.name not in mortal])
 
 
 def _check(children: Sequence[Child]) -> None:
