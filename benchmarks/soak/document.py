@@ -10,7 +10,7 @@ from local.markdown import table
 FILE: Final = ROOT / "docs" / "reliability.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
-_PROMISES: Final = {
+PROMISES: Final = {
     "acknowledged": "What was acknowledged is there: each version that an answer named is in its log, exactly once.",
     "whole": "What was not is there wholly or not at all: every record is of the version that its log says, and no "
     "other.",
@@ -22,6 +22,7 @@ _PROMISES: Final = {
     "exported": "Every export of a log is completed, and its file is what its digest says.",
     "bounded": "No process took more than 512 MiB or had more than 512 files open.",
 }
+"""What is held against what the callers were told, in words."""
 
 
 def keep(results: Mapping[str, Any]) -> None:
@@ -38,7 +39,7 @@ def document() -> str:
 def written(found: Mapping[str, Any]) -> str:
     """Return what a soak has found."""
     asked = [[kind, f"{count:,}"] for kind, count in sorted(found["asked"].items(), key=lambda pair: -pair[1])]
-    promises = [[text, _held(found["broken"][name])] for name, text in _PROMISES.items()]
+    promises = [[text, _held(found["broken"][name])] for name, text in PROMISES.items()]
     broken = [f"- {line}" for lines in found["broken"].values() for line in lines[:_SHOWN]]
     parts = [
         _SOAK.format(
@@ -96,8 +97,8 @@ did. Tenants asked {requests:,} times for something ({statuses}). Where a connec
 {acknowledged:,} changes were acknowledged. {entries:,} entries are in the logs, {deliveries:,} requests reached the two
 webhooks of each tenant, one of which fails three times of ten. An event arrived {lag[p50]:g} s after it was committed
 in the middle, after {lag[p99]:g} s in 99 of 100 cases, after {lag[max]:g} s at most: a message that a killed worker
-held comes back when its time is over, or the sweep finds what is due. After the load, {settled:g} s passed until nothing
-waited any more. {exports} exports and {checkpoints} kept checkpoints were looked at. In dead-letter queues were
+held comes back when its time is over, or the sweep finds what is due. After the load, {settled:g} s passed until
+nothing waited any more. {exports} exports and {checkpoints} kept checkpoints were looked at. In dead-letter queues were
 {letters} messages: one whose workers are killed five times goes there, and the sweep makes up for it. At most they
 took: {took}.
 
