@@ -1,6 +1,7 @@
 """The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
 
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -360,11 +361,13 @@ def from_wire(item: Mapping[str, Any]) -> Item:
     return {name: _value_from_wire(value) for name, value in item.items()}
 
 
-def _value_from_wire(value: Mapping[str, Any]) -> Any:
+def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
     ((tag, content),) = value.items()
     match tag:
-        case "S" | "BOOL" | "B":
+        case "S" | "BOOL":
             return content
+        case "B":  # In base64 as it is sent, unless botocore has read it.
+            return content if isinstance(content, bytes) else b64decode(content)
         case "N":
             return int(content) if content.lstrip("-").isdigit() else float(content)
         case "M":
