@@ -57,6 +57,10 @@ explore: .venv/installed ## tell the service random stories against its model (M
 measure: .venv/installed ## write anew what each operation asks of AWS beside 10 to 10,000 neighbours, in three minutes
 	$(BIN)/python -m benchmarks.performance.operations
 
+.PHONY: bench
+bench: .venv/installed .venv-peers/installed ## time Atrium beside other stacks, in some five minutes: docs/performance.md
+	@$(BIN)/python -m benchmarks.performance.peers
+
 .PHONY: format
 format: .venv/installed ## put the code into its format
 	$(BIN)/ruff check --fix
@@ -91,6 +95,7 @@ lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the n
 	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
 	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
 	$(LOCK) tests/infrastructure/requirements-runtime.in --output-file tests/infrastructure/requirements-runtime.txt
+	$(LOCK) benchmarks/peers/requirements.in --output-file benchmarks/peers/requirements.txt
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
@@ -129,13 +134,16 @@ soak: .venv/installed .venv-emulator/installed ## load while processes are kille
 
 .PHONY: clean
 clean: ## remove what make has made, the local stage's state included
-	rm -rf .venv .venv-emulator $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-emulator .venv-peers $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
 
 .venv-emulator/installed: requirements-emulator.txt
 	$(call install,.venv-emulator,$<)
+
+.venv-peers/installed: benchmarks/peers/requirements.txt
+	$(call install,.venv-peers,$<)
 
 %/node_modules/installed: %/package-lock.json
 	@command -v npm > /dev/null || { echo 'Node 18 or later with npm is needed for some of the tests.' >&2; exit 1; }

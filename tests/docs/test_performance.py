@@ -1,6 +1,6 @@
 """`docs/performance.md` says what was measured, and nothing else."""
 
-from benchmarks.performance import document
+from benchmarks.performance import chart, document
 from benchmarks.performance.load import without_their_entry
 from chalicelib.entrypoints.catalogue import operations
 from local.folders import ROOT
@@ -30,3 +30,7 @@ def test_only_what_is_a_whole_takes_more_beside_10_000_neighbours_than_beside_1_
     measured = document.read("operations")["operations"]
     grown = {name for name, sizes in measured.items() if sizes[-1] != sizes[1]}
     assert grown == {"get_sitemap", "get_taxonomy_tree"}, "what is asked for as a whole, and is bounded, is read whole"
+
+
+def test_the_chart_is_what_the_figures_say() -> None:
+    assert chart.FILE.read_text() == chart.svg(document.read("peers")), "run `make bench`"

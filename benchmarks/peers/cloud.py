@@ -1,0 +1,114 @@
+"""What the stacks find on AWS: tables, queues, wrapped keys, and a platform of a company with fifty spaces."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+
+import boto3
+import certifi
+
+from benchmarks.peers.stacks import Stack
+from benchmarks.peers.stand_in import StandIn
+from chalicelib.kernel import aws
+from chalicelib.kernel.settings import settings
+from local.provisioning import provision
+from tests.harness import data_keys, moto_server
+from tests.harness.callers import AUDIENCE, Issuer, Person
+from tests.harness.callers import ISSUER as OF_TOKENS
+from tests.harness.certificates import Authority
+from tests.harness.serving import serving
+
+REGION: Final = "us-east-1"
+EVENTS_QUEUE: Final = "peers-events"
+PEERS: Final = ("usual", "popular")
+COMPANY: Final = "0193a5e0-0000-7000-8000-000000000001"
+PLATFORM: Final = "0193a5e0-0000-7000-8000-000000000002"
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """AWS, as the stacks are told of it: settings of their environment. `ada` owns the company."""
+
+    stand_in: StandIn
+    settings: Mapping[str, str]
+    ada: Person
+
+    def environment(self, stack: Stack) -> Mapping[str, str]:
+        """Return the environment of a stack's function."""
+        return {**self.settings, "AWS_LAMBDA_FUNCTION_NAME": stack.table}
+
+
+@contextmanager
+def cloud(folder: Path) -> Iterator[Cloud]:
+    """Let there be an AWS within the block, empty but for what the peers' tables need of a company."""
+    issuer, authority = Issuer(folder), Authority()
+    ada = issuer.person("ada", "Ada Lovelace")
+    with moto_server.serving() as origin:
+        made = _provisioned(origin)
+        queue = _of_peers(origin, ada)
+        stand_in = StandIn(origin, issuer.jwks.read_bytes(), authority.server("127.0.0.1"))
+        with serving(stand_in):
+            yield Cloud(stand_in, {**made, **_told(stand_in, authority, folder), "QUEUE_URL": queue}, ada)
+
+
+def _told(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, str]:
+    # As many authorities as there are on Lambda: to read them is a part of a cold start.
+    trusted = folder / "trusted.pem"
+    trusted.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
+    return {
+        "AWS_ENDPOINT_URL": stand_in.address, "AWS_CA_BUNDLE": str(trusted), "SSL_CERT_FILE": str(trusted),
+        "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024", "LANG": "en_US.UTF-8",
+        "LAMBDA_TASK_ROOT": "/var/task", "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AUTH_JWKS": f"{stand_in.address}/jwks.json", "AUTH_ISSUER": OF_TOKENS, "AUTH_AUDIENCE": AUDIENCE,
+        "STAGE": "prod", "PUBLIC_URL": "https://api.atrium.example", "PLATFORMS_DOMAIN": "atrium.example",
+        "REQUESTS_PER_MINUTE": "1000000",
+    }  # fmt: skip
+
+
+def _provisioned(origin: str) -> dict[str, str]:
+    """Make what Atrium needs, and return the settings that say so."""
+    here = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
+    keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
+    with patch.dict(os.environ, here | keys):
+        _forget()
+        made = {**provision("atrium"), **data_keys.all_wrapped()}
+    _forget()
+    return {name.upper(): value for name, value in made.items()}
+
+
+def _forget() -> None:
+    settings.cache_clear()
+    aws.forget_clients()
+
+
+def _of_peers(origin: str, ada: Person) -> str:
+    """Make the peers' tables, with a company and a platform in each, and return the address of their queue."""
+    session = boto3.Session("bench", "bench", region_name=REGION)
+    dynamodb = session.resource("dynamodb", endpoint_url=origin)
+    for name in PEERS:
+        table = dynamodb.create_table(TableName=name, **_table())
+        member = {"pk": f"ORG#{COMPANY}", "sk": f"MEMBER#{ada.id}", "role": "owner", "userId": ada.id}
+        about = {"pk": f"PLATFORM#{PLATFORM}", "sk": "META", "id": PLATFORM, "organizationId": COMPANY, "name": "Mill"}
+        for item in (member, about):
+            table.put_item(Item=item)
+    address: str = session.client("sqs", endpoint_url=origin).create_queue(QueueName=EVENTS_QUEUE)["QueueUrl"]
+    return address
+
+
+def _table() -> dict[str, Any]:
+    keys = [("pk", "sk"), ("gsi1pk", "gsi1sk")]
+    schemas = [
+        [{"AttributeName": p, "KeyType": "HASH"}, {"AttributeName": s, "KeyType": "RANGE"}] for p, s in keys
+    ]  # fmt: skip
+    return {
+        "KeySchema": schemas[0], "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for pair in keys for name in pair],
+        "GlobalSecondaryIndexes": [
+            {"IndexName": "gsi1", "KeySchema": schemas[1], "Projection": {"ProjectionType": "ALL"}}
+        ],
+    }  # fmt: skip

@@ -1,0 +1,63 @@
+"""A function of one of the stacks, called as Lambda calls it: `function.py MODULE ATTRIBUTE`, in its task's folder.
+
+It reads a plan in JSON: the events by their names, how often each is called, and which of them is first. It prints what
+the first answer took from the import on, what memory it left, what processor time each later call took, and all last
+answers. It imports nothing before the clock runs but what Lambda's own runtime has loaded.
+"""
+
+import gc
+import json
+import os
+import sys
+import time
+from typing import Any
+
+
+class Context:
+    """What Lambda tells of an invocation."""
+
+    function_name, function_version, memory_limit_in_mb = "bench", "$LATEST", 1024
+    invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:bench"
+    aws_request_id = "8f5b3c1e-7f0e-4f9e-9c57-3f6f0a8e9b11"
+    log_group_name, log_stream_name = "/aws/lambda/bench", "2026/11/22/[$LATEST]0"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the time that is left."""
+        return 29_000
+
+
+def main() -> None:
+    """Measure."""
+    plan = json.load(sys.stdin)
+    told = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
+    first = plan["calls"][plan["first"]]["event"]
+    began, spent = time.perf_counter(), time.process_time()
+    handler = getattr(__import__(sys.argv[1], fromlist=["_"]), sys.argv[2])
+    handler(first, Context())
+    found: dict[str, Any] = {
+        "coldMs": (time.perf_counter() - began) * 1000, "coldCpuMs": (time.process_time() - spent) * 1000,
+        "memoryMb": _resident(),
+    }  # fmt: skip
+    answers = {name: _called(handler, call["event"], call["warmUp"])[1] for name, call in plan["calls"].items()}
+    gc.collect()
+    found["cpuMs"] = {name: _called(handler, call["event"], call["times"])[0] for name, call in plan["calls"].items()}
+    json.dump({**found, "answers": answers}, told)
+
+
+def _called(handler: Any, event: Any, times: int) -> tuple[float, Any]:
+    """Return the processor time that each of some calls took, and the last answer."""
+    answer, spent = None, time.process_time()
+    for _ in range(times):
+        answer = handler(event, Context())
+    return (time.process_time() - spent) * 1000 / max(times, 1), answer
+
+
+def _resident() -> float:
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - as above
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""The popular stack: FastAPI behind Mangum, a boto3 resource, the same models.
+
+Three operations on spaces are written out, as FastAPI's documentation shows it, with dependencies and response models;
+150 more routes have a function each. Like most such services it logs a line a request by Python's own logging, and has
+no Powertools. What it does and leaves out otherwise: `records.py`.
+"""
+
+import json
+import logging
+import os
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import boto3
+from boto3.dynamodb.conditions import Key
+from fastapi import Depends, FastAPI, Header, HTTPException, Query, Request
+from jwt import PyJWTError
+from mangum import Mangum
+
+from benchmarks.peers.models import BODIES, NOUNS, PATCHES, SHOWN, SpaceCreate, SpaceOut, SpacePage
+from benchmarks.peers.records import META, ROLES, Item, beside, highest, member_keys, new_space
+from benchmarks.peers.tokens import verified
+
+_TABLE: Final = os.environ["TABLE"]
+
+logging.basicConfig(level=logging.INFO)
+logger = logging.getLogger("popular")
+dynamodb = boto3.resource("dynamodb")
+table = dynamodb.Table(_TABLE)
+sqs = boto3.client("sqs")
+
+app = FastAPI(title="popular")
+
+
+def current_user(authorization: Annotated[str | None, Header()] = None) -> dict[str, Any]:
+    """Return the claims of whoever is calling."""
+    try:
+        return verified(authorization)
+    except PyJWTError as error:
+        raise HTTPException(401, str(error)) from None
+
+
+User = Annotated[dict[str, Any], Depends(current_user)]
+
+
+@app.get("/spaces/{space_id}", response_model=SpaceOut)
+def get_space(space_id: UUID, user: User) -> Item:
+    """Get a space."""
+    space = _get({"pk": f"SPACE#{space_id}", "sk": META})
+    if space is None:
+        raise HTTPException(404, "There is no such space.")
+    _authorize(user, space, "member")
+    logger.info("space %s read", space_id)
+    return _shown(space)
+
+
+@app.get("/platforms/{platform_id}/spaces", response_model=SpacePage)
+def list_spaces(
+    platform_id: UUID, user: User, limit: Annotated[int, Query(ge=1, le=100)] = 25, cursor: str | None = None
+) -> Item:
+    """List the spaces of a platform, by position."""
+    platform = _platform(user, str(platform_id), "member")
+    found = table.query(
+        IndexName="gsi1", KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"), Limit=limit,
+        **({"ExclusiveStartKey": json.loads(cursor)} if cursor else {}),
+    )  # fmt: skip
+    last = found.get("LastEvaluatedKey")
+    logger.info("spaces of %s listed", platform_id)
+    return {"items": [_shown(item) for item in found["Items"]], "nextCursor": json.dumps(last) if last else None}
+
+
+@app.post("/spaces", status_code=201, response_model=SpaceOut)
+def create_space(body: SpaceCreate, user: User, request: Request) -> Item:
+    """Create a space in a platform."""
+    platform = _platform(user, str(body.platform_id), "editor")
+    space = new_space(body, platform, body.position if body.position is not None else _next_position(platform))
+    items = [space, *beside(space, user, request.scope["aws.context"].aws_request_id)]
+    client = table.meta.client
+    try:
+        client.transact_write_items(TransactItems=[
+            {"Put": {"TableName": _TABLE, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+            for item in items
+        ])  # fmt: skip
+    except client.exceptions.TransactionCanceledException:
+        raise HTTPException(409, "The slug is taken.") from None
+    sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=json.dumps({"entry": items[-1]["id"]}))
+    logger.info("space %s created", space["id"])
+    return _shown(space)
+
+
+def _platform(user: dict[str, Any], platform_id: str, role: str) -> Item:
+    platform = _get({"pk": f"PLATFORM#{platform_id}", "sk": META})
+    if platform is None:
+        raise HTTPException(404, "There is no such platform.")
+    _authorize(user, platform, role)
+    return platform
+
+
+def _authorize(user: dict[str, Any], place: Item, role: str) -> None:
+    keys = member_keys(user["sub"], place)
+    answer = dynamodb.batch_get_item(RequestItems={_TABLE: {"Keys": keys, "ConsistentRead": True}})
+    has = highest(answer["Responses"][_TABLE])
+    if has < 0:
+        raise HTTPException(404, "There is no such place.")
+    if has < ROLES.index(role):
+        raise HTTPException(403, f"This takes the role {role}.")
+
+
+def _next_position(platform: Item) -> int:
+    found = table.query(
+        IndexName="gsi1", KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"), Limit=1,
+        ScanIndexForward=False,
+    )  # fmt: skip
+    return int(found["Items"][0]["position"]) + 1 if found["Items"] else 0
+
+
+def _get(key: Item) -> Item | None:
+    item: Item | None = table.get_item(Key=key, ConsistentRead=True).get("Item")
+    return item
+
+
+def _shown(space: Item) -> Item:
+    return {field.alias or name: space[field.alias or name] for name, field in SpaceOut.model_fields.items()}
+
+
+def _mount(noun: str) -> None:
+    """Mount the five usual routes of a noun."""
+    body, patch, shown, path = BODIES[noun], PATCHES[noun], SHOWN[noun], f"/{noun.lower()}s"
+
+    def listed(_: User) -> Any:
+        return table.query(KeyConditionExpression=Key("pk").eq(noun))["Items"]
+
+    def created(record: body, _: User) -> Any:  # type: ignore[valid-type]
+        return _put(noun, record)
+
+    def read(record_id: UUID, _: User) -> Any:
+        return _get({"pk": noun, "sk": str(record_id)})
+
+    def changed(record_id: UUID, record: patch, _: User) -> Any:  # type: ignore[valid-type]
+        return _put(noun, record, str(record_id))
+
+    def removed(record_id: UUID, _: User) -> None:
+        table.delete_item(Key={"pk": noun, "sk": str(record_id)})
+
+    app.get(path, response_model=list[shown])(listed)  # type: ignore[valid-type]
+    app.post(path, response_model=shown, status_code=201)(created)
+    app.get(f"{path}/{{record_id}}", response_model=shown)(read)
+    app.patch(f"{path}/{{record_id}}", response_model=shown)(changed)
+    app.delete(f"{path}/{{record_id}}", status_code=204)(removed)
+
+
+def _put(noun: str, record: Any, record_id: str = "-") -> Item:
+    item: Item = {**record.model_dump(mode="json", by_alias=True), "pk": noun, "sk": record_id}
+    table.put_item(Item=item)
+    return item
+
+
+for each in NOUNS:
+    _mount(each)
+
+handler = Mangum(app, lifespan="off")

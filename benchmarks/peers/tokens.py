@@ -1,0 +1,20 @@
+"""Users' tokens, as PyJWT's documentation has it: its own client of the issuer's key set, which it keeps."""
+
+import os
+from typing import Any
+
+import jwt
+
+_keys = jwt.PyJWKClient(os.environ["AUTH_JWKS"])
+
+
+def verified(header: str | None) -> dict[str, Any]:
+    """Return the claims of a bearer's token. Raises PyJWTError if it doesn't hold."""
+    scheme, _, token = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise jwt.InvalidTokenError("Send a bearer token.")
+    claims: dict[str, Any] = jwt.decode(
+        token, _keys.get_signing_key_from_jwt(token), algorithms=["RS256", "ES256", "EdDSA"], leeway=60,
+        audience=os.environ["AUTH_AUDIENCE"], issuer=os.environ["AUTH_ISSUER"],
+    )  # fmt: skip
+    return claims

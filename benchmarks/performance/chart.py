@@ -1,0 +1,60 @@
+"""`docs/performance.svg`: what Atrium takes of what each peer takes, as bars, legible on light and on dark."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.performance.peers_section import MEASURES, POPULAR, USUAL, Measure, ratio
+from local.folders import ROOT
+
+FILE: Final = ROOT / "docs" / "performance.svg"
+
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 720, 190, 60, 56, 52, 16
+_STYLE: Final = """\
+text { font: 13px system-ui, sans-serif; fill: #24292f } .small { font-size: 11px; fill: #57606a }
+.usual { fill: #0969da } .popular { fill: #8250df }
+.whole { stroke: #8c959f } .goal { stroke: #bc4c00; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 } .small { fill: #9198a1 } .usual { fill: #4493f8 } .popular { fill: #ab7df8 }
+.goal { stroke: #f0883e } }"""
+
+
+def draw(results: Mapping[str, Any]) -> None:
+    """Write the chart."""
+    FILE.write_text(svg(results))
+
+
+def svg(results: Mapping[str, Any]) -> str:
+    """Return the chart."""
+    height = _TOP + _ROW * len(MEASURES) + 12
+    rows = "\n".join(_row(results, measure, _TOP + _ROW * n) for n, measure in enumerate(MEASURES))
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="title">
+<title id="title">What Atrium takes of what the usual and the popular stack take; less is better.</title>
+<style>{_STYLE}</style>
+<rect class="usual" x="{_LEFT}" y="10" width="12" height="12"/><text x="{_LEFT + 18}" y="21">of the usual stack</text>
+<rect class="popular" x="{_LEFT + 160}" y="10" width="12" height="12"/>\
+<text x="{_LEFT + 178}" y="21">of the popular stack</text>
+<line class="goal" x1="{_LEFT + 340}" x2="{_LEFT + 340}" y1="8" y2="24"/><text x="{_LEFT + 348}" y="21">goal</text>
+<line class="whole" x1="{_x(1)}" x2="{_x(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
+<text class="small" x="{_x(1)}" y="40" text-anchor="middle">as much</text>
+{rows}
+</svg>
+"""
+
+
+def _row(results: Mapping[str, Any], measure: Measure, top: int) -> str:
+    bars = [
+        _bar(measure, peer, ratio(results, measure, peer), top + n * _BAR) for n, peer in enumerate((USUAL, POPULAR))
+    ]
+    return "\n".join((f'<text x="{_LEFT - 12}" y="{top + 21}" text-anchor="end">{measure.name}</text>', *bars))
+
+
+def _bar(measure: Measure, peer: str, taken: float, top: int) -> str:
+    bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{_x(taken) - _LEFT}" height="{_BAR - 3}" rx="2"/>'
+    said = f'<text class="small" x="{_x(taken) + 6}" y="{top + 11}">{taken:.2f}</text>'
+    goals = [_x(measure.goals[peer][0])] if peer in measure.goals else []
+    return bar + said + "".join(f'<line class="goal" x1="{x}" x2="{x}" y1="{top - 2}" y2="{top + 15}"/>' for x in goals)
+
+
+def _x(taken: float) -> int:
+    return round(_LEFT + min(taken, 1.2) * (_WIDTH - _LEFT - _RIGHT) / 1.2)
