@@ -20,7 +20,7 @@ import chalice
 from elftools.elf.elffile import ELFFile
 from uv import find_uv_bin
 
-from infrastructure import archive
+from infrastructure import archive, models
 from infrastructure.account import Refused
 from infrastructure.configuration import PROJECT
 
@@ -155,6 +155,7 @@ def _add_ours(task: Path) -> None:
     left_out = shutil.ignore_patterns("__pycache__", "openapi")
     shutil.copytree(PROJECT / "chalicelib", task / "chalicelib", ignore=left_out)
     shutil.copy(PROJECT / "app.py", task)
+    models.write(task / "aws_models")
     (task / "chalice").mkdir()
     for name in ("__init__.py", "app.py"):  # As Chalice's own packager does: it is nothing else at run time.
         shutil.copy(Path(chalice.__file__).with_name(name), task / "chalice")

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
+from botocore.session import Session as BotocoreSession
 
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
@@ -31,6 +33,9 @@ _FAULTS: Final = frozenset({
 
 _OF_ITEMS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
 """Calls of DynamoDB that requests are made of."""
+
+_MODELS: Final = Path(__file__).parents[2] / "aws_models"
+"""Where botocore looks first for what it knows of AWS. Only the package has this folder (`infrastructure.models`)."""
 
 _PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
 """Attempts, and seconds for each: of one call that is lost a request hears within the gateway's 29 s.
@@ -93,7 +98,9 @@ def _client(service: str) -> Any:
 def session() -> Session:
     """Return the one session that every client of this process is made of."""
     emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
-    made = Session(region_name=region(), **emulated)
+    core = BotocoreSession()
+    core.get_component("data_loader").search_paths.insert(0, str(_MODELS))
+    made = Session(botocore_session=core, region_name=region(), **emulated)
     made.events.register("before-call", _count_call)
     made.events.register("needs-retry", _count_throttle)
     made.events.register_last("before-parse", _parse)

@@ -57,8 +57,13 @@ ASKED: Final[dict[str, set[Permission]]] = defaultdict(set)
 """What each function has needed so far in this process."""
 
 
+MADE: Final[set[str]] = set()
+"""The calls that functions have made so far in this process: `dynamodb:Query` …"""
+
+
 def note(function: str, calls: Iterable[Call]) -> None:
-    """Keep what a function needed for these calls."""
+    """Keep the calls that a function made, and what it needed for them."""
+    MADE.update(call.name for call in calls)
     ASKED[function] |= {need for call in calls for need in needs(call)}
 
 

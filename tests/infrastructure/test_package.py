@@ -13,10 +13,12 @@ from types import CodeType
 from zipfile import ZipFile
 
 import pytest
+from botocore.loaders import Loader
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 from infrastructure.account import Refused
+from infrastructure.models import CALLS
 from infrastructure.package import MOST_BYTES, interpreter, running
 from infrastructure.staging import stage_project
 from local.folders import ROOT
@@ -90,6 +92,14 @@ def test_all_that_the_service_reads_is_there_and_nothing_else_of_the_project(fil
         "infrastructure", "local", "tests", "bin", "boto3", "botocore", "s3transfer", "moto", "pip", "setuptools",
     }  # fmt: skip
     assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
+
+
+def test_botocore_finds_its_models_of_what_is_called_in_it(package: Path, tmp_path: Path) -> None:
+    with ZipFile(package) as zipped:
+        zipped.extractall(tmp_path, [name for name in zipped.namelist() if name.startswith("aws_models/")])
+    loader = Loader(extra_search_paths=[str(tmp_path / "aws_models")], include_default_search_paths=False)
+    assert {name: {*loader.load_service_model(name, "service-2")["operations"]} for name in CALLS} == CALLS
+    assert loader.load_data("endpoints")["partitions"][0]["services"]["s3"]
 
 
 def test_it_names_each_library_as_pinned_with_its_licence(files: dict[str, bytes]) -> None:

@@ -22,6 +22,7 @@ from chalicelib.features.migrations.steps import load_reference_data
 from chalicelib.kernel import files, jobs, outgoing, queues
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.settings import settings
+from infrastructure.models import CALLS
 from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
@@ -41,7 +42,7 @@ from tests.harness.organizations import make_key
 from tests.harness.receiver import HANG, Receiver, Reply, Request
 from tests.harness.webhooks import change, delivery, hook, rename, shown
 from tests.harness.workers import Workers, waiting
-from tests.infrastructure.permissions import ASKED, by_lambda, note, permissions, refused
+from tests.infrastructure.permissions import ASKED, MADE, by_lambda, note, permissions, refused
 
 pytestmark = pytest.mark.xdist_group("policies")
 UPDATED = "organization.updated"
@@ -116,6 +117,14 @@ def test_the_api_may_do_what_its_operations_do(world: World) -> None:
     world.api.get(world.organization.path, as_=world.api_key)
     log = f"{world.organization.path}/audit-log"
     assert world.api.items(log, as_=world.people.owner, query={"type": "organization.created"})
+    assert refused() == {}
+
+
+def test_the_api_may_count_requests(world: World, configure: Configure) -> None:
+    configure(requests_per_minute="600")
+    for _ in range(20):
+        world.api.get(world.organization.path, as_=world.people.owner)
+    assert "dynamodb:UpdateItem" in MADE
     assert refused() == {}
 
 
@@ -277,3 +286,11 @@ def test_nothing_is_allowed_that_is_not_needed(function: str) -> None:
     needed = ASKED[function] | by_lambda(function)
     assert [found for found in permissions(function) if not any(found.covers(need) for need in needed)] == []
     assert not [need for need in needed if not any(found.covers(need) for found in permissions(function))]
+
+
+def test_the_package_has_models_of_the_calls_that_are_made_and_of_no_other() -> None:
+    """Needs the other tests of this module."""
+    made = {tuple(name.split(":")) for name in MADE}
+    assert {(service, call) for service, call in made if service in CALLS} == {
+        (service, call) for service, calls in CALLS.items() for call in calls
+    }
