@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
-from math import ceil
 from typing import Any, Final, Protocol
 
 from chalice.app import SQSEventConfig
 
 from app import app
 from benchmarks import deliveries_document
+from benchmarks.delivery_lag import spread
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.deliveries.sending import _PAGE
 from chalicelib.features.webhooks.rules import parked
@@ -347,15 +347,9 @@ def _run(design: Design, load: Load) -> dict[str, Any]:
     return {
         "name": design.name,
         "workers": [pool.workers for pool in (simulation.fast, simulation.slow)[: 1 + design.parking]],
-        "lag": {minutes: _spread(lags) for minutes, lags in periods.items()},
+        "lag": {minutes: spread(lags) for minutes, lags in periods.items()},
         "timeouts": simulation.timeouts,
     }
-
-
-def _spread(lags: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(lags)
-    at = {"p50": 0.5, "p99": 0.99, "max": 1.0}
-    return {name: round(ordered[ceil(share * len(ordered)) - 1], 2) for name, share in at.items()}
 
 
 def main() -> None:

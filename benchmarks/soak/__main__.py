@@ -18,10 +18,11 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any, Final
 
+from benchmarks.delivery_lag import spread
 from benchmarks.log_scale.results import circumstances
 from benchmarks.soak import document, finding, verdict
 from benchmarks.soak.history import History
-from benchmarks.soak.mishaps import Mishaps, Watch, spread
+from benchmarks.soak.mishaps import Mishaps, Watch
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.clock import milliseconds
 from tests.emulator.outside import entries_of

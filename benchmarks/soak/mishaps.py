@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -84,12 +84,3 @@ class Watch:
 def living(stage: Stage, name: str) -> list[int]:
     """Return the ids of the processes of that name."""
     return [process for process, command in stage.processes().items() if _MODULES[name] in command]
-
-
-def spread(figures: list[float]) -> dict[str, Any]:
-    """Return the middle, the ninety-ninth of a hundred and the last of some figures."""
-    ordered = sorted(figures) or [0.0]
-    return {
-        name: round(ordered[min(int(share * len(ordered)), len(ordered) - 1)], 2)
-        for name, share in {"p50": 0.5, "p99": 0.99, "max": 1.0}.items()
-    }
