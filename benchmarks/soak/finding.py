@@ -92,7 +92,7 @@ def dead_letters(stage: Stage) -> dict[str, int]:
     """Return how many messages each dead-letter queue holds that has any."""
     client = boto3.client(
         "sqs", endpoint_url=stage.endpoint, region_name="us-east-1", aws_access_key_id="local",
-        aws_secret_access_key="local",  # noqa: S106 # nosec B106 - the emulator's
+        aws_secret_access_key="local",  # noqa: S106 - the emulator's  # nosec B106
     )  # fmt: skip
     wanted = "ApproximateNumberOfMessages"
     found: dict[str, int] = {}
