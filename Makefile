@@ -61,6 +61,10 @@ measure: .venv/installed ## write anew what each operation asks of AWS beside 10
 bench: .venv/installed .venv-peers/installed ## time Atrium beside other stacks, in some five minutes: docs/performance.md
 	@$(BIN)/python -m benchmarks.performance.peers
 
+.PHONY: fuzz
+fuzz: .venv/installed ## let Schemathesis look for holes, at random (MINUTES=10, SEED= for the same again)
+	@$(BIN)/python -m tests.attacks.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 .PHONY: format
 format: .venv/installed ## put the code into its format
 	$(BIN)/ruff check --fix

@@ -13,6 +13,7 @@ from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request
 
 _TAG: Final = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
+_TAGS: Final = re.compile(rf"\s*{_TAG.pattern}(?:\s*,\s*{_TAG.pattern})*\s*")
 _ID_CHARACTERS: Final = 12
 
 
@@ -57,8 +58,7 @@ def _prefix(record_id: str, version: int) -> str:
 
 
 def _tags(name: str, header: str) -> list[str]:
-    tags = [tag.strip() for tag in header.split(",")]
-    if not all(_TAG.fullmatch(tag) for tag in tags):
+    if not _TAGS.fullmatch(header):
         detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
         raise Problem.at(f"header/{name}", "invalid_header", detail)
-    return tags
+    return _TAG.findall(header)

@@ -47,6 +47,8 @@ _UNSEEN_OTHERS: Final = re.compile(
 )
 """Letters and marks that show nothing by themselves: Default_Ignorable_Code_Point of Unicode, and blank Braille."""
 
+_PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+"""As the document describes it."""
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 
 
@@ -169,10 +171,17 @@ Timestamp = Annotated[
 ]  # fmt: skip
 Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible)
-]
-Text = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_printable)]
-Prose = Annotated[str, StringConstraints(strip_whitespace=False), AfterValidator(_printable)]
+    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible),
+    Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
+]  # fmt: skip
+Text = Annotated[
+    str, StringConstraints(max_length=4000), AfterValidator(_printable),
+    Field(json_schema_extra={"pattern": _PRINTABLE}),
+]  # fmt: skip
+Prose = Annotated[
+    str, StringConstraints(strip_whitespace=False), AfterValidator(_printable),
+    Field(json_schema_extra={"pattern": _PRINTABLE}),
+]  # fmt: skip
 """Text of any length, kept as it was written: spaces at its ends may mean something."""
 Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
 SlugOnSite = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]

@@ -31,7 +31,7 @@ _ABOUT_THE_LETTER: Final = frozenset({"BadRequestException", "MessageRejected"})
 """What SES says of a letter it will never take. Everything else is about the account, or the moment."""
 _NOT_VERIFIED: Final = "not verified"
 """What SES says in the same words of an account whose sender, or anybody in its sandbox, is not verified yet."""
-_ADDRESS: Final = re.compile(r"(?<![^\s<>,@])[^\s<>,@]+@[^\s<>,]+")
+_WORD: Final = re.compile(r"[^\s<>,]+")
 _DIRECTIONS: Final = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 """Marks, embeddings, overrides and isolates (Unicode Standard Annex 9, section 2)."""
 
@@ -75,7 +75,7 @@ def send(to: str, letter: Letter) -> None:
             )
     except ClientError as error:
         code, said = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        why = f"{code}: {_ADDRESS.sub('…', said)}"
+        why = f"{code}: {_WORD.sub(_unless_an_address, said)}"
         if code in _ABOUT_THE_LETTER and _NOT_VERIFIED not in said:
             raise Refused(why) from error
         report(mail=why)
@@ -122,3 +122,7 @@ def _one_line(text: str) -> str:
 
 def _utf8(text: str) -> dict[str, str]:
     return {"Data": text, "Charset": "UTF-8"}
+
+
+def _unless_an_address(word: re.Match[str]) -> str:
+    return "…" if "@" in word[0] else word[0]

@@ -31,6 +31,11 @@ def _missing_if_null(value: Any) -> Any:
     return value
 
 
+def _whole(value: Any) -> Any:
+    """Return a number without a fraction as a whole one: JSON knows no other difference between 27.0 and 27."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class Input(BaseModel):
     """A request body: camelCase, nothing unknown, no type guessed from another; null is what was left out.
 
@@ -49,6 +54,8 @@ class Input(BaseModel):
         Required ones miss their value then.
         """
         for field in cls.model_fields.values():
+            if field.annotation in (int, int | None):
+                field.metadata = [*field.metadata, BeforeValidator(_whole)]
             if field.is_required():
                 field.metadata = [*field.metadata, BeforeValidator(_missing_if_null)]
             elif field.default is not None:

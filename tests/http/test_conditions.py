@@ -60,6 +60,12 @@ class TestIfNoneMatch:
         api.patch(path, as_=ada, json={"name": "New"})
         assert api.get(path, as_=ada, headers={"If-None-Match": tag}).json["name"] == "New"
 
+    def test_tags_of_others_may_hold_commas(self, api: Api, ada: Person) -> None:
+        made = found(api, ada)
+        tag = api.get(made.path, as_=ada).etag
+        for sent, status in ((f'"a,b" , W/"", {tag}', 304), ('"a,b","c"', 200)):
+            assert api.get(made.path, as_=ada, headers={"If-None-Match": sent}).status == status
+
     def test_permissions_are_looked_at_all_the_same(self, api: Api, ada: Person, stranger: Person) -> None:
         path = found(api, ada).path
         assert api.get(path, as_=stranger, headers={"If-None-Match": "*"}).code == "404 not_found"

@@ -169,3 +169,12 @@ def test_of_very_many_faults_the_first_are_named() -> None:
 def test_a_very_long_name_is_not_repeated_to_its_end() -> None:
     (fault,) = faults(body, Everything, request(json.dumps({"x" * 100_000: 1})), None)
     assert fault == (f"/{'x' * 200}…", "unknown_field", "There is no such field.")
+
+
+def test_a_number_is_whole_however_it_is_written() -> None:
+    for text in ("3", "3.0", "3e0", "0.3e1"):
+        assert body(Everything, request(f'{{"number": {text}}}'), None).model_dump()["number"] == 3
+    for text in ("3.5", "1e999", '"3"', "true"):
+        assert faults(body, Everything, request(f'{{"number": {text}}}'), None) == [
+            ("/number", "wrong_type", "must be a whole number")
+        ]

@@ -2,28 +2,46 @@
 
 from typing import Any, Final
 
+from chalicelib.kernel.version import API_VERSION
+
 Headers = dict[str, Any]
+
+_TAG: Final = r'(?:W/)?"[\x21\x23-\x7e]*"'
+_TAGS: Final = rf"^\s*(?:\*|{_TAG}(?:\s*,\s*{_TAG})*)\s*$"
+"""As it stands in the document; what is sent is looked at tag by tag."""
 
 
 def _text(description: str, **schema: Any) -> dict[str, Any]:
     return {"description": description, "schema": {"type": "string", **schema}}
 
 
+_SEEN: Final = r"[^\s\x00-\x20\x7f-\xa0\xad]"
+_KEY: Final = rf"^{_SEEN}(?:[^\x00-\x1f\x7f-\xa0\xad]*{_SEEN})?$"
+
+
 REQUEST: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "ApiVersion": (
         "API-Version",
-        _text("The version of the interface that is asked for.", format="date"),
+        _text("The version of the interface that is asked for; left out, this one.", enum=[API_VERSION]),
     ),
     "IdempotencyKey": (
         "Idempotency-Key",
         _text(
             "Any text, bare or quoted, the same on every try of one request: the effect happens once, and later tries "
             "get the first answer, with `Idempotency-Replayed: true`. Kept for 24 hours.",
+            minLength=1,
             maxLength=255,
+            pattern=_KEY,
         ),
     ),
-    "IfMatch": ("If-Match", _text("The `ETag` that was read: what has changed since is left alone, with 412.")),
-    "IfNoneMatch": ("If-None-Match", _text("The `ETag` in hand: 304 without a body if it is still the present one.")),
+    "IfMatch": (
+        "If-Match",
+        _text("The `ETag` that was read: what has changed since is left alone, with 412.", pattern=_TAGS),
+    ),
+    "IfNoneMatch": (
+        "If-None-Match",
+        _text("The `ETag` in hand: 304 without a body if it is still the present one.", pattern=_TAGS),
+    ),
 }
 """Component's name → header, what for."""
 
