@@ -11,17 +11,19 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from random import Random, randrange
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
+from threading import Event
 from typing import Any, Final
 
 from benchmarks.delivery_lag import spread
 from benchmarks.log_scale.results import circumstances
 from benchmarks.soak import document, finding, verdict
 from benchmarks.soak.history import History
+from benchmarks.soak.kinds import KINDS
 from benchmarks.soak.mishaps import Mishaps, Watch
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.clock import milliseconds
@@ -36,6 +38,7 @@ _EXPORTS_SECONDS: Final = 1020.0
 _MOST_MEMORY_MIB: Final = 512
 _MOST_FILES: Final = 512
 _REPLAYED: Final = 50
+_MADE: Final = frozenset(kind.event for kind in KINDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,15 +106,20 @@ class Soak:
         return Reply(status=500) if fails else Reply(status=204)
 
     def _load(self) -> None:
-        stopped, calm = Event(), Event()
+        stopped = Event()
+        work = [partial(tenant.act, stopped, self._asked.pause) for tenant in self._tenants]
+        work += [partial(self._mishaps.happen, stopped), partial(self._watch.keep_looking, stopped)]
+        with ThreadPoolExecutor(len(work)) as threads:
+            done = [threads.submit(each) for each in work]
+            try:
+                self._look_on(stopped)
+            finally:
+                stopped.set()
+        for each in done:
+            each.result()
+
+    def _look_on(self, stopped: Event) -> None:
         seconds = self._asked.minutes * 60
-        threads = [Thread(target=partial(tenant.act, stopped, self._asked.pause)) for tenant in self._tenants]
-        threads += [
-            Thread(target=self._mishaps.happen, args=[calm]),
-            Thread(target=self._watch.keep_looking, args=[calm]),
-        ]
-        for thread in threads:
-            thread.start()
         for part in range(6):
             stopped.wait(seconds / 6)
             for tenant in self._tenants:
@@ -119,10 +127,6 @@ class Soak:
                 if part < 2:  # noqa: PLR2004 - in the first third, so that they may take a quarter of an hour
                     tenant.export()
             print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._history.asked)}", flush=True)
-        stopped.set()
-        calm.set()
-        for thread in threads:
-            thread.join()
 
     def _is_settled(self) -> bool:
         return not any(map(finding.pending, self._tenants)) and not any(map(self._missing, self._tenants))
@@ -146,12 +150,17 @@ class Soak:
                 line for tenant, had in zip(self._tenants, versions, strict=True)
                 for line in verdict.torn(entries[tenant.organization], had, tenant.gone)
             ],
+            "complete": [
+                line for tenant in self._tenants
+                for line in verdict.halves(entries[tenant.organization], tenant.listed(), _MADE)
+            ],
             "ordered": [line for log in entries.values() for line in verdict.gaps(log)],
             "verified": [line for tenant in self._tenants for line in finding.verified(tenant)],
             "told": [line for tenant in self._tenants for line in self._missing(tenant)],
             "answered": history.wrong,
             "exported": [line for tenant in self._tenants for line in finding.bad_exports(tenant)],
             "bounded": self._unbounded(),
+            "struck": [f"no {name} was killed" for name, times in self._mishaps.kills.items() if not times],
         }  # fmt: skip
         return {
             "broken": broken, "entries": sum(map(len, entries.values())), "asked": dict(history.asked),

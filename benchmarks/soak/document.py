@@ -12,8 +12,9 @@ _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
 PROMISES: Final = {
     "acknowledged": "What was acknowledged is there: each version that an answer named is in its log, exactly once.",
-    "whole": "What was not is there wholly or not at all: every record is of the version that its log says, and no "
-    "other.",
+    "whole": "Every record that an answer named is of the version that its log says, and no other, or gone and its log "
+    "says so.",
+    "complete": "What was not acknowledged is there wholly or not at all: lists and logs say the same of all records.",
     "ordered": "No log and no record's history leaves anything out.",
     "verified": "Every log verifies, and each checkpoint that was kept along the way is one of its beginnings.",
     "told": "Every event reached every webhook, or its delivery says why not.",
@@ -21,6 +22,7 @@ PROMISES: Final = {
     "refused, a repeated `Idempotency-Key` is answered with the same bytes.",
     "exported": "Every export of a log is completed, and its file is what its digest says.",
     "bounded": "No process took more than 512 MiB or had more than 512 files open.",
+    "struck": "The service and the workers were killed, each at least once.",
 }
 """What is held against what the callers were told, in words."""
 
@@ -39,7 +41,7 @@ def document() -> str:
 def written(found: Mapping[str, Any]) -> str:
     """Return what a soak has found."""
     asked = [[kind, f"{count:,}"] for kind, count in sorted(found["asked"].items(), key=lambda pair: -pair[1])]
-    promises = [[text, _held(found["broken"][name])] for name, text in PROMISES.items()]
+    promises = [[text, _held(found["broken"][name])] for name, text in PROMISES.items() if name in found["broken"]]
     broken = [f"- {line}" for lines in found["broken"].values() for line in lines[:_SHOWN]]
     parts = [
         _SOAK.format(
@@ -71,7 +73,7 @@ the order of messages, deliver them twice or late. What Atrium promises then:
 - **Not acknowledged is all or nothing.** Ask again with the same `Idempotency-Key`, or look.
 - **The log verifies**, and no entry precedes one that was answered before its request was sent.
 - **Every event reaches its subscribers**, at least once, or its delivery says why not.
-- **A repeated `Idempotency-Key` gets the same answer**, for 24 hours.
+- **A repeated `Idempotency-Key` gets the same answer**, for 24 hours, as long as its caller may see what it is about.
 
 Who holds that:
 

@@ -7,11 +7,16 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class Kind:
-    """Where such records are made and found, below the places of a tenant, and the field that names one."""
+    """Where such records are made, found and listed, by the places of a tenant, and the field that names one.
+
+    `event`: what the log says when one is made.
+    """
 
     name: str
+    event: str
     made_at: str
     found_at: str
+    listed_at: str
     named_by: str
     also: Mapping[str, Any]
 
@@ -29,9 +34,22 @@ class Kind:
 _IN_A_PLATFORM: Final = {"platformId": "{platform}"}
 
 KINDS: Final = (
-    Kind("space", "/spaces", "/spaces/{id}", "name", _IN_A_PLATFORM),
-    Kind("node", "/taxonomy-nodes", "/taxonomy-nodes/{id}", "name", _IN_A_PLATFORM),
-    Kind("page", "/sites/{site}/pages", "/sites/{site}/pages/{id}", "title", {}),
-    Kind("webhook", "/organizations/{organization}/webhooks", "/organizations/{organization}/webhooks/{id}",
-         "description", {"url": "{elsewhere}", "events": ["organization.purged"]}),
+    Kind(
+        "space", "space.created",
+        "/spaces", "/spaces/{id}", "/platforms/{platform}/spaces", "name", _IN_A_PLATFORM,
+    ),
+    Kind(
+        "node", "taxonomy.node.created",
+        "/taxonomy-nodes", "/taxonomy-nodes/{id}", "/platforms/{platform}/taxonomy-nodes", "name", _IN_A_PLATFORM,
+    ),
+    Kind(
+        "page", "page.created",
+        "/sites/{site}/pages", "/sites/{site}/pages/{id}", "/sites/{site}/pages", "title", {},
+    ),
+    Kind(
+        "webhook", "organization.webhook.created",
+        "/organizations/{organization}/webhooks", "/organizations/{organization}/webhooks/{id}",
+        "/organizations/{organization}/webhooks",
+        "description", {"url": "{elsewhere}", "events": ["organization.purged"]},
+    ),
 )  # fmt: skip

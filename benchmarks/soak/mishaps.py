@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -36,8 +37,9 @@ class Mishaps:
         while not stopped.wait(self.chance.uniform(*self.pauses)):
             name = self.chance.choice(list(_MODULES))
             for process in living(self.stage, name):
-                os.kill(process, signal.SIGKILL)
-                self.kills[name] += 1
+                with suppress(ProcessLookupError):  # It was about to end, killed before.
+                    os.kill(process, signal.SIGKILL)
+                    self.kills[name] += 1
             if name == "service":
                 self.revived_after.append(self._revived(stopped))
 

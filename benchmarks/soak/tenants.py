@@ -16,6 +16,7 @@ from httpx import Response
 from benchmarks.soak.asking import Asking
 from benchmarks.soak.history import History, Kept
 from benchmarks.soak.kinds import KINDS, Kind
+from tests.emulator.outside import items_of
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage
 
@@ -94,6 +95,11 @@ class Tenant:
         for one in kept:
             if self.gone.isdisjoint(one.path.split("/")):
                 self.asking.again(one)
+
+    def listed(self) -> set[str]:
+        """Return the ids of all records that are there, as lists have them."""
+        lists = [items_of(self.caller, kind.listed_at.format_map(self._places)) for kind in KINDS]
+        return {record["id"] for items in lists for record in items}
 
     def export(self) -> None:
         """Ask for the log as a file."""
@@ -180,6 +186,9 @@ class Tenant:
                 record.former_tag, record.tag = record.tag, answer.headers["ETag"]
 
     def _delete(self, record: Known) -> None:
+        if record.doubt is not None:
+            self._look(record)
+            return
         record.doubt = ""
         answer = self.asking.ask("delete", "DELETE", self._path(record))
         # Who asks again after a cut may hear that it is gone.

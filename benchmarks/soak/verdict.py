@@ -66,6 +66,20 @@ def torn(entries: Iterable[Entry], versions: Mapping[str, int], gone: Collection
     ]  # fmt: skip
 
 
+def halves(entries: Iterable[Entry], listed: Collection[str], events: Collection[str]) -> list[str]:
+    """Return what is half there: a record that the log says was made, and none lists, or one that is listed only.
+
+    `events`: what the log says when such a record is made. So also what nobody was told of is looked at.
+    """
+    entries = list(entries)
+    ended = {entry["target"]["id"] for entry in entries if _ends(entry)}
+    made = {entry["target"]["id"] for entry in entries if entry["type"] in events} - ended
+    return [
+        *(f"{target} was made, as the log says, and is nowhere" for target in made.difference(listed)),
+        *(f"{target} is there, and the log does not know of it" for target in set(listed) - made),
+    ]
+
+
 def untold(entries: Iterable[Entry], arrived: Collection[str], explained: Collection[str]) -> list[str]:
     """Return each event that did not reach a webhook whose deliveries don't say why."""
     return [

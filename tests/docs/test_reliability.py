@@ -65,6 +65,17 @@ class TestTorn:
         assert len(verdict.torn(log, versions, gone)) == 1
 
 
+class TestHalves:
+    LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
+
+    def test_what_lists_and_log_agree_about_is_whole(self) -> None:
+        assert verdict.halves(self.LOG, {"s"}, {"space.created"}) == []
+
+    @pytest.mark.parametrize("listed", [set(), {"s", "u"}, {"s", "t"}], ids=["nowhere", "without a word", "deleted"])
+    def test_what_they_do_not_is_found(self, listed: set[str]) -> None:
+        assert len(verdict.halves(self.LOG, listed, {"space.created"})) == 1
+
+
 def test_an_event_that_neither_arrived_nor_is_explained_is_found() -> None:
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
     assert verdict.untold(log, {"e1"}, {"e2"}) == ["space.updated e3"]
