@@ -62,7 +62,7 @@ def typed_in(commands: list[str], folder: Path, stage: Stage) -> list[str]:
     script = "".join(f"{command}\necho; echo '{END}'\n" for command in commands)
     done = subprocess.run(
         ["bash", "-u"], input=script, cwd=folder, env=environment(stage.state), capture_output=True, text=True,
-        timeout=60, check=True,
+        timeout=180, check=True,
     )  # fmt: skip
     assert done.stderr == ""
     return done.stdout.split(f"{END}\n")[:-1]
