@@ -12,7 +12,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	$$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 # Folders whose tests need packages of Node's.
-NODE := tests/attacks/analyser tests/docs/receiver tests/rendering
+NODE := tests/attacks/analyser tests/docs/receiver tests/issuer tests/rendering
 # The one whose package makes load.
 LOAD := benchmarks/performance
 # Folders with programs, tests aside.

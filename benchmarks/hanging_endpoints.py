@@ -26,7 +26,6 @@ from app import app
 from benchmarks import deliveries_document
 from benchmarks.delivery_lag import spread
 from chalicelib.features.deliveries.rules import next_attempt
-from chalicelib.features.deliveries.sending import _PAGE
 from chalicelib.features.webhooks.rules import parked
 from chalicelib.features.webhooks.tasks import _PROBING_SECONDS
 from chalicelib.kernel.clock import after, milliseconds, timestamp
@@ -302,7 +301,7 @@ class Simulation:
         """Try a parked webhook with the oldest event that is due."""
         if webhook.until is None or webhook.until > self.now:
             return  # of a former time
-        due = sorted(entry for entry in webhook.waiting if entry[0] <= self.now)[:_PAGE]
+        due = [entry for entry in webhook.waiting if entry[0] <= self.now]
         if due:
             first = min(due, key=lambda entry: entry[2].at)
             webhook.waiting.remove(first)

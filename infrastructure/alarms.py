@@ -190,6 +190,10 @@ def _of_work() -> dict[str, Alarm]:
             {"runs": function("anchor", "Invocations")}, 1, period=HOUR, times=3, window=3, below=True,
             missing="breaching",
         ),
+        "forged-entries": Alarm(
+            "Something lay in a log's outbox that no function of the service had committed, and was set aside.",
+            {"forged": ours("ForgedEntries", "Sum")}, 0, period=FIVE_MINUTES,
+        ),
         "anchors-refused": Alarm(
             "A log does not lead on from its last anchor: it was cut off, forked or altered.",
             {"refused": ours("AnchorsRefused", "Sum")}, 0, period=HOUR,
@@ -218,7 +222,7 @@ def _sum(metrics: Mapping[str, Metric]) -> str:
 def _resource(name: str, alarm: Alarm) -> dict[str, Any]:
     properties = {
         "AlarmName": sub(f"{HERE.prefix}-{name}"),
-        "AlarmDescription": f"{alarm.means} See docs/operations.md.",
+        "AlarmDescription": alarm.means,  # docs/operations.md has a section of the alarm's name.
         "AlarmActions": [ref("Alarms")],
         "OKActions": [ref("Alarms")],
         "ComparisonOperator": "LessThanThreshold" if alarm.below else "GreaterThanThreshold",

@@ -3,16 +3,25 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from infrastructure import access_log, chalice_stage, configuration
+from chalicelib.kernel.clock import after, now
+from infrastructure import access_log, chalice_stage, configuration, found
 from infrastructure.account import Refused, client, explained, patient_client
 from infrastructure.gateway import THROTTLE
 from infrastructure.package import build
 from infrastructure.stage import Stage
 from infrastructure.staging import stage_project
+
+_UNTIL: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+_COMMITTING: Final = ("api_handler", "jobs", "events")
+"""Functions that commit entries, and the one that looks for their MACs."""
+
+_REPLACED_SECONDS: Final = 900
+"""How long a function of the release before may still run."""
 
 UNRESERVED: Final = 100
 """So many concurrent runs AWS keeps for functions that reserve none."""
@@ -27,6 +36,7 @@ def deploy(name: str) -> None:
     check_room(stage)
     print("Building the package.", flush=True)
     zipped = build()
+    _bound_unauthenticated_entries(stage)
     resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
     if _is_to_be_told(configuration.variables(name).get("PUBLIC_URL"), url):
@@ -53,6 +63,23 @@ def delete(name: str) -> None:
     print(
         f"The functions, the roles and the API of {name} are gone. Its table, queues, buckets and keys are still there."
     )
+
+
+def _bound_unauthenticated_entries(stage: Stage) -> None:
+    """Let the ledger take entries without a MAC for 15 minutes, if this deployment replaces functions that make such.
+
+    It is said once: what is deployed already keeps its time. A stage that has no functions yet has no such entries.
+    """
+    with explained():
+        known = [found.variables(stage, name) for name in _COMMITTING]
+        known += [found.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of]
+    present = [variables for variables in known if variables is not None]
+    times = [variables[_UNTIL] for variables in present if _UNTIL in variables]
+    if times and len(times) == len(present):
+        until = configuration.variables(stage.name).get(_UNTIL, min(times))
+    else:
+        until = after(now(), seconds=_REPLACED_SECONDS if present else 0)
+    configuration.write(stage.name, {_UNTIL: until})
 
 
 def _is_to_be_told(public: str | None, url: str) -> bool:

@@ -46,6 +46,12 @@ def resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[
     ]
 
 
+def variables(stage: Stage, name: str) -> dict[str, str] | None:
+    """Return the environment variables that a function of a stage has now; None if it is not there."""
+    made = _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=stage.function(name))
+    return dict(made["Configuration"].get("Environment", {}).get("Variables", {})) if made else None
+
+
 def _names(function: str) -> tuple[str, ...]:
     return function, f"{function}_role", f"{function}-event", f"{function}-sqs-event-source"
 

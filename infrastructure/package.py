@@ -35,17 +35,26 @@ _LEFT_OUT: Final = (
     # They make bindings of C; cryptography loads what is made, by `_cffi_backend` alone.
     "cffi", "pycparser*",
     # What Atrium imports never leads there.
-    "annotated_types/test_cases.py", "dns/*zone*.py", "dns/_trio_backend.py", "dns/asyncresolver.py", "dns/btree.py",
-    "dns/dnssec.py", "dns/dnssecalgs", "dns/update.py", "dns/versioned.py", "dns/win32util.py",
-    "httpcore/_*/http2.py", "jinja2/nativetypes.py", "jinja2/sandbox.py", "markdown_it/cli", "publicsuffixlist/test*",
-    "pydantic/color.py", "pydantic/experimental", "pydantic/mypy.py", "pydantic/v1", "urllib3/contrib",
+    "annotated_types/test_cases.py", "cryptography/fernet.py", "cryptography/hazmat/asn1",
+    "cryptography/hazmat/primitives/serialization/pkcs*.py", "cryptography/hazmat/primitives/twofactor",
+    "cryptography/x509/ocsp.py", "dns/*zone*.py", "dns/_asyncio_backend.py", "dns/_trio_backend.py",
+    "dns/asyncresolver.py", "dns/btree.py", "dns/dnssec.py", "dns/dnssecalgs", "dns/e164.py", "dns/namedict.py",
+    "dns/quic/_[!_]*.py", "dns/tsigkeyring.py", "dns/update.py", "dns/versioned.py", "dns/win32util.py",
+    "httpcore/_*/http2.py", "httpcore/_*/socks_proxy.py", "idna/cli.py", "idna/codec.py", "jinja2/ext.py",
+    "jinja2/meta.py", "jinja2/nativetypes.py", "jinja2/sandbox.py", "markdown_it/cli", "markdown_it/tree.py",
+    "publicsuffixlist/test*", "publicsuffixlist/update.py", "pydantic/color.py", "pydantic/experimental",
+    "pydantic/mypy.py", "pydantic/v1", "urllib3/contrib", "urllib3/http2/connection.py",
     "aws_lambda_powertools/event_handler", "aws_lambda_powertools/metrics/provider/datadog",
     *(
         f"aws_lambda_powertools/utilities/{name}"
         for name in (
             "auth_alpha", "circuit_breaker", "data_classes/*authorizer*", "data_classes/*mq_event.py",
             "data_classes/cognito*", "data_classes/iot*", "data_masking", "feature_flags", "idempotency", "kafka",
-            "metadata", "parameters", "parser/envelopes", "streaming", "validation",
+            "metadata", "parameters", "parser/envelopes", "parser/models/a*.py", "parser/models/bedrock*.py",
+            "parser/models/cloudform*.py", "parser/models/cognito.py", "parser/models/event_bridge.py",
+            "parser/models/iot*.py", "parser/models/kinesis_*.py", "parser/models/lambda*.py", "parser/models/s3*.py",
+            "parser/models/s[en]s.py", "parser/models/transfer*.py", "parser/models/vpc*.py", "streaming",
+            "validation",
         )
     ),
 )  # fmt: skip

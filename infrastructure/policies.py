@@ -65,21 +65,20 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _list("index1"),
         _write("DeleteItem", "PutItem", "UpdateItem"),
         _queue("jobs", "deliveries.fifo"),
-        _unwrap(Purpose.AUDIT_SIGNING_KEY),
+        _unwrap(Purpose.AUDIT_SIGNING_KEY, Purpose.ENTRY_KEY),
     ),
     "deliveries": (
         _take("deliveries.fifo"),
-        _read("BatchGetItem", "GetItem"),
-        _list("index1"),
+        _read("BatchGetItem", "GetItem", "Query"),
         _write("DeleteItem", "PutItem", "UpdateItem"),
-        _queue("events.fifo", "deliveries.fifo", "deliveries-slow", "jobs"),
+        _queue("deliveries.fifo", "deliveries-slow", "jobs"),
         _unwrap(Purpose.DATA_KEY),
     ),
     "deliveries_slow": (
         _take("deliveries-slow"),
         _read("BatchGetItem", "GetItem"),
         _write("DeleteItem", "PutItem", "UpdateItem"),
-        _queue("events.fifo", "deliveries.fifo", "jobs"),
+        _queue("deliveries.fifo", "jobs"),
         _unwrap(Purpose.DATA_KEY),
     ),
     "jobs": (
@@ -109,7 +108,11 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     "anchor": (_list("index2"), _queue("jobs")),
     "migrate": (_read("GetItem", "Query"), _write("PutItem", "UpdateItem")),
 }
-"""What each function may do, but for writing its log. Resources have the words of `_arns`."""
+"""What each function may do, but for writing its log. Resources have the words of `_arns`.
+
+Entries are committed by `api_handler` and `jobs` alone: but for the ledger no other can use the key that authenticates
+them.
+"""
 
 
 def mail_domain(sender: str) -> str:

@@ -24,10 +24,17 @@ FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
 
 WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
     "audit-signing-key": (timedelta(0), ""),
+    "entry-key": (timedelta(days=1), "entries that wait for their place in a log that stands still"),
     "data-key": (timedelta(days=2), "stored answers of an Idempotency-Key, which are kept for a day"),
     "token-key": (timedelta(days=91), "tokens of leads, which hold for 90 days; all others end before"),
 }
 """How long `finish` waits after `switch`, and for what that the former key has made. A day is for the deployment."""
+
+
+def days(wait: timedelta) -> str:
+    """Return a wait in words, in whole days: `1 day`, `91 days`."""
+    return f"{wait.days} day{'' if wait.days == 1 else 's'}"
+
 
 Step = Literal["begin", "switch", "finish", "return"]
 
@@ -127,7 +134,7 @@ def _switch(stage: Stage, kept: _Kept) -> str:
     if kept.state == _BEGUN:
         _keep(stage, kept, kept.keys[::-1], _SWITCHED)
     wait, what = WAITS[kept.secret]
-    until = f" It waits {wait.days} days, for {what}." if what else ""
+    until = f" It waits {days(wait)}, for {what}." if what else ""
     seals = kept.secret == Purpose.DATA_KEY.value
     again = f" Then seal anew: `.venv/bin/python -m local reseal --stage {stage.name}`." if seals else ""
     return f"Switched: the new key of {kept.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"

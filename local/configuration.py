@@ -20,7 +20,7 @@ PREFIX: Final = "atrium"
 SENDER: Final = "Atrium <mail@atrium.test>"
 """Whom mail comes from, unless the environment says otherwise; the emulator delivers none."""
 
-_KEYS: Final = ("audit_signing_key", "data_key", "token_key")
+_KEYS: Final = ("audit_signing_key", "entry_key", "data_key", "token_key")
 
 _DECIDED_HERE: Final = (
     "TABLE_NAME",
@@ -63,6 +63,7 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "mail_from": SENDER,
         "webhook_allow_private": True,
         "requests_per_minute": 0,
+        "network_requests_per_minute": 0,
         "platforms_addresses": "127.0.0.1",
     }
     write_private(file, json.dumps(given, indent=2))

@@ -51,6 +51,13 @@ def readme() -> str:
     return operations_document.written_into(settings_document.written_into((ROOT / "README.md").read_text()))
 
 
+def renderer() -> str:
+    """Return the source of the renderer's version."""
+    from local import renderer_version
+
+    return renderer_version.source()
+
+
 def logs() -> str:
     """Return the description of the logs with its queries."""
     from local import logs_document
@@ -67,6 +74,7 @@ def deployment() -> str:
 
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
+    "chalicelib/features/rendering/version.py": renderer,
     "infrastructure/template.json": template,
     "infrastructure/stack.json": stack,
     "docs/table.md": table,

@@ -1,6 +1,7 @@
 """Seals anew what a former DATA_KEY has sealed, so that it can be dropped: `python -m local reseal`.
 
-That is the secrets of webhooks and the addresses of channels. Stored answers of an `Idempotency-Key` end by themselves.
+That is the secrets of webhooks, the addresses of channels and the key that hashes addresses. Stored answers of an
+`Idempotency-Key` end by themselves.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from chalicelib.features.channels.entities import IntegrationChannel, kept
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel import keyrings, table
+from chalicelib.kernel import address_hash, keyrings, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import organization_of
@@ -45,13 +46,14 @@ def reseal(stage: str | None) -> None:
             if place and read(place)[secret] != settings().data_key:
                 raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
             renewed = 0
+            again = ", and the key of addresses" if address_hash.reseal() else ""
             while changed := sum(map(_renewed, _sealing())):
                 renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
             if place:
                 note_resealed(place)
-    except (Refused, Problem, Contended, ClientError, BotoCoreError) as error:
+    except (Refused, Problem, Contended, ClientError, BotoCoreError, SealBroken) as error:
         raise NotResealed(f"{error} Run it again: what is done is done.") from error
-    print(f"{renewed} webhooks and channels were sealed anew; nothing is left that another key has sealed.")
+    print(f"{renewed} webhooks and channels{again} were sealed anew; nothing is left that another key has sealed.")
 
 
 def _sealing() -> Iterator[Webhook | IntegrationChannel]:

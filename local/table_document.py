@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.api_keys.entities import RESTING
 from chalicelib.features.attachments.entities import entity_key
 from chalicelib.features.deliveries.subscribers import subscribers_key
+from chalicelib.features.members.entities import address_row
 from chalicelib.features.pages import trails as page_trails
 from chalicelib.features.redirects.entities import path_key
 from chalicelib.features.research.entities import (
@@ -20,11 +22,14 @@ from chalicelib.features.research.entities import (
 )
 from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
-from chalicelib.kernel import ancestry, auth, changes, leases, ledger, pacing
-from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit, Unique
+from chalicelib.features.visits import stored_sitemaps
+from chalicelib.kernel import address_hash, ancestry, auth, guards, leases, ledger, pacing, quarantine, rates
+from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit
+from chalicelib.kernel.epochs import partition_of
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.trees import Tree
+from chalicelib.kernel.uniques import MAX_FORMER_NAMES, NAMES_HELD_DAYS, Unique
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -158,19 +163,24 @@ def _uniques() -> _Rows:
     for entity in entities():
         for unique in entity.uniques.values():
             pk, sk = _guard(unique)
-            kept = f"leads here for {unique.alias_days} days" if unique.alias_days else "is free at once"
+            held = f"the last {MAX_FORMER_NAMES} lead here for {NAMES_HELD_DAYS} days"
+            kept = held if unique.former else "is free at once"
             lapses = f"; the present one is free from `{unique.lapses}` on" if unique.lapses else ""
             yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.taken), kept + lapses
 
 
 def _guard(unique: Unique) -> Key:
-    return changes.guard_key(unique, _Placeholders())
+    return guards.guard_key(unique, _Placeholders())
 
 
 def _limits() -> _Rows:
     for entity in entities():
         if limit := entity.limit:
-            yield code(entity.kind), f"{limit.most} {limit.noun}", code(limit.per), code(_counter(limit))
+            yield code(entity.kind), f"{_most(limit)} {limit.noun}", code(limit.per), code(_counter(limit))
+
+
+def _most(limit: Limit) -> str:
+    return code(limit.most.upper()) if isinstance(limit.most, str) else str(limit.most)
 
 
 def _counter(limit: Limit) -> str:
@@ -193,10 +203,16 @@ def _others() -> list[tuple[str, Key, str]]:
         (GUARD, ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
+        ("resting key", ("O#{organization_id}", f"{RESTING}{{id}}"), "a live API key, and whose rights it rests on"),
         ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
         ("ledger head", ledger.head_key(_LOG), "a log's size, peaks, signed checkpoint, and how far it is delivered"),
+        ("address", ("O#{organization_id}", address_row("{email}", "{user_id}")), "a member, by their address"),
+        ("address", ("P#{platform_id}", address_row("{email}", "{user_id}")), "a platform's member, by their address"),
+        ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),
         ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
+        ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),
         ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
+        ("quarantined", quarantine.quarantine_key(_LOG, "{id}"), "what was in an outbox and is no entry, for 90 days"),
         ("record pointer", ancestry.pointer_key("{id}"), "in which places a record is that has an address of its own"),
         ("name", (_TAXONOMY, f"{trails.NAMES}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
         ("word", (_TAXONOMY, f"{trails.WORDS}{{slug or label}}#{{id}}"), "a node of a taxonomy, by its slug or label"),
@@ -211,12 +227,18 @@ def _others() -> list[tuple[str, Key, str]]:
             "the pages that were published by a slug, and where",
         ),
         ("page title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
+        (
+            "sitemap",
+            stored_sitemaps.head_key("{site_id}"),
+            "which parts a site's sitemap has, and what they were made of",
+        ),
+        ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
         ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
         ("pace", pacing.pace_key("{source}"), "from when on a public service may be asked again"),
         ("stale artefact", (STALE, "{id}"), "an artefact that changed since its output was made"),
         ("artefact key", (KEYS, "{key}#{id}"), "an artefact, by an identifier that makes it one work with others"),
-        ("shelf mark", (SHELF, "{title and family name}#{year}#{id}"), "an output, by what it may have in common"),
+        ("shelf mark", (SHELF, "{title and family name}#{year}#{id}"), "an output, by what makes it look like others"),
         ("edition count", (EDITIONS, "{edition_id}"), "how many outputs an edition of a venue has"),
         *(
             (
@@ -226,6 +248,17 @@ def _others() -> list[tuple[str, Key, str]]:
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
         ),
+        ("address hash key", address_hash.KEY, "the key that hashes addresses, sealed"),
+        (
+            "access epoch",
+            (partition_of("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
+            "since when somebody, or everyone, may do less: for a day",
+        ),
+        (
+            "closing epoch",
+            (partition_of("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
+            "until when nobody checks an epoch: it is about to end",
+        ),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
         (
             "budget",
@@ -233,9 +266,22 @@ def _others() -> list[tuple[str, Key, str]]:
             "how much of a budget a caller has used up, and until when",
         ),
         (
+            "turns",
+            rates.second_key("{sha256 of the organization and the host}", "{second}"),
+            "how many requests an organization's webhooks have sent to a host in a second, or wanted to",
+        ),
+        (
             "requests",
-            leases.minute_key("{sha256 of the principal}", "{end}"),
+            leases.minute_key(leases.REQUESTS, "{sha256 of the principal}", "{end}"),
             "how many requests of a principal in a minute are used up or leased by a process",
+        ),
+        *(
+            (
+                name,
+                leases.minute_key(name, "{sha256 of the client's network}", "{end}"),
+                "the same of a client's network, without a valid credential",
+            )
+            for name in leases.NETWORK_LIMITS
         ),
     ]
 

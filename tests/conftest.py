@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.conflicts import Conflicts, conflicting_transactions
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, found, joins
@@ -32,9 +32,9 @@ _KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
 # The service reads its settings when it first needs one, and that is later.
 os.environ.update(
-    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY, LOG_LEVEL="INFO",
-    PLATFORMS_DOMAIN="atrium.example", ORCID_RATE="1000", OPENALEX_RATE="1000", DBLP_RATE="1000",
-    REQUESTS_PER_MINUTE="0",
+    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, ENTRY_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY,
+    LOG_LEVEL="INFO", PLATFORMS_DOMAIN="atrium.example", ORCID_RATE="1000", OPENALEX_RATE="1000", DBLP_RATE="1000",
+    REQUESTS_PER_MINUTE="0", NETWORK_REQUESTS_PER_MINUTE="0",
     AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests",
 )  # fmt: skip
 
@@ -42,9 +42,16 @@ os.environ.update(
 _OVER_AND_OVER: Final = ("attacks", "catalogue", "faults", "model", "property")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let any tests be run where transactions take time: `pytest --conflicts tests/http/test_x.py`."""
+    parser.addoption("--conflicts", action="store_true", help="let transactions hold their items for 20 ms")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Measure no coverage where the same lines are run over and over: it would double what these tests take."""
     for item in items:
+        if config.getoption("--conflicts"):
+            item.add_marker(pytest.mark.usefixtures("conflicts"))
         if item.path.relative_to(Path(__file__).parent).parts[0] in _OVER_AND_OVER:
             item.add_marker("no_cover")
 
@@ -60,8 +67,7 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
 @pytest.fixture(scope="module")
 def _aws_in_memory(issuer: Issuer) -> Iterator[None]:
     assert issuer.jwks.exists()
-    # The index of the tests doesn't lag: nobody has to wait for it.
-    with cloud.aws_in_memory(), patch("chalicelib.features.webhooks.tasks._INDEX_SECONDS", 0):
+    with cloud.aws_in_memory():
         yield
 
 
@@ -73,6 +79,13 @@ def _aws(_aws_in_memory: None) -> None:
 @pytest.fixture
 def aws(_aws: None) -> None:
     """An empty AWS, and a process that remembers nothing: for tests below HTTP."""
+
+
+@pytest.fixture
+def conflicts(_aws: None) -> Iterator[Conflicts]:
+    """Transactions that hold their items for 20 ms and keep all others away from them."""
+    with conflicting_transactions() as conflicts:
+        yield conflicts
 
 
 @pytest.fixture

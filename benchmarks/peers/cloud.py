@@ -66,14 +66,14 @@ def _told(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, st
         "LAMBDA_TASK_ROOT": "/var/task", "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         "AUTH_JWKS": f"{stand_in.address}/jwks.json", "AUTH_ISSUER": OF_TOKENS, "AUTH_AUDIENCE": AUDIENCE,
         "STAGE": "prod", "PUBLIC_URL": "https://api.atrium.example", "PLATFORMS_DOMAIN": "atrium.example",
-        "REQUESTS_PER_MINUTE": "1000000",
+        "REQUESTS_PER_MINUTE": "1000000", "NETWORK_REQUESTS_PER_MINUTE": "1000000",
     }  # fmt: skip
 
 
 def _provisioned(origin: str) -> dict[str, str]:
     """Make what Atrium needs, and return the settings that say so."""
     here = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
-    keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
+    keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
     with patch.dict(os.environ, here | keys):
         _forget()
         made = {**provision("atrium"), **data_keys.all_wrapped()}

@@ -15,7 +15,8 @@ from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.tasks import Task
 
 FEATURES: Final = (
-    "organizations", "members", "invitations", "api_keys", "audit", "audit_exports", "erasures", "webhooks",
+    "organizations", "members", "invitations", "suppressions", "api_keys", "audit", "audit_exports", "erasures",
+    "webhooks",
     "deliveries", "replays", "channels", "platforms", "platform_members", "domains", "modules", "project_blocks",
     "configs", "spaces", "capabilities", "space_members", "taxonomy", "attachments", "sites", "pages", "menus",
     "redirects", "visits", "previews", "leads", "research", "purges", "reference", "migrations", "system",

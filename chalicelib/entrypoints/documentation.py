@@ -13,6 +13,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from chalicelib.kernel.context import Context
+from chalicelib.kernel.fields import shape
 from chalicelib.kernel.models import Query
 from chalicelib.kernel.operation import Caller, Document, RouteGroup
 from chalicelib.kernel.problems import not_found
@@ -33,6 +34,7 @@ _TYPES: Final = {
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_AssetName = Annotated[str, *shape(r"^[a-z0-9.-]{1,64}$", "must be the name of a file of the page")]
 _FINGERPRINT_CHARACTERS: Final = 16
 
 # Everything comes from this host, nothing is inline, and nothing goes anywhere else: a credential typed in stays here.
@@ -66,7 +68,7 @@ def get_docs(ctx: Context) -> Annotated[Document, "text/html"]:
 
 @routes.get("/docs/{asset}", needs=Caller.PUBLIC, scope=None, emits=None)
 def get_docs_asset(
-    _ctx: Context, asset: str, query: AssetQuery
+    _ctx: Context, asset: _AssetName, query: AssetQuery
 ) -> Annotated[Document, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
     """Get a script, stylesheet or picture of the page.
 

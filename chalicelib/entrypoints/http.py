@@ -12,6 +12,7 @@ from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.logs import done_for, line, logger
 from chalicelib.kernel.pipeline import perform
@@ -83,8 +84,7 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
 def _request(request: ChaliceRequest) -> Request:
     # `chalice local` decodes no path parameter and knows other routes' names: take the path's own, decoded once.
     given = request.uri_params or {}
-    parameters = {name: unquote(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
-    parameters = {name: v.lower() if re.fullmatch(UUID_PATTERN, v.lower()) else v for name, v in parameters.items()}
+    parameters = {name: _decoded(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
     path = re.sub(r"{(\w+)}", lambda match: given[match[1]], request.path)
     full = (request.context.get("path") or path).rstrip("/")  # The gateway takes a trailing slash for nothing.
     return Request(
@@ -92,12 +92,18 @@ def _request(request: ChaliceRequest) -> Request:
         path=path,
         parameters=parameters,
         query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict shows it no other way
-        headers={name.lower(): value for name, value in request.headers.items()},
+        headers={ascii_lower(name): value for name, value in request.headers.items()},
         body=body if isinstance(body := request.raw_body, bytes) else body.encode(),
         id=request.context.get("requestId") or str(uuid7()),
         ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - an address unknown
         base=full.removesuffix(path) if full.endswith(path) else "",
     )
+
+
+def _decoded(parameter: str) -> str:
+    """Return a path parameter as operations see it: decoded, and a UUID in lower case."""
+    value = unquote(parameter)
+    return lowered if re.fullmatch(UUID_PATTERN, lowered := ascii_lower(value)) else value
 
 
 def _problem(request: Request, problem: Problem) -> Response:

@@ -108,6 +108,18 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "organizations",
         "GET",
+        "/organizations/invitations/unsubscribe",
+        "chalicelib.features.suppressions.operations:describe_subscription",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/invitations/unsubscribe",
+        "chalicelib.features.suppressions.operations:unsubscribe",
+    ),
+    (
+        "organizations",
+        "GET",
         "/organizations/{organization_id}/api-keys",
         "chalicelib.features.api_keys.operations:list_api_keys",
     ),

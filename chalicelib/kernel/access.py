@@ -12,8 +12,10 @@ from typing import Final
 from pydantic.alias_generators import to_camel
 
 from chalicelib.kernel import ancestry, naming, table, validation
-from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key
-from chalicelib.kernel.entity import Entity, Item, Key, Place
+from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key, ending_keys_key
+from chalicelib.kernel.caseless import ascii_lower
+from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
+from chalicelib.kernel.epochs import EVERYONE, Subject
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.naming import NOWHERE, Named
 from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
@@ -48,6 +50,25 @@ class Access:
     carried: str | None = None
 
     @property
+    def tenant(self) -> str:
+        """The partition of the outermost place, which an organization's limits are counted by; empty at no place."""
+        outermost = next(iter(self.above.values()), self.place)
+        return outermost.stored_at[0] if outermost else ""
+
+    @property
+    def decisive(self) -> dict[str, list[Entity]]:
+        """The records that let the caller in, by whose access epoch vouches for them.
+
+        Those are the places and what the caller is there or, of a key, its own record.
+        """
+        places = [*self.above.values(), *([self.place] if self.place else []), *self.below]
+        items = [*self.standing.memberships.values()]
+        if isinstance(self.principal, ApiKeyPrincipal):
+            items.append(self.read[self.principal.record])
+        own = [*map(record_of, items)]
+        return {EVERYONE: [*places, *own], self.principal.id: own}
+
+    @property
     def membership(self) -> Item | None:
         """The caller's own membership of the place itself."""
         return self.standing.memberships.get(type(self.place)) if self.place else None
@@ -63,7 +84,7 @@ def refuse_kind(operation: Operation, caller: User | KeyHolder | Anonymous, ip: 
             return
         raise unauthenticated()
     if isinstance(caller, KeyHolder) and (needs in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
-        api_key(caller, table.get(caller.record), ip)
+        _judged(caller, table.get_all(_keys_of_holder(caller)), ip)
         raise Problem("forbidden", "API keys can't do this. Use a user's token.")
     if needs is Caller.OPERATOR and not (isinstance(caller, User) and caller.operator):
         raise Problem("forbidden", "Only operators of the service can do this.")
@@ -77,10 +98,15 @@ def admit(
     Raises Problem 401, 403 or 404; what the caller has no part in is not found.
     """
     carried = _carried(operation, request)
+    if not operation.names_something(request.parameters):
+        if isinstance(caller, KeyHolder):
+            _judged(caller, table.get_all(_keys_of_holder(caller)), request.ip)
+        raise not_found()
     named = naming.named(operation, request, caller)
-    holder = caller.record if isinstance(caller, KeyHolder) else None
-    items = table.get_all([*named.keys(), *([holder] if holder else []), *beside])
-    principal = api_key(caller, items.get(caller.record), request.ip) if isinstance(caller, KeyHolder) else caller
+    holder = _keys_of_holder(caller) if isinstance(caller, KeyHolder) else []
+    of_tenant = _of_tenant(operation, named.outermost, caller.id) if isinstance(operation.needs, At) else []
+    items = table.get_all([*named.keys(), *holder, *beside, *of_tenant])
+    principal = _judged(caller, items, request.ip) if isinstance(caller, KeyHolder) else caller
     if isinstance(operation.needs, At):
         return _admit_at(operation.needs, operation, request, principal, named, items)
     if carried and operation.records and carried not in request.parameters.values():
@@ -92,6 +118,16 @@ def admit(
     if operation.admits:
         operation.admits(access, request)
     return access
+
+
+def _keys_of_holder(caller: KeyHolder) -> list[Key]:
+    return [caller.record, ending_keys_key(caller.record)]
+
+
+def _judged(caller: KeyHolder, items: Mapping[Key, Item], ip: str) -> ApiKeyPrincipal:
+    """Return the API key by what stands at the keys of its holder. Raises Problem 401 or 403."""
+    record, ending = (items.get(key) for key in _keys_of_holder(caller))
+    return api_key(caller, record, ending, ip)
 
 
 def _carried(operation: Operation, request: Request) -> str | None:
@@ -111,7 +147,7 @@ def _admit_at(
     found = [items[key] for key in named.records.values() if key in items]
     other_id = naming.other_id(operation, request, found)
     with _refused_alike(operation, request, principal, named, missing=named.place not in items):
-        chain = _chain(needs, operation, request, named, items)
+        chain = _chain(needs, operation, request, named, items, principal.id)
         part = _part(needs, operation, request, principal, chain, found, other_id, items)
         _refuse_unseen(needs, request, chain, part.role)
     place = chain[-1]
@@ -162,7 +198,9 @@ def _read_below_in_vain(below: Below, request: Request, user_id: str) -> None:
         table.query(below.joined.partition(user_id=user_id))
 
 
-def _chain(needs: At, operation: Operation, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:
+def _chain(
+    needs: At, operation: Operation, request: Request, named: Named, items: dict[Key, Item], caller_id: str
+) -> list[Place]:
     """Return the place and those above it, the outermost first: by a second read if only the place says what they are.
 
     Raises Problem `not_found` if one of them is missing, and 422 if the body should have named the place and does not.
@@ -174,8 +212,18 @@ def _chain(needs: At, operation: Operation, request: Request, named: Named, item
         ancestry.remember(place.stored_at, place.ids)
         above = place.above
         decisive = [key for user_id in named.user_ids for key in standing_keys(user_id, None, above.values())]
-        items |= table.get_all([*above.values(), *decisive])
+        items |= table.get_all([*above.values(), *decisive, *_of_tenant(operation, [*above.values()][-1], caller_id)])
     return [*(_load(kind, above[kind], items) for kind in reversed([*above])), place]
+
+
+def _of_tenant(operation: Operation, outermost: Key | None, caller_id: str) -> list[Key]:
+    """Return what else to read of an organization, if it is known: what it used up of limits, and access epochs."""
+    if outermost is None:
+        return []
+    limits = [budget.of(outermost[0]).key for budget in operation.budgets_per("organization")]
+    if not operation.grants_access:
+        return limits
+    return [*limits, *(key for each in (EVERYONE, caller_id) for key in Subject(outermost[0], each).read_at)]
 
 
 @dataclass(frozen=True)
@@ -221,7 +269,7 @@ def _ids_below(
     if operation.records:
         return [record[parameter] for record in found if parameter in record]
     if asked := request.query.get(to_camel(parameter)):
-        return [each for each in [asked[-1].strip().lower()] if re.fullmatch(UUID_PATTERN, each)]
+        return [each for each in [ascii_lower(asked[-1].strip())] if re.fullmatch(UUID_PATTERN, each)]
     joined = table.query(below.joined.partition(user_id=user_id)).items
     return [membership[parameter] for membership in joined if membership[place.parameter] == place.id]
 

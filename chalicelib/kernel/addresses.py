@@ -5,6 +5,8 @@ from time import monotonic
 from typing import Final
 
 from chalicelib.kernel import lookup
+from chalicelib.kernel.caseless import ascii_lower
+from chalicelib.kernel.settings import settings
 
 _SPECIAL_IPV4: Final = tuple(map(IPv4Network, (
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -21,6 +23,7 @@ _SPECIAL_IPV6: Final = tuple(map(IPv6Network, (
 )))  # fmt: skip
 """What the IPv6 Special-Purpose Address Registry has of it: Teredo, 6to4 and documentation among them."""
 
+NOT_PUBLIC: Final = "an address that is not public"
 _LOOPBACK: Final = ("127.0.0.1", "::1")
 _QUESTIONS: Final[tuple[lookup.Question, ...]] = ("A", "AAAA")
 _SECOND_QUESTION_SECONDS: Final = 0.5
@@ -28,11 +31,15 @@ _SECOND_QUESTION_SECONDS: Final = 0.5
 
 
 class Unresolved(Exception):
-    """A name has no address; says why. `timed_out` tells whether its servers have just not answered in time."""
+    """A name has no address; says why. `timed_out` tells whether its servers have just not answered in time.
 
-    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+    `no_such_name`: whether they said that the name does not exist.
+    """
+
+    def __init__(self, why: str, *, timed_out: bool = False, no_such_name: bool = False) -> None:
         super().__init__(why)
         self.timed_out = timed_out
+        self.no_such_name = no_such_name
 
 
 def is_public(address: str) -> bool:
@@ -50,9 +57,18 @@ def is_public(address: str) -> bool:
     )  # fmt: skip
 
 
+def shown(address: str) -> str:
+    """Return an address as callers may see it: one that is not public tells of the network that the service is in.
+
+    On the local stage, loopback addresses are shown as well.
+    """
+    local = settings().stage == "local" and ip_address(address).is_loopback
+    return address if local or is_public(address) else NOT_PUBLIC
+
+
 def is_local_name(host: str) -> bool:
     """Return whether a name always means the machine itself (RFC 6761, section 6.3)."""
-    return f".{host.lower().rstrip('.')}".endswith(".localhost")
+    return f".{ascii_lower(host).rstrip('.')}".endswith(".localhost")
 
 
 def addresses(host: str, until: float) -> list[str]:
@@ -68,15 +84,17 @@ def addresses(host: str, until: float) -> list[str]:
 
 def _asked(host: str, until: float) -> list[str]:
     found: list[str] = []
-    timed_out = False
+    timed_out = no_such_name = False
     for question in _QUESTIONS:
         left = until - monotonic()
         try:
-            found += lookup.ask(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
+            answer = lookup.ask(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
+            found += answer
+            no_such_name = no_such_name or answer is lookup.NO_SUCH_NAME
         except lookup.Unanswered as error:
             timed_out = timed_out or error.timed_out
     if not found and timed_out:
         raise Unresolved("The name's servers did not answer in time.", timed_out=True)
     if not found:
-        raise Unresolved("The name can't be resolved.")
+        raise Unresolved("The name can't be resolved.", no_such_name=no_such_name)
     return found

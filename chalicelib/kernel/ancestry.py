@@ -33,8 +33,14 @@ def of_record(record_id: str) -> dict[str, str]:
         item = table.get(key)
         if item is None:
             return {}
-        remember(key, {name: value for name, value in item.items() if name.endswith("_id")})
+        remember_pointer(item)
     return dict(_known[key])
+
+
+def remember_pointer(item: Item) -> None:
+    """Remember in which places a record lies, by what stands at its pointer, if anything does."""
+    if item:
+        remember((item["pk"], item["sk"]), {name: value for name, value in item.items() if name.endswith("_id")})
 
 
 def pointer_key(record_id: str) -> Key:

@@ -5,24 +5,36 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel import api_keys, table
+from chalicelib.kernel import api_keys, cidr, leases, table
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Credential, Item, Key
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import Problem, unauthenticated
 from chalicelib.kernel.request import Request
+from chalicelib.kernel.rights import Credential
 from chalicelib.kernel.roles import Role, role_of_key
 from chalicelib.kernel.tokens import User, verify_token
 
 _KNOWN_KEYS: Final = 1000
 _known: OrderedDict[str, Key] = OrderedDict()
+_accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
+"""The API keys that this process accepted last, by the digest of the secret and the client's address."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class KeyHolder:
-    """Whoever sent an API key: where its record stands, and the SHA-256 it was sent as."""
+    """Whoever sent an API key: where its record stands, and the SHA-256 it was sent as.
+
+    `accepted`: whether this request's key holds; None as long as its record is not read.
+    """
 
     record: Key
     digest: str
+    accepted: bool | None = None
+
+    def proven(self, ip: str) -> bool:
+        """Return whether this process accepted the same secret from the same address before."""
+        return (self.digest, ip) in _accepted
 
     @property
     def id(self) -> str:
@@ -84,10 +96,10 @@ def credential(request: Request) -> User | KeyHolder | Anonymous:
         return Anonymous(request.ip)
     scheme, _, secret = header.strip().partition(" ")
     secret = secret.strip()
-    if scheme.lower() != "bearer" or not secret:
+    if ascii_lower(scheme) != "bearer" or not secret:
         raise unauthenticated()
     if secret.startswith(api_keys.PREFIX):
-        return _key_holder(secret)
+        return _key_holder(secret, request.ip)
     return verify_token(secret)
 
 
@@ -102,15 +114,27 @@ def key_pointer(digest: str, record: Key) -> Item:
     return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
 
 
-def _key_holder(secret: str) -> KeyHolder:
+def ending_keys_key(record: Key) -> Key:
+    """Return where it stands which keys of an organization have ended although their records do not say so yet.
+
+    More keys may end at once than one transaction can write; `record`: where one of its keys is stored.
+    """
+    return record[0], "ENDING-KEYS"
+
+
+def _key_holder(secret: str, ip: str) -> KeyHolder:
     # A pointer never changes, so it is remembered; whether the key still holds, its record says each time.
     unknown = unauthenticated("The API key is not known. Check that it was copied whole.")
     if not api_keys.well_formed(secret):
         raise unknown
     digest = api_keys.digest(secret)
+    if (digest, ip) not in _accepted:
+        # A flood of what is refused costs no read, and the key's own requests are none of it.
+        leases.check_unproven(digest, cidr.client_network(ip))
     if digest not in _known:
         pointer = table.get(key_address(digest))
         if pointer is None:
+            leases.count_refused(digest, cidr.client_network(ip))
             raise unknown
         _known[digest] = (pointer["record_pk"], pointer["record_sk"])
         if len(_known) > _KNOWN_KEYS:
@@ -118,19 +142,37 @@ def _key_holder(secret: str) -> KeyHolder:
     return KeyHolder(_known[digest], digest)
 
 
-def api_key(holder: KeyHolder, item: Item | None, ip: str) -> ApiKeyPrincipal:
-    """Return the API key if its record holds. Raises 401 if it ended, 403 if the address is not allowed."""
+def api_key(holder: KeyHolder, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
+    """Return the API key if its record holds. Raises 401 if it ended, 403 if the address is not allowed.
+
+    What is refused is counted by the secret and the client's network, and costs the key itself nothing. `ending`: what
+    stands at `ending_keys_key`.
+    """
+    try:
+        principal = _judged(holder, item, ending, ip)
+    except Problem:
+        holder.accepted = False
+        _accepted.pop((holder.digest, ip), None)
+        leases.count_refused(holder.digest, cidr.client_network(ip))
+        raise
+    holder.accepted = True
+    _accepted.pop((holder.digest, ip), None)
+    _accepted[holder.digest, ip] = None
+    if len(_accepted) > _KNOWN_KEYS:
+        _accepted.popitem(last=False)
+    return principal
+
+
+def _judged(holder: KeyHolder, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
     if record is None or holder.digest not in record.digests:
         raise unauthenticated("The API key is not known. It may have been rotated or removed.")
     ends = record.digests[holder.digest]
-    if record.status == "revoked" or (ends is not None and ends <= now()):
+    revoked = record.status == "revoked" or record.id in (ending or {}).get("reasons", {})
+    if revoked or (ends is not None and ends <= now()):
         raise unauthenticated("The API key was revoked. Create another.", "api_key_revoked")
     if record.status == "expired":
         raise unauthenticated("The API key has expired. Create another.", "api_key_expired")
-    if record.allowed_ips:
-        from chalicelib.kernel.cidr import within
-
-        if not within(ip, record.allowed_ips):
-            raise Problem("ip_not_allowed", f"This API key may not be used from {ip}.")
+    if record.allowed_ips and not cidr.within(ip, record.allowed_ips):
+        raise Problem("ip_not_allowed", f"This API key may not be used from {ip}.")
     return ApiKeyPrincipal(record, holder.record)

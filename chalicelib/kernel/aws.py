@@ -124,7 +124,7 @@ def _parse(
     """Read an answer of DynamoDB at once, and leave botocore nothing of it.
 
     botocore walks through its model of ten types for each attribute: of fifty items that took half of a list's time.
-    Binary values stay in base64, which `table.from_wire` knows.
+    Binary values stay in base64, which `wire.from_wire` knows.
     """
     of_items = operation_model.service_model.service_name == "dynamodb" and operation_model.name in _OF_ITEMS
     if of_items and response_dict["status_code"] == HTTPStatus.OK:

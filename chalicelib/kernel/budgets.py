@@ -1,35 +1,42 @@
-"""Budgets: how many requests a caller's address, or a principal, may make in a time.
+"""Rate limits: how many requests a principal, an organization or a client's network may make in a time.
 
-That of an operation begins with the first request. What is used up is read along with what decides access, and counted
-in the mutation's own transaction: so it costs no round trip, and one write at most. A request that is refused, for
-whatever reason, uses up nothing. That of all requests counts each, in batches: `leases`.
+An operation declares its limits. A time begins with the first request. What is used up is read along with what decides
+access, and counted in the mutation's own transaction: so it costs no round trip, and one write for each limit. A
+request that is refused, for whatever reason, uses up nothing. Where the operation does something that can't be taken
+back, such as sending a message, it is counted before that, by a write of its own: whatever becomes of the request.
+
+That of all requests counts each, in batches: `leases`.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from chalicelib.kernel import cidr
+from chalicelib.kernel import table
+from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.table import Cancelled, Write
+
+Scope = Literal["principal", "organization", "network", "recipient"]
+"""Whose requests count together: those of one user or API key, of one organization whoever asks, of one client's
+network (an address of IPv4, a network of 64 bits of IPv6), or those that send something to one recipient."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be asked for `most` times in so many seconds, by each client's network or each principal."""
+    """What may be asked for `most` times in so many seconds, by all that is of one scope."""
 
     name: str
     most: int
     seconds: int
-    per: Literal["address", "principal"]
+    per: Scope
 
-    def of(self, address: str, principal: str) -> "Purse":
-        """Return the budget of a client at an address, who is a principal of this id."""
-        whose = cidr.client_network(address) if self.per == "address" else principal
+    def of(self, whose: str) -> "Purse":
+        """Return the budget of one principal, organization, network or recipient, by what identifies it."""
         return Purse(self, (f"Y#{self.name}#{digest(whose)}", "#"))
 
 
@@ -51,6 +58,13 @@ class Purse:
         if share.used >= self.budget.most:
             raise share.refusal
         return share
+
+    def share_if_left(self, item: Item | None, moment: str) -> "Share | None":
+        """Return what the item at the key says at a moment; None if nothing is left."""
+        try:
+            return self.share(item, moment)
+        except Problem:
+            return None
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,19 @@ class Share:
             "Update", self.key, update="SET #used = #used + :one", condition="#until = :until AND #used < :most",
             names=["used", "until"], values={"one": 1, "until": self.until, "most": self.budget.most},
         )  # fmt: skip
+
+
+def charge(shares: Sequence[Share]) -> None:
+    """Count a request now, by a transaction of its own, before it does what can't be taken back.
+
+    Raises Contended if another request was counted at the same moment: what is left has to be read again.
+    """
+    if not shares:
+        return
+    try:
+        table.write([share.write() for share in shares])
+    except Cancelled as cancelled:
+        raise Contended from cancelled
 
 
 def digest(whose: str) -> str:

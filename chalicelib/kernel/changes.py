@@ -1,21 +1,26 @@
 """Changes: the unit of work. A handler says what becomes of records; one transaction makes it so, or nothing."""
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
-from chalicelib.kernel import table
-from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.entity import Entity, Item, Key, Limit, Place, Unique
+from chalicelib.kernel import epochs, guards, table
+from chalicelib.kernel.clock import after, pause
+from chalicelib.kernel.counting import Counts, count, counter
+from chalicelib.kernel.entity import Entity, Item, Key, Place
+from chalicelib.kernel.epochs import Epoch, Subject
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.record_writes import companions, if_unchanged, update
 from chalicelib.kernel.sameness import same
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.table import Cancelled, Write
 
 R = TypeVar("R", bound=Entity)
 P = TypeVar("P", bound=Place)
+
+
+_TRIES: Final = 4
+_PAUSE_SECONDS: Final = 0.02
 
 
 class Contended(Exception):
@@ -29,6 +34,8 @@ class _Change:
     refusal: Problem | None = None
     afresh: bool = False
     over: bool = False
+    unguarded: frozenset[str] = frozenset()
+    ended: bool = False
 
 
 @dataclass
@@ -40,6 +47,7 @@ class Changes:
     _records: dict[Key, _Change] = field(default_factory=dict)
     _kept: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[Key, Entity] = field(default_factory=dict)
+    _epochs: dict[Subject, Epoch] = field(default_factory=dict)
     _target: Key | None = None
     _told: Entity | None = None
     _whole: tuple[Whole, Whole] | None = None
@@ -110,9 +118,18 @@ class Changes:
         self._begin(record, _Change(record, settled))
         return settled
 
-    def delete(self, record: Entity) -> None:
-        """Remove a record, and what its uniqueness held."""
-        self._begin(record, _Change(record, None))
+    def mark(self, record: R, **changed: Any) -> R:
+        """Settle fields whatever others settled them to meanwhile, so that those who mark a record don't contend.
+
+        Who guards a record by these fields sees each mark, though: a mark is a value that no other one has.
+        """
+        marked = replace(record, **changed)
+        self._begin(record, _Change(record, marked, unguarded=frozenset(changed)))
+        return marked
+
+    def delete(self, record: Entity, *, ended: bool = False) -> None:
+        """Remove a record, and what its uniqueness held. `ended`: it gave nobody any right any more."""
+        self._begin(record, _Change(record, None, ended=ended))
         self._target = self._target or record.stored_at
 
     def about(self, record: Entity) -> None:
@@ -141,7 +158,9 @@ class Changes:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
-        change.now = now = replace(record, **changed)
+        now = replace(record, **changed)
+        former = guards.former_names(change.before, now, self.now) if change.before else {}
+        change.now = now = replace(now, **former) if former else now
         return now
 
     def _put(self, record: R, present: R | None) -> R:
@@ -155,6 +174,20 @@ class Changes:
     def require(self, record: Entity) -> None:
         """Let the transaction fail if the record changes before it."""
         self._checks[record.stored_at] = record
+
+    def fence(self, epoch: Epoch) -> None:
+        """Let the transaction fail if an access epoch ends before it."""
+        self._epochs[epoch.subject] = epoch
+
+    @property
+    def unfenced(self) -> set[str]:
+        """The kinds of records that give access and change, with no regard to whether the epoch of everyone holds."""
+        return epochs.unfenced([(c.before, c.now) for c in self._records.values()], self._epochs)
+
+    @property
+    def lowered(self) -> set[Subject]:
+        """Whose access epochs end with it."""
+        return epochs.all_lowered((c.before, c.now) for c in self._records.values() if not c.ended)
 
     def also(self, write: Write, refusal: Problem | None = None) -> None:
         """Add a write that is no record of its own: a pointer, a mark. `refusal` answers if its condition fails."""
@@ -198,12 +231,25 @@ class Changes:
         Raises Problem if a value is taken or a limit reached, Contended if a record changed meanwhile, and Taken if
         the condition of `first` failed.
         """
+        if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered:
+            raise Contended  # It would fail, and stand in the way.
+        for attempt in range(_TRIES):
+            try:
+                return self._write(first, then or [])
+            except Cancelled:
+                pause(attempt, first=_PAUSE_SECONDS)
+        raise Contended
+
+    def _write(self, first: Write | None, then: list[Item]) -> None:
+        """Try it once. Raises what `commit` does, and Cancelled if only another transaction was in the way."""
         planned: list[tuple[Write, Problem | None]] = [(first, None)] if first else []
         planned += [*self._writes(), *self._kept]
-        planned += [(table.put_new(item), None) for item in then or []]
+        planned += [(table.put_new(item), None) for item in then]
         try:
             table.write([write for write, _ in planned])
         except Cancelled as cancelled:
+            if not cancelled.failed:
+                raise
             if then and _is_there(cancelled, len(planned) - len(then)):
                 return  # The answer of an earlier try was lost: it is this very change that stands in its own way.
             if first and 0 in cancelled.failed:
@@ -215,18 +261,17 @@ class Changes:
 
     def _writes(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []
-        counts: dict[tuple[Limit, str], int] = {}
+        counts: Counts = {}
         for change in self._records.values():
             if change.before is change.now:
                 continue
             writes.append((_write(change), change.refusal))
-            writes += _guards(change, self.now)
-            _count(change, counts)
-            writes += [(write, None) for write in _companions(change)]
-        writes += [_counter(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
-        writes += [
-            (_if_unchanged("ConditionCheck", r), None) for key, r in self._checks.items() if self._unwritten(key)
-        ]
+            writes += guards.writes(change.before, change.now, self.now)
+            count(change.before, change.now, counts)
+            writes += [(write, None) for write in companions(change.before, change.now)]
+        writes += [counter(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
+        writes += [(if_unchanged("ConditionCheck", r), None) for key, r in self._checks.items() if self._unwritten(key)]
+        writes += [(write, None) for write in epochs.writes(self._epochs, self.lowered)]
         return _handed_over(writes)
 
     def _unwritten(self, key: Key) -> bool:
@@ -250,60 +295,9 @@ def _write(change: _Change) -> Write:
     if before is None and now is not None:
         return Write("Put", now.stored_at, item=now.item()) if change.over else table.put_new(now.item())
     if before is not None and now is None:
-        return _if_unchanged("Delete", before)
+        return if_unchanged("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither
-    return _update(before, now)
-
-
-def _update(before: Entity, now: Entity) -> Write:
-    old, new = before.as_read, now.item()
-    changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
-    gone = [name for name in old if name not in new]
-    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
-    update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
-    condition, was = _as_read(before)
-    names = dict.fromkeys([*changed, *gone, *_guarding(before)])
-    return Write("Update", now.stored_at, update=update, condition=condition, names=list(names),
-                 values={**changed, **was})  # fmt: skip
-
-
-def _if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
-    condition, was = _as_read(record)
-    return Write(kind, record.stored_at, condition=condition, names=list(_guarding(record)), values=was)
-
-
-def _guarding(record: Entity) -> dict[str, Any]:
-    """Return what has to be in the table as it was read; of an older shape that it is in that still."""
-    if record.older is None:
-        return {name: getattr(record, name) for name in record.guarded_by}
-    return {name: record.older.get(name) for name in (*record.guarded_by, "shape")}
-
-
-def _as_read(record: Entity) -> tuple[str, dict[str, Any]]:
-    was = _guarding(record)
-    terms = [f"attribute_not_exists(#{n})" if v is None else f"#{n} = :was_{n}" for n, v in was.items()]
-    return " AND ".join(terms), {f"was_{name}": value for name, value in was.items() if value is not None}
-
-
-def _companions(change: _Change) -> list[Write]:
-    old = {(item["pk"], item["sk"]): item for item in change.before.companions} if change.before else {}
-    new = {(item["pk"], item["sk"]): item for item in change.now.companions} if change.now else {}
-    puts = [Write("Put", key, item=item) for key, item in new.items() if old.get(key) != item]
-    return puts + [Write("Delete", key) for key in old if key not in new]
-
-
-def _guards(change: _Change, now: str) -> list[tuple[Write, Problem | None]]:
-    record = change.now or change.before
-    writes: list[tuple[Write, Problem | None]] = []
-    for unique in type(record).uniques.values() if record else ():
-        old = guard_key(unique, change.before) if change.before and _held(unique, change.before, now) else None
-        new = guard_key(unique, change.now) if change.now and _held(unique, change.now, now) else None
-        if new and change.now and (new != old or _lapse(unique, change.now) != _lapse(unique, change.before)):
-            refusal = _taken(unique, change.now) if unique.taken else None
-            writes.append((_take(new, unique, change.now, now), refusal))
-        if old and new != old and change.before:
-            writes.append((_release(old, unique, change.before, unique.alias_days if change.now else 0, now), None))
-    return writes
+    return update(before, now, change.unguarded)
 
 
 def _handed_over(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
@@ -319,80 +313,3 @@ def _handed_over(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write
         else (write, refusal)
         for write, refusal in kept
     ]
-
-
-def _held(unique: Unique, record: Entity, now: str) -> bool:
-    # What has lapsed may be another's by now.
-    return unique.holds(record) and not (unique.lapses and getattr(record, unique.lapses) <= now)
-
-
-def _lapse(unique: Unique, record: Entity | None) -> str | None:
-    return getattr(record, unique.lapses) if unique.lapses and record else None
-
-
-def guard_key(unique: Unique, record: Entity | Mapping[str, Any]) -> Key:
-    """Return where the guard of a record's unique value stands."""
-    values = record if isinstance(record, Mapping) else _Values(record)
-    return f"U#{unique.space.format_map(values)}#{unique.value.format_map(values)}", "#"
-
-
-@dataclass(frozen=True)
-class _Values:
-    """What a record says of itself, by name: its fields, and what follows from them."""
-
-    record: Entity
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self.record, name)
-
-
-def _take(key: Key, unique: Unique, record: Entity, now: str) -> Write:
-    lapse = _lapse(unique, record)
-    # The table counts whole seconds: it must not remove the guard before its moment, nor may that wait for it.
-    until = {"until": lapse, "ttl": math.ceil(milliseconds(lapse) / 1000)} if lapse else {}
-    me = getattr(record, unique.refers)
-    told = {name: value for name in unique.tells if (value := getattr(record, name)) is not None}
-    return Write(
-        "Put", key, item={"pk": key[0], "sk": key[1], "ref": me, **told, **until},
-        condition="attribute_not_exists(#pk) OR #until <= :moment OR #ttl <= :now OR #ref = :me",
-        names=["pk", "until", "ttl", "ref"], values={"moment": now, "now": int(time.time()), "me": me},
-    )  # fmt: skip
-
-
-def _release(key: Key, unique: Unique, record: Entity, alias_days: int, now: str) -> Write:
-    me = getattr(record, unique.refers)
-    if not alias_days:
-        mine_or_gone = "attribute_not_exists(#ref) OR #ref = :me"
-        return Write("Delete", key, condition=mine_or_gone, names=["ref"], values={"me": me})
-    return Write(
-        "Update", key, update="SET #alias = :true, #ttl = :ttl, #since = :now", condition="#ref = :me",
-        names=["alias", "ttl", "since", "ref"],
-        values={"true": True, "ttl": int(time.time()) + alias_days * 86_400, "now": now, "me": me},
-    )  # fmt: skip
-
-
-def _taken(unique: Unique, record: Entity) -> Problem:
-    value = unique.value.format_map(_Values(record))
-    detail = f"Another {record.noun} has the {unique.field} {value!r}. {unique.advice}"
-    return Problem.at(f"/{unique.field}", unique.taken, detail)
-
-
-def _count(change: _Change, counts: dict[tuple[Limit, str], int]) -> None:
-    for record, delta in ((change.before, -1), (change.now, 1)):
-        if record and (limit := record.limit) and limit.counts(record):
-            key = (limit, limit.per.format_map(record.__dict__))
-            counts[key] = counts.get(key, 0) + delta
-
-
-def _counter(limit: Limit, pk: str, delta: int) -> tuple[Write, Problem | None]:
-    update = "SET #n = if_not_exists(#n, :zero) + :delta"
-    key = (pk, f"COUNT#{limit.noun}")
-    if delta < 0:
-        return Write("Update", key, update=update, names=["n"], values={"zero": 0, "delta": delta}), None
-    refusal = Problem("limit_exceeded", f"At most {limit.most} {limit.noun} are allowed. {limit.advice}")
-    write = Write(
-        "Update", key, update=update, names=["n"],
-        condition="#n <= :most" if delta > limit.most else "attribute_not_exists(#n) OR #n <= :most",
-        values={"zero": 0, "delta": delta, "most": limit.most - delta},
-    )  # fmt: skip
-    return write, refusal

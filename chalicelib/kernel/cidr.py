@@ -2,7 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    collapse_addresses,
+    ip_address,
+    ip_network,
+)
 from typing import Final
 
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
@@ -23,6 +31,16 @@ def within(address: str, networks: Sequence[str]) -> bool:
     except ValueError:
         return False
     return any(caller in n for n in parsed)
+
+
+def beyond(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
+    """Return those networks of which a part lies outside of the allowed ones. Raises ValueError if one is not valid."""
+    parsed = [network(each) for each in allowed]
+    whole: list[IPv4Network | IPv6Network] = [
+        *collapse_addresses(each for each in parsed if isinstance(each, IPv4Network)),
+        *collapse_addresses(each for each in parsed if isinstance(each, IPv6Network)),
+    ]
+    return [each for each in networks if not any(_covers(one, network(each)) for one in whole)]
 
 
 def client_network(address: str) -> str:
@@ -54,6 +72,12 @@ def dns_servers(text: str) -> list[tuple[str, int]]:
     Raises ValueError if one is neither an address nor an address with a port.
     """
     return [_with_port(server.strip()) for server in text.split(",")] if text else []
+
+
+def _covers(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
+    if isinstance(outer, IPv4Network):
+        return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
 
 
 def _advice(text: str) -> str:

@@ -32,22 +32,28 @@ _making: Final = Lock()
 
 
 class Unreachable(Exception):
-    """There is no connection; says why, in words for people. `timed_out` tells whether it was just too slow."""
+    """There is no connection; says why, in words for people. `timed_out` tells whether it was just too slow.
 
-    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+    `misconfigured`: whether the name does not exist, or the certificate is not valid for it.
+    """
+
+    def __init__(self, why: str, *, timed_out: bool = False, misconfigured: bool = False) -> None:
         super().__init__(why)
         self.timed_out = timed_out
+        self.misconfigured = misconfigured
 
 
 @dataclass
 class Exchange:
     """One request and its answer. `until`: the moment of `monotonic` when it ends, whatever happens.
 
-    `connected`: whether a connection was made for it. `received`: the bytes that have come back.
+    `connected`: whether a connection was made for it. `sent`: the bytes that were written of the request as it was sent
+    last. `received`: those that have come back.
     """
 
     until: float
     connected: bool = False
+    sent: int = 0
     received: int = 0
 
 
@@ -122,8 +128,11 @@ class _Stream(httpcore.NetworkStream):
         rest = memoryview(buffer)
         try:
             while rest:
-                self._connection.settimeout(_left(_present.get().until))
-                rest = rest[self._connection.send(rest) :]
+                present = _present.get()
+                self._connection.settimeout(_left(present.until))
+                written = self._connection.send(rest)
+                present.sent += written
+                rest = rest[written:]
         except TimeoutError as error:
             raise httpcore.WriteTimeout from error
         except OSError as error:
@@ -163,10 +172,10 @@ def _allowed(host: str, until: float) -> list[str]:
     try:
         found = addresses(host, until)
     except Unresolved as error:
-        raise Unreachable(str(error), timed_out=error.timed_out) from error
+        raise Unreachable(str(error), timed_out=error.timed_out, misconfigured=error.no_such_name) from error
     allowed = found if settings().webhook_allow_private else [address for address in found if is_public(address)]
     if not allowed:
-        raise Unreachable(f"The address {found[0]} is not public.")
+        raise Unreachable("The host has no public address.")
     return allowed
 
 
@@ -202,5 +211,6 @@ def _without_tls(error: OSError) -> Unreachable:
     if isinstance(error, TimeoutError):
         return Unreachable(f"TLS was not ready within {CONNECT_SECONDS:g} s.", timed_out=True)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Unreachable(f"The certificate is not valid for this host: {error.verify_message.rstrip('.')}.")
+        why = f"The certificate is not valid for this host: {error.verify_message.rstrip('.')}."
+        return Unreachable(why, misconfigured=True)
     return Unreachable("The server does not speak TLS as it should.")

@@ -5,14 +5,16 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from chalicelib.kernel import pagination, table
+from chalicelib.kernel import budgets, pagination, table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, Principal
+from chalicelib.kernel.budgets import Share
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place, record_of
+from chalicelib.kernel.epochs import Epoch, Subject
 from chalicelib.kernel.fields import RESERVED_SLUGS, slug_from
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.models import Continued, ListQuery, SetQuery
@@ -20,7 +22,6 @@ from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
@@ -28,8 +29,22 @@ E = TypeVar("E", bound=Entity)
 P = TypeVar("P", bound=Place)
 
 
+NOTHING: Final[Mapping[Key, Item]] = {}
+
+
 class Records(list[Entity]):
-    """Records of several kinds."""
+    """Records of several kinds. `asked`: the keys that were looked at, and `read` the items that stood there."""
+
+    def __init__(
+        self, records: Iterable[Entity] = (), asked: Iterable[Key] = (), read: Mapping[Key, Item] = NOTHING
+    ) -> None:
+        """Take records, and what they were found by."""
+        super().__init__(records)
+        self.asked, self.read = {*asked}, read
+
+    def with_others(self, others: "Records") -> "Records":
+        """Return them with others."""
+        return Records([*self, *others], self.asked | others.asked, {**self.read, **others.read})
 
     def of(self, kind: type[E]) -> list[E]:
         """Return those of a kind."""
@@ -37,11 +52,28 @@ class Records(list[Entity]):
 
 
 @dataclass
+class Effect:
+    """What an operation does that can't be taken back: once for a request, however often its handler runs.
+
+    `shares`: what the request was counted by before that; none of it yet, if it wasn't.
+    """
+
+    shares: Sequence[Share] = ()
+    outcomes: list[Any] = field(default_factory=list)
+
+    def charge(self, shares: Sequence[Share]) -> None:
+        """Count the request, unless it is counted. Raises Contended."""
+        if not self.shares:
+            budgets.charge(shares)
+            self.shares = shares
+
+
+@dataclass
 class Context:
     """One operation being performed: who asks, where, with which role, and what is to change.
 
     `again`: whether what it would make was there already, as the handler found out. `headers`: those that the handler
-    adds to its answer.
+    adds to its answer. `page_limit`: how many items a page has at most, where that is fewer than was asked for.
     """
 
     operation: Operation
@@ -49,9 +81,11 @@ class Context:
     access: Access
     now: str
     attempt: int = 0
+    effect: Effect = field(default_factory=Effect)
     changes: Changes = field(init=False)
     derived: bool = False
     again: bool = False
+    page_limit: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -115,13 +149,17 @@ class Context:
         return [*map(record_of, table.get_all(keys).values())]
 
     def among(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
-        """Return the first records of the place itself that an index of it holds: one Query, late by moments.
+        """Return the first records of the place itself that an index of it holds: one Query.
 
-        Of an index that holds several kinds, it returns those of one or, with what they all are, of each.
+        It is late by moments: if what it showed stood in the way of a transaction, the next attempt reads those records
+        from the table. Of an index that holds several kinds, it returns those of one or, with what they all are, of
+        each.
         """
         partition = facet.partition(**{**self.ids, **names})
         self._refuse_foreign(partition.pk)
-        found = [(KINDS[item["kind"]], item) for item in table.query(partition, limit=limit).items]
+        items = table.query(partition, limit=limit).items
+        items = table.as_stored(items) if self.attempt else items
+        found = [(KINDS[item["kind"]], item) for item in items if item.get(f"{facet.index}pk") == partition.pk]
         return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
 
     def last(self, entity: type[E], collection: Collection) -> E | None:
@@ -132,13 +170,15 @@ class Context:
     def gather(self, *sets: Collection, keys: Sequence[Key] = (), **names: str) -> "Records":
         """Return all records of some small sets, and those at some keys, read side by side: one round trip.
 
-        `names` fill the keys of sets, beside the place and those above it. In the order in which they were made.
+        `names` fill the keys of sets, beside the place and those above it. In the order in which they were made. What
+        stands at a key and is no record, such as a guard, is among their `read` alone.
         """
         ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
         asks: list[Callable[[], Iterable[Item]]] = [partial(table.whole, pk, begins) for pk, begins in ranges]
         asks += [lambda: table.get_all(keys).values()] if keys else []
         items = [item for found in table.side_by_side(_answer, asks) for item in found]
-        return Records(record_of(item) for item in sorted(items, key=lambda item: str(item["id"])))
+        records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
+        return Records(map(record_of, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
     @property
     def ids(self) -> dict[str, str]:
@@ -159,13 +199,25 @@ class Context:
         news = sorted((self.new() for _ in fields), key=lambda new: str(new["id"]))
         return [kind(**new, **ids, **each) for new, each in zip(news, fields, strict=True)]
 
-    def require_membership(self, of: Standing | None = None) -> None:
-        """Let the change fail if what the caller is here changes before it: for what outlives that, such as a key.
+    def once(self, effect: Callable[[], T]) -> T:
+        """Do what can't be taken back, and return what came of it; a handler that lost a race is told that again."""
+        if not self.effect.outcomes:
+            self.effect.outcomes.append(effect())
+        outcome: T = self.effect.outcomes[0]
+        return outcome
 
-        Or what somebody else is whose standing is `of` that.
+    def fence(self, pk: str, items: Mapping[Key, Item], decisive: Mapping[str, Iterable[Entity]]) -> None:
+        """Let the change fail if, before it, rights are lowered by which it is let in.
+
+        `pk`: the organization's partition. `decisive`: the records that let it in, by whose access epoch vouches for
+        them; `items` say the epochs. As long as one is so new that its records may have been read before it was set,
+        they are conditions themselves.
         """
-        for item in (of or self.access.standing).memberships.values():
-            self.changes.require(record_of(item))
+        for whose, records in decisive.items():
+            epoch = Epoch.read(Subject(pk, whose), items)
+            self.changes.fence(epoch)
+            for record in () if epoch.is_settled(self.now) else records:
+                self.changes.require(record)
 
     def slug(self, given: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
         """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""
@@ -213,6 +265,7 @@ class Context:
         """
         words: dict[str, Any] = {
             "after": self.position(query), "limit": query.limit, "newest_first": listed.newest_first,
+            "attributes": entity.listed_attributes() if entity.unlisted else (),
         }  # fmt: skip
         if isinstance(listed, Collection) and listed.shards:
             found = table.merged(listed.partitions(**names), **words)

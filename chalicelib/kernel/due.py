@@ -4,19 +4,26 @@ An item is claimed by moving its mark: two sweeps at once queue it once, and wha
 is queued again.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from botocore.exceptions import ClientError
 
 from chalicelib.kernel import queues, table
 from chalicelib.kernel.clock import after, milliseconds, now, now_ms, timestamp
 from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Partition, due_mark
 from chalicelib.kernel.events import WAKE
 from chalicelib.kernel.ids import moment_of, new_id
-from chalicelib.kernel.logs import measure
+from chalicelib.kernel.logs import measure, report
 from chalicelib.kernel.table import Cancelled, Write
 
 _LEASE_SECONDS: Final = 60
 _PAGES: Final = 20
+_MAX_NAMED_CHARACTERS: Final = 200
+_REFUSED_VALUES: Final = ("ValidationException", "InvalidParameterValue", "InvalidParameterValueException")
+"""What AWS answers if a key or a name is not what it takes."""
 
 
 @dataclass
@@ -62,10 +69,21 @@ def backlog() -> Backlog:
     """
     until, moment = after(now(), seconds=_LEASE_SECONDS), now()
     firsts = table.side_by_side(lambda shard: _due(shard, until, None, 100).items, range(DUE_SHARDS))
-    marks = [item for items in firsts for item in items]
+    shown = [item for items in firsts for item in items if _is_readable(item)]
+    late = [item for item in shown if "leaf" in item or _since(item) <= moment]
+    # The index lags: what is done by now is no backlog.
+    marks = [item for item in table.as_stored(late) if "duesk" in item and _is_readable(item) and _since(item) <= until]
     due = min(map(_since, marks), default="~")
     waiting = [moment_of(mark["sk"]) for mark in marks if "leaf" in mark]
     return Backlog(due if due <= moment else None, timestamp(min(waiting)) if waiting else None)
+
+
+def _is_readable(item: Item) -> bool:
+    """Return whether a mark says since when it is due, and that of an entry how old it is, as the service writes it."""
+    try:
+        return milliseconds(_since(item)) > 0 and ("leaf" not in item or moment_of(item["sk"]) > 0)
+    except ValueError:
+        return False
 
 
 def _since(item: Item) -> str:
@@ -77,11 +95,26 @@ def _sweep_shard(shard: int, swept: _Swept) -> None:
     for _ in range(_PAGES):
         found = _due(shard, moment, position, 100)
         for item in found.items:
-            swept.saw(item)
-            swept.queued += _queue(item, swept.woken)
+            with _unless_unreadable(item):
+                if _claim(item):  # What the index shows may be done: it lags.
+                    swept.queued += _queue(item, swept.woken)
+                    swept.saw(item)
         position = found.last
         if position is None:
             break
+
+
+@contextmanager
+def _unless_unreadable(item: Item) -> Iterator[None]:
+    """Let a mark that the service did not write so keep no other from being queued; the line names it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError):
+        report(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in _REFUSED_VALUES:
+            raise
+        report(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
 
 
 def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Found:
@@ -90,19 +123,19 @@ def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Fo
 
 def _queue(item: Item, woken: set[str]) -> bool:
     # All are claimed, though one message wakes a log for all its entries: a log that is stuck moves out of the way.
-    if not _claim(item) or (item["task"] == WAKE and item["log"] in woken):
+    if item["task"] == WAKE and str(item["log"]) in woken:
         return False
     if item["task"] == WAKE:
-        woken.add(item["log"])
-        queues.wake(item["log"], new_id(now()))
+        woken.add(str(item["log"]))
+        queues.wake(str(item["log"]), new_id(now()))
     else:
-        queues.start(item["task"], (item["pk"], item["sk"]))
+        queues.start(str(item["task"]), (item["pk"], item["sk"]))
     return True
 
 
 def _claim(item: Item) -> bool:
     key = (item["pk"], item["sk"])
-    mark = due_mark(Due(item["task"], after(now(), seconds=_LEASE_SECONDS)), key)
+    mark = due_mark(Due(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
     claim = Write(
         "Update", key, update="SET #duesk = :next", condition="#duesk = :seen", names=["duesk"],
         values={"next": mark["duesk"], "seen": item["duesk"]},

@@ -13,15 +13,16 @@ simply not in that index. The letter in front of each key says what the partitio
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
 
-from chalicelib.kernel import shapes
-from chalicelib.kernel.clock import now
+from chalicelib.kernel import documents, shapes
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.settings import settings
 from chalicelib.kernel.templates import filled, names_in
+from chalicelib.kernel.uniques import Unique
 
 Item = dict[str, Any]
 Key = tuple[str, str]
@@ -86,35 +87,22 @@ class Facet:
 
 
 @dataclass(frozen=True)
-class Unique:
-    """A value that one record only may have. `alias_days`: how long a former value keeps pointing to the record.
-
-    `taken` is the problem of whoever wants it too, and `advice` what they can do; without one the work is done again.
-    `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
-    `refers`: the field by which the value leads to the record; `tells`: what else of the record stands with the value.
-    """
-
-    space: str
-    value: str
-    taken: str
-    field: str
-    alias_days: int = 0
-    lapses: str = ""
-    advice: str = "Choose another."
-    holds: Callable[[Any], bool] = lambda _record: True
-    refers: str = "id"
-    tells: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Limit:
-    """How many records that count may exist within `per`. `advice`: what to do to have another."""
+    """How many records that count may exist within `per`. `advice`: what to do to have another.
+
+    `most`: a number, or the name of the setting that says it.
+    """
 
     noun: str
     per: str
-    most: int
+    most: int | str
     counts: Callable[[Any], bool]
     advice: str = "Remove one first."
+
+    @property
+    def maximum(self) -> int:
+        """How many there may be."""
+        return self.most if isinstance(self.most, int) else int(getattr(settings(), self.most))
 
 
 @dataclass(frozen=True)
@@ -148,6 +136,14 @@ class Entity:
     """The partition of what belongs to the record alone and goes with it; none if it is empty."""
     unstored: ClassVar[frozenset[str]] = frozenset()
     """Fields that follow from other records: found out when the record is read, and never stored."""
+    unlisted: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no list shows: large ones, which are not read for lists. They have a default."""
+    documents: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are stored as one value each, however much is in them (`kernel/documents.py`)."""
+    ends_access: ClassVar[bool] = False
+    """Whether it says of several that their rights have ended, by being there."""
+    gives_access: ClassVar[bool] = False
+    """Whether it lets somebody in, or sends them something, for longer than the request that makes it."""
     shape: ClassVar[int] = 1
     """Which shape its fields have; an item says that above 1. `upcasts` lead to it, each from the one before."""
     upcasts: ClassVar[shapes.Upcasts] = {}
@@ -181,6 +177,11 @@ class Entity:
     def said(self) -> dict[str, Any]:
         """What is said of the record: its fields, but those that every record has."""
         return {name: getattr(self, name) for name in self._names if name not in EVERY_RECORDS}
+
+    @classmethod
+    def listed_attributes(cls) -> tuple[str, ...]:
+        """Return the attributes of an item that a list reads, if it is not to read all: enough for `from_item`."""
+        return (*(name for name in cls._names if name not in cls.unlisted), "pk", "sk", "kind", "shape")
 
     @property
     def stored_at(self) -> Key:
@@ -234,6 +235,7 @@ class Entity:
     def item(self) -> Item:
         """Return the record as it is stored, index keys included and what is None left out."""
         stored: Item = {name: value for name in self._names if (value := getattr(self, name)) is not None}
+        stored |= {name: documents.packed(stored[name]) for name in self.documents if name in stored}
         stored["pk"], stored["sk"] = self.stored_at
         stored["kind"] = self.kind
         if self.shape > 1:
@@ -252,9 +254,13 @@ class Entity:
     def from_item(cls, item: Item) -> Self:
         """Return the record that an item holds, be it of an older shape. Raises Problem if it is of a newer one."""
         if item.get("shape", 1) == cls.shape:
-            return cls(**{name: item[name] for name in cls._names if name in item})
-        today = shapes.upcast(item, cls.shape, cls.upcasts)
-        return shapes.remember(cls(**{name: today[name] for name in cls._names if name in today}), item)
+            return cls._made(item)
+        return shapes.remember(cls._made(shapes.upcast(item, cls.shape, cls.upcasts)), item)
+
+    @classmethod
+    def _made(cls, item: Item) -> Self:
+        values = {name: item[name] for name in cls._names if name in item}
+        return cls(**{**values, **{name: documents.unpacked(values[name]) for name in cls.documents if name in values}})
 
     @property
     def as_read(self) -> Item:
@@ -316,6 +322,11 @@ class Place(Entity):
         return False
 
     @property
+    def openness(self) -> tuple[object, ...]:
+        """Whatever of the place decides who may come in: when it changes, requests in flight have to look again."""
+        return self.closed, self.published, self.private
+
+    @property
     def above(self) -> dict[type["Place"], Key]:
         """Where the places are stored that it lies in, the nearest first."""
         return {place: place.key_of(id=getattr(self, place.parameter)) for place in self.lies_in()}
@@ -337,33 +348,6 @@ class Place(Entity):
         while place:
             yield place
             place = place.within
-
-
-class Membership(Entity):
-    """A user's role at a place."""
-
-    user_id: str
-    role: str
-
-
-class Credential(Entity):
-    """An API key as the pipeline sees it. `digests` maps the SHA-256 of each live secret to when it ends, or null."""
-
-    organization_id: str
-    name: str
-    scopes: list[str]
-    digests: dict[str, str | None]
-    revoked_at: str | None = None
-    expires_at: str | None = None
-    allowed_ips: list[str] = field(default_factory=list)
-    last_used_at: str | None = None
-
-    @property
-    def status(self) -> str:
-        """`active`, `revoked` or, by the clock, `expired`."""
-        if self.revoked_at:
-            return "revoked"
-        return "expired" if self.expires_at and self.expires_at <= now() else "active"
 
 
 def system_log(record_id: str) -> str:

@@ -19,7 +19,7 @@ _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
 _STAYS: Final = ("id", "created_at", "updated_at", "type", "leaf")
 _GONE: Final = (
-    "body", "actor", "target", "seal", f"{EntryItem.by_actor.index}pk", f"{EntryItem.by_target.index}pk",
+    "body", "actor", "target", "seal", "mac", f"{EntryItem.by_actor.index}pk", f"{EntryItem.by_target.index}pk",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import rfc8785
 from pydantic_core import from_json
 
+from chalicelib.kernel.authenticity import mac_of
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark, organization_of
 from chalicelib.kernel.merkle import leaf_hash
@@ -44,6 +45,7 @@ def text_key(log: str, entry_id: str) -> Key:
 class EntryItem(Entity):
     """An entry as stored: a long `body` stands in an item of its own, sequence and seal come from the ledger.
 
+    Until then it has a `mac`: see `authenticity`.
     Once erased it has neither body nor actor nor target nor seal; `erased` is the service's signature of what stays.
     """
 
@@ -104,18 +106,26 @@ class Event:
         })  # fmt: skip
 
     def items(self) -> list[Item]:
-        """Return what the transaction puts: the entry, its bytes if they are many, its pointer."""
+        """Return what the transaction puts: the entry, its bytes if they are many, its pointer.
+
+        Raises Problem `unavailable` if the key that authenticates it is wrapped and can't be unwrapped now.
+        """
         body = self.canonical()
         entry = EntryItem.of(self.log, body)
+        mac = mac_of(self.log, self.id, entry.leaf)
         pk, sk = text_key(self.log, self.id)
         long = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
-        return [entry.item(), *long, self._pointer(entry.leaf)]
-
-    def _pointer(self, leaf: bytes) -> Item:
-        key = pointer_key(self.log, self.id)
-        due = Due(WAKE, after(self.occurred_at, seconds=PATIENCE_SECONDS))
         asked_by = {"requestId": asked} if (asked := self.context["requestId"]) else {}
-        return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": self.log, **asked_by, **due_mark(due, key)}
+        waits = pointer(self.log, self.id, entry.leaf, mac, self.occurred_at) | asked_by
+        return [entry.item() | {"mac": mac}, *long, waits]
+
+
+def pointer(log: str, entry_id: str, leaf: bytes, mac: bytes | None, moment: str) -> Item:
+    """Return the pointer to an entry that waits for its sequence, due some seconds after a moment."""
+    key = pointer_key(log, entry_id)
+    due = Due(WAKE, after(moment, seconds=PATIENCE_SECONDS))
+    authenticated = {"mac": mac} if mac else {}
+    return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **authenticated, **due_mark(due, key)}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:

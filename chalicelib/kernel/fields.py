@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
 
+from chalicelib.kernel.caseless import ascii_lower, email_address
 from chalicelib.kernel.clock import milliseconds, timestamp
 
 RESERVED_SLUGS: Final = frozenset({
@@ -49,7 +50,6 @@ _UNSEEN_OTHERS: Final = re.compile(
 
 _PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 """As the document describes it."""
-_EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 
 
 def _printable(text: str) -> str:
@@ -112,13 +112,6 @@ def _link(text: str) -> str:
     return text
 
 
-def _email(text: str) -> str:
-    address = text.lower()
-    if not _EMAIL.fullmatch(address):
-        raise ValueError("must be an e-mail address such as ada@example.com")
-    return address
-
-
 def _free_form(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _FREE_FORM_BYTES:
@@ -147,8 +140,8 @@ def out_of_range(words: str) -> PydanticCustomError:
 
 
 def lower_case(value: object) -> object:
-    """Return text in lower case and everything else as it is."""
-    return value.lower() if isinstance(value, str) else value
+    """Return text with its ASCII letters in lower case, and everything else as it is."""
+    return ascii_lower(value) if isinstance(value, str) else value
 
 
 def shape(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
@@ -200,7 +193,7 @@ WebUrl = Annotated[
 ]
 Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_link)]
 Email = Annotated[
-    str, StringConstraints(max_length=254), AfterValidator(_email), Field(json_schema_extra={"format": "email"})
+    str, StringConstraints(max_length=254), AfterValidator(email_address), Field(json_schema_extra={"format": "email"})
 ]  # fmt: skip
 
 
@@ -222,14 +215,13 @@ def distinct(name: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-HANDLE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9._:-]{0,63}$"
+HANDLE_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 Handle = Annotated[
-    str, *shape(HANDLE_PATTERN, "must be a letter and up to 63 letters, digits, dots, underscores, colons and hyphens")
+    str,
+    *shape(HANDLE_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"),
 ]
-"""An id that callers choose: of a module, a capability, an entity type."""
-ElementId = Annotated[
-    str, *shape("^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$", "must be 1 to 128 letters, digits, dots, _, : and hyphens")
-]
+"""An id that callers choose: of a module, a capability, an entity type, a project block. Any UUID is one."""
+ElementId = Handle
 """An id that callers give a part of a document: a block, an item of a navigation."""
 FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
 """JSON of any shape that the service keeps as it is."""

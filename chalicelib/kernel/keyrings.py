@@ -30,6 +30,8 @@ class Purpose(StrEnum):
 
     AUDIT_SIGNING_KEY = "audit-signing-key"
     """Signs checkpoints and erasures (Ed25519, of which it is the seed), and seals entries."""
+    ENTRY_KEY = "entry-key"
+    """Authenticates entries from their commit until they are in their log's tree (HMAC-SHA256)."""
     DATA_KEY = "data-key"
     """Encrypts what the table may hold and nobody may read there (AES-256-GCM)."""
     TOKEN_KEY = "token-key"  # noqa: S105 - the name of a secret is none

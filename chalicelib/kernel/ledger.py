@@ -3,7 +3,11 @@
 An entry is committed with a pointer beside the log's head. Appending reads the head and the pointers behind it in one
 consistent Query, and in one transaction gives the entries their sequence, deletes their pointers and moves the head,
 on condition that nobody moved it since. So a message that is lost, doubled or late, and two workers at once, change
-nothing.
+nothing. What the functions that commit entries have not put there is set aside: it neither gets a place nor holds up
+the log.
+
+The transaction also puts a batch: the ids of the entries that it appended. By batches an entry is found by its sequence
+in the table itself, where the index of sequences may be behind.
 """
 
 import hmac
@@ -13,7 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chalicelib.kernel import checkpoints, keyrings, table
+from chalicelib.kernel import checkpoints, keyrings, quarantine, table
+from chalicelib.kernel.authenticity import is_authentic
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import after, now, now_ms, pause
@@ -27,8 +32,8 @@ from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Cancelled, Write
 
-BATCH: Final = (table.MOST_WRITES - 1) // 2
-"""Entries appended in one transaction: each is two writes, and the head is one."""
+BATCH: Final = (table.MOST_WRITES - 2) // 2
+"""Entries appended in one transaction: each is two writes, and the head and the batch are one each."""
 
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
@@ -40,16 +45,13 @@ _NUMBER_BYTES: Final = 8
 _MAC_BYTES: Final = 16
 _TRIES: Final = 5
 _PAGE: Final = 100
+_BATCHES: Final = 100
 _AT_MOST_MS: Final = 20_000
 
 _MOVE: Final = (
     "SET #size = :size, #peaks = :peaks, #note = :note, #index2pk = :index2pk, "
     "#index2sk = if_not_exists(#index2sk, :index2sk)"  # since when it has waited for its anchor
 )
-
-
-class BrokenOutbox(Exception):
-    """A pointer names an entry that is gone: someone removed it before it was in the tree."""
 
 
 class BrokenHead(Exception):
@@ -88,8 +90,26 @@ def origin(log: str) -> str:
 
 
 def sequence_key(log: str, sequence: int) -> tuple[str, str]:
-    """Return the index key of a sealed entry."""
+    """Return the key of a sealed entry in the index of sequences; in the table, that of the batch that ends with it."""
     return f"A#{log}#S", f"{sequence:012d}"
+
+
+def sealed_ids(log: str, after: int, until: int) -> dict[int, str]:
+    """Return the ids of entries after a sequence and up to another, by their sequences: one consistent Query.
+
+    They are those of the first batches, without a gap. Entries that were sealed before there were batches have none.
+    """
+    pk, first = sequence_key(log, after + 1)
+    found: dict[int, str] = {}
+    for batch in table.query(pk, since=first, limit=_BATCHES).items:
+        ids = batch.get("ids")
+        if not (isinstance(ids, list) and batch["sk"].isdecimal()):
+            break
+        begin = int(batch["sk"]) - len(ids) + 1
+        if begin > after + len(found) + 1:
+            break
+        found |= {n: str(entry_id) for n, entry_id in enumerate(ids, begin) if after + len(found) < n <= until}
+    return found
 
 
 def split_hashes(joined: bytes) -> tuple[bytes, ...]:
@@ -100,37 +120,50 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
 def append(log: str, until: int | None = None) -> int:
     """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
 
-    What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due.
-    Raises BrokenOutbox, Problem `unavailable`, and Contended if other workers keep moving the head.
+    What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due. What is not
+    authentic is set aside, and so is a pointer whose entry is gone or has its place already: the measure ForgedEntries
+    counts them. Raises Problem `unavailable`, and Contended if other workers keep moving the head.
     """
     lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
-    outbox, _ = head_key(log)
     while now_ms() < until:
-        found = table.query(outbox, limit=BATCH + 1)
-        head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
-        pointers = [item for item in found.items if item["sk"] != HEAD][:BATCH]
-        if not pointers:
+        head, pointers, forged = _outbox(log)
+        if not (pointers or forged):
             return lag
-        lag = max(lag, now_ms() - moment_of(pointers[0]["sk"]))
+        lag = max([lag, *(now_ms() - moment_of(pointer["sk"]) for pointer in pointers[:1])])
         try:
-            table.write(_appending(log, Head.of(head), pointers))
-            name_requests(pointer["requestId"] for pointer in pointers if "requestId" in pointer)
+            if pointers:
+                table.write(_appending(log, Head.of(head), pointers))
+                name_requests(pointer["requestId"] for pointer in pointers if _names_request(pointer))
             tries = 0
         except Cancelled as cancelled:
-            if any(position and position % 2 for position in cancelled.failed) and _gone(log, pointers):
-                raise BrokenOutbox(f"log {log}: an entry is gone whose pointer waits") from cancelled
+            if _other_than_head(cancelled) and quarantine.refuse_stale(log, pointers):
+                continue
             tries += 1
             if tries == _TRIES:
                 raise Contended from cancelled
             pause(tries)
+        if forged:
+            quarantine.refuse(log, forged)
     return lag
 
 
-def _gone(log: str, pointers: Sequence[Item]) -> bool:
-    # Another worker may have appended and removed them all: only a pointer that still waits accuses.
-    waiting = table.get_all(pointer_key(log, pointer["sk"]) for pointer in pointers)
-    there = table.get_all(_entry_key(log, pointer) for pointer in pointers)
-    return any(_entry_key(log, pointer) not in there for pointer in waiting.values())
+def _outbox(log: str) -> tuple[Item | None, list[Item], list[Item]]:
+    """Return a log's head and the first of what waits behind it: what is authentic, and what is not."""
+    outbox, _ = head_key(log)
+    found = table.query(outbox, since=HEAD, limit=BATCH + 1)
+    head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
+    waiting = [item for item in found.items if item["sk"] != HEAD][:BATCH]
+    authentic = [item for item in waiting if is_authentic(log, item)]
+    return head, authentic, [item for item in waiting if item not in authentic]
+
+
+def _other_than_head(cancelled: Cancelled) -> bool:
+    """Return whether it was not another worker who moved the head: then entries are not as their pointers say."""
+    return bool(cancelled.failed) and 0 not in cancelled.failed
+
+
+def _names_request(pointer: Item) -> bool:
+    return isinstance(pointer.get("requestId"), str)
 
 
 def _entry_key(log: str, pointer: Item) -> Key:
@@ -142,7 +175,14 @@ def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
     writes = [_move_head(log, head.tree.size, tree)]
     for sequence, pointer in enumerate(pointers, head.tree.size + 1):
         writes += [_number(log, pointer, sequence, tree.size), _settle(log, pointer)]
-    return writes
+    return [*writes, _put_batch(log, tree.size, pointers)]
+
+
+def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
+    # Without a condition: the head's is enough, and an item that someone put there must not stop the log.
+    pk, sk = sequence_key(log, size)
+    item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
+    return Write("Put", (pk, sk), item=item)
 
 
 def _move_head(log: str, size: int, tree: CompactRange) -> Write:
@@ -171,8 +211,9 @@ def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
     seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), log, sequence, tree_size, pointer["leaf"])
     values = {**place(log, sequence, tree_size), "seal": seal}
     return Write(
-        "Update", _entry_key(log, pointer), update=_set(values),
-        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", *values], values=values,
+        "Update", _entry_key(log, pointer), update=_set(values) + " REMOVE #mac",
+        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", "mac", *values],
+        values=values,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ They are asked of the servers that `DNS_NAMESERVERS` says, and of nothing else: 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.cidr import dns_servers
 from chalicelib.kernel.settings import settings
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from dns.resolver import Resolver
 
 Question = Literal["A", "AAAA", "CNAME", "TXT"]
+
+NO_SUCH_NAME: Final[list[str]] = []
+"""What is answered where DNS says that there is no such name (NXDOMAIN): this very list, which stays empty."""
 
 _ONE_TRY_SECONDS: Final = 1.0
 
@@ -26,7 +30,7 @@ class Unanswered(Exception):
 
 
 def ask(name: str, question: Question, seconds: float) -> list[str]:
-    """Return what a name holds, which is nothing if there is no such name. Raises Unanswered, after so many seconds."""
+    """Return what a name holds; `NO_SUCH_NAME` if there is none. Raises Unanswered, after so many seconds."""
     from dns.exception import DNSException, Timeout
     from dns.resolver import NXDOMAIN
 
@@ -35,7 +39,7 @@ def ask(name: str, question: Question, seconds: float) -> list[str]:
             name, question, lifetime=seconds, search=False, raise_on_no_answer=False
         )
     except NXDOMAIN:
-        return []
+        return NO_SUCH_NAME
     except DNSException as error:
         raise Unanswered(timed_out=isinstance(error, Timeout)) from error
     return [_text(record) for record in answer.rrset or ()]
@@ -45,7 +49,7 @@ def _text(record: Any) -> str:
     if hasattr(record, "strings"):
         return b"".join(record.strings).decode(errors="replace")
     if hasattr(record, "target"):
-        return str(record.target.to_text(omit_final_dot=True)).lower()
+        return ascii_lower(str(record.target.to_text(omit_final_dot=True)))
     return str(record.address)
 
 

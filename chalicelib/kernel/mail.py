@@ -59,19 +59,26 @@ def write(template: str, **words: str | None) -> Letter:
     return Letter(_one_line(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
 
-def send(to: str, letter: Letter) -> None:
-    """Send a letter to one address. Nothing is tried twice here: a letter whose answer was lost may have been sent.
+def send(to: str, letter: Letter, *, unsubscribe_url: str | None = None) -> None:
+    """Send a letter to one address. `unsubscribe_url`: where one click ends such mails (RFC 8058).
+
+    Nothing is tried twice here: a letter whose answer was lost may have been sent.
 
     Raises Refused, or Problem `unavailable` if the service, or our account with it, sends nothing at the moment.
     """
     body = {"Text": _utf8(letter.text), "Html": _utf8(letter.html)}
-    automatic = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: nobody's holiday note answers it
+    headers = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: nobody's holiday note answers it
+    if unsubscribe_url:
+        headers += [
+            {"Name": "List-Unsubscribe", "Value": f"<{unsubscribe_url}>"},
+            {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
+        ]
     try:
         with aws.reaching("mail service"):
             aws.client("sesv2").send_email(
                 FromEmailAddress=settings().mail_from,
                 Destination={"ToAddresses": [to]},
-                Content={"Simple": {"Subject": _utf8(letter.subject), "Body": body, "Headers": automatic}},
+                Content={"Simple": {"Subject": _utf8(letter.subject), "Body": body, "Headers": headers}},
             )
     except ClientError as error:
         code, said = error.response["Error"]["Code"], error.response["Error"].get("Message", "")

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chalicelib.kernel import ancestry, table
+from chalicelib.kernel import ancestry, table, validation
 from chalicelib.kernel.auth import Anonymous, KeyHolder
-from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Item, Key, Place
-from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
+from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.operation import At, Operation
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.standing import standing_keys
@@ -28,7 +29,7 @@ class Named:
 
     `joined`: the place, if people can be members of it. `user_ids`: whose standing has to be known. `also`: what the
     operation asks to be read with it. `remembered`: whether this process knew in which places it lies, and so is spared
-    the read that says so.
+    the read that says so. `within`: whether the place is of a kind that lies in others.
     """
 
     place: Key | None
@@ -38,6 +39,14 @@ class Named:
     user_ids: tuple[str, ...]
     also: tuple[Key, ...]
     remembered: bool = False
+    within: bool = False
+
+    @property
+    def outermost(self) -> Key | None:
+        """The place in which all the others lie; None if the process does not know it yet."""
+        if self.within:
+            return next((key for kind, key in self.above.items() if kind.within is None), None)
+        return self.place
 
     def keys(self) -> Iterator[Key]:
         """Yield where all of it is stored, and what decides who may reach it."""
@@ -62,7 +71,9 @@ def named(operation: Operation, request: Request, caller: User | KeyHolder | Ano
     records = _record_keys(operation, {**request.parameters, **names})
     # What reads beside this sees the places as if the path had said them.
     also = _also(operation, replace(request, parameters={**request.parameters, **names}), caller)
-    return Named(place, joined, above, records, _user_ids(operation, request, caller), tuple(also), remembered)
+    within = isinstance(needs, At) and needs.place.within is not None
+    people = _user_ids(operation, request, caller)
+    return Named(place, joined, above, records, people, tuple(also), remembered, within)
 
 
 def other_id(operation: Operation, request: Request, records: list[Item]) -> str:
@@ -81,15 +92,11 @@ def _names(needs: At, request: Request) -> dict[str, str]:
     """Return what names the place and, where that is known, those above it, by parameters; nothing if nothing can."""
     if needs.in_body:
         said = request.said.get(needs.field)
-        value = said.strip().lower() if isinstance(said, str) else ""
+        value = ascii_lower(said.strip()) if isinstance(said, str) else ""
         return {needs.place.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
     name = request.parameters[needs.parameter]
-    # What can't be the name of anything names nothing; that is said once the caller is known.
     if needs.through:
-        nowhere = {kind.parameter: NOWHERE for kind in (needs.place, *needs.place.lies_in())}
-        return ancestry.of_record(name) or nowhere if re.fullmatch(UUID_PATTERN, name) else {}
-    if not re.fullmatch(SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern, name):
-        return {}
+        return ancestry.of_record(name) or {kind.parameter: NOWHERE for kind in (needs.place, *needs.place.lies_in())}
     if not needs.by_slug:
         return {needs.place.parameter: name}
     guard = table.get(guard_key(needs.place.uniques["by_slug"], {"slug": name}))
@@ -103,15 +110,14 @@ def _above(place: type[Place], ids: Mapping[str, str]) -> dict[type[Place], Key]
 def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, Key | None]:
     keys: dict[str, Key | None] = {}
     for name, entity in operation.records.items():
-        value = names[entity.parameter]
-        needed = {**names, entity.named_by: value}
-        known = re.fullmatch(entity.parameter_pattern, value) and entity.is_named_by(needed)
-        keys[name] = entity.key_of(**needed) if known else None
+        needed = {**names, entity.named_by: names[entity.parameter]}
+        keys[name] = entity.key_of(**needed) if entity.is_named_by(needed) else None
     return keys
 
 
 def _also(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Iterator[Key]:
-    if operation.also:
+    # A query with a fault is refused in the end, so that nothing has to be read for it.
+    if operation.also and validation.is_valid_query(operation.query, request):
         yield from operation.also(request)
     if operation.of_caller and isinstance(caller, User):
         yield from operation.of_caller(request, caller)

@@ -10,9 +10,12 @@ from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.budgets import Budget
+from chalicelib.kernel.budgets import Budget, Scope
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Collection, Entity, Key, Place
+from chalicelib.kernel.fields import SLUG_PATTERN
 from chalicelib.kernel.models import Input, Output, Query
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
@@ -111,7 +114,7 @@ class ByToken:
 
     def carried(self, request: Request) -> str | None:
         """Return the id that the request's token names, if it carries one. Raises Problem 401."""
-        token = request.headers.get(self.header.lower())
+        token = request.headers.get(ascii_lower(self.header))
         return None if token is None else self.named(token.strip())
 
 
@@ -120,11 +123,17 @@ Needs = Caller | At | ByToken
 
 @dataclass(frozen=True)
 class Document:
-    """An answer that is no JSON record: a page, a script, a file."""
+    """A page, a script or a file: `body` is its text, or what returns it; `tag` is its entity tag, if it is known."""
 
-    body: str
+    body: str | Callable[[], str]
     content_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.body if isinstance(self.body, str) else self.body()
 
 
 @dataclass(frozen=True)
@@ -159,8 +168,12 @@ class Operation:
     `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
     hold keeps it from that. `again`: the status of an answer if what it would make is there already. `beside`: what a
     list tells beside its items; `tagged`: whether a page of it has an entity tag. `kept`: the
-    `Cache-Control` of its answers. `budget`: how often it may be asked for. `admits`: what else decides whether a
-    caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404.
+    `Cache-Control` of its answers. `budgets`: how often it may be asked for, by whom. `form`:
+    whether its body may be an HTML form as well. `admits`: what else decides
+    whether a caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404. `instead`:
+    what to ask for where its answer is too large to be sent. `grants_access`: whether it can leave access behind, by
+    changing records of a kind that `gives_access`: its transaction fails if the caller's rights end, or the place
+    closes, between their check and the commit.
     """
 
     group: str
@@ -181,8 +194,15 @@ class Operation:
     beside: type[Output] | None = None
     tagged: bool = False
     kept: str = ""
-    budget: Budget | None = None
+    budgets: tuple[Budget, ...] = ()
+    form: bool = False
+    instead: str = ""
     admits: Callable[[Any, Request], None] | None = None
+    grants_access: bool = False
+
+    def budgets_per(self, scope: Scope) -> list[Budget]:
+        """Return its limits of one scope."""
+        return [budget for budget in self.budgets if budget.per == scope]
 
     @property
     def id(self) -> str:
@@ -239,6 +259,34 @@ class Operation:
     def path_parameters(self) -> tuple[str, ...]:
         """The names in the path, in order."""
         return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @cached_property
+    def path_patterns(self) -> Mapping[str, str]:
+        """The pattern of each path parameter. What does not match names nothing, and gets into no key.
+
+        It is that of the place or record which the parameter names, or the one that the function's annotation says.
+        Raises ValueError if there is none.
+        """
+        return {name: self._path_pattern(name) for name in self.path_parameters}
+
+    def _path_pattern(self, name: str) -> str:
+        needs = self.needs
+        if isinstance(needs, At) and name == needs.parameter:
+            return SLUG_PATTERN if needs.by_slug else (needs.through or needs.place).parameter_pattern
+        for record in self.records.values():
+            if record.parameter == name:
+                return record.parameter_pattern
+        parameter = self._signature.parameters.get(name)
+        said = [each.json_schema_extra for each in getattr(parameter and parameter.annotation, "__metadata__", ())
+                if isinstance(each, FieldInfo)]  # fmt: skip
+        patterns = [str(extra["pattern"]) for extra in said if isinstance(extra, dict) and "pattern" in extra]
+        if not patterns:
+            raise ValueError(f"{self.id}: annotate {name} with a type that has a pattern, such as Uuid")
+        return patterns[0]
+
+    def names_something(self, parameters: Mapping[str, str]) -> bool:
+        """Return whether each path parameter has a value that can name something."""
+        return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_patterns.items())
 
     @cached_property
     def _signature(self) -> inspect.Signature:

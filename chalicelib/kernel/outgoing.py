@@ -34,6 +34,8 @@ class Answer:
     """What came of a request. `body`: the first KiB of the answer as text. `retry_after`: in seconds, if it was said.
 
     `error` says in words why there is no `status`; `timed_out` whether it took too long, be it that the body did.
+    `misconfigured`: whether the target's name does not exist, or its certificate is not valid. `earlier`: what came of
+    the same request on connections that were kept and turned out to be dead, the first one first.
     """
 
     status: int | None
@@ -42,6 +44,8 @@ class Answer:
     duration_ms: int
     retry_after: int | None = None
     timed_out: bool = False
+    misconfigured: bool = False
+    earlier: tuple["Answer", ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -49,39 +53,51 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float | None = None) -> Answer:
     """Send a body to a target (see kernel/targets) and return what came of it; redirects are not followed.
 
-    Never raises for what the other side does.
+    `seconds`: what all of it may take, if not `TOTAL_SECONDS`. Never raises for what the other side does.
     """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
     from chalicelib.kernel.connections import Unreachable, exchange
 
     begun = monotonic()
+    most = TOTAL_SECONDS if seconds is None else seconds
     answer: Answer
-    with exchange(TOTAL_SECONDS) as present:
+    earlier: list[Answer] = []
+    with exchange(most) as present:
         try:
-            answer = _sent(present, url, body, headers)
+            answer = _sent(present, url, body, headers, earlier)
         except Unreachable as error:
-            answer = _failure(str(error), timed_out=error.timed_out)
+            answer = replace(_failure(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured)
         except TimeoutException:
-            answer = _failure(f"It did not answer within {TOTAL_SECONDS:g} s.", timed_out=True)
+            answer = _failure(f"It did not answer within {most:g} s.", timed_out=True)
         except (NetworkError, RemoteProtocolError):
             answer = _failure(_BROKEN if present.received else _CLOSED)
-    return replace(answer, duration_ms=round((monotonic() - begun) * 1000))
+    took_ms = round((monotonic() - begun) * 1000) - sum(each.duration_ms for each in earlier)
+    return replace(answer, duration_ms=max(took_ms, 0), earlier=tuple(earlier))
 
 
-def _sent(present: "Exchange", url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Send, once more if a connection that was kept turns out to be dead; then at last a new one is made."""
+def _sent(
+    present: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier: list[Answer]
+) -> Answer:  # fmt: skip
+    """Send, once more if a connection that was kept turns out to be dead; then at last a new one is made.
+
+    Nobody knows whether a server took what was written to such a connection. So each of these requests, if a byte of it
+    was written, is added to what was sent `earlier`.
+    """
     from httpcore import NetworkError, RemoteProtocolError
 
     while True:
+        begun, present.sent = monotonic(), 0
         try:
             return _sent_once(url, body, headers)
         except (NetworkError, RemoteProtocolError):
             if present.connected or present.received:
                 raise
+            if present.sent:
+                earlier.append(replace(_failure(_CLOSED), duration_ms=round((monotonic() - begun) * 1000)))
 
 
 def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:

@@ -5,6 +5,8 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote
 
+from chalicelib.kernel.caseless import lower
+
 _BEHIND: Final = re.compile(r"[?#]")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
@@ -12,7 +14,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 def normalized(path: str) -> str | None:
     """Return a path as it is looked up: `written`, in lower case; None of what is none."""
     clean = written(path)
-    return clean and clean.lower()
+    return clean and lower(clean)
 
 
 def decoded(path: str) -> str:
@@ -37,7 +39,7 @@ def written(path: str) -> str | None:
     return "/" + "/".join(filter(None, kept))
 
 
-def prefixes(path: str) -> list[str]:
-    """Return the paths that one lies below, the nearest first, `/` last."""
-    parts = path.split("/")[1:]
+def prefixes(path: str, max_segments: int) -> list[str]:
+    """Return the paths that one lies below and that have so many segments at most, the nearest first, `/` last."""
+    parts = path.split("/", max_segments + 1)[1:]
     return ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if path != "/" else []

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from chalicelib.kernel.caseless import lower
+
 IN_THEIR_STEAD: Final = "…"
 
 _WORD: Final = r"[\w\u0300-\u036f]"
@@ -35,7 +37,7 @@ class Person:
 
     def may_be_in(self, text: str) -> bool:
         """Return whether JSON in its canonical form (RFC 8785) is worth a closer look: where not, it names nobody."""
-        lowered = text.lower()
+        lowered = lower(text)
         return any(mark in lowered for mark in self._marks)
 
     def in_value(self, value: Any) -> bool:
@@ -44,7 +46,7 @@ class Person:
 
     def out_of(self, text: str) -> str:
         """Return a text that names them no more."""
-        if text.lower() in self.emails:
+        if lower(text) in self.emails:
             return IN_THEIR_STEAD
         named = self._user_named if _ADDRESS.fullmatch(text) else self._named
         return named.sub(IN_THEIR_STEAD, text)
@@ -67,16 +69,23 @@ class Person:
 
     @cached_property
     def _user_named(self) -> re.Pattern[str]:
-        return _any_of(map(re.escape, sorted(self.user_ids)))
+        return _any_of(map(_in_any_case, sorted(self.user_ids)))
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
-        emails = (f"{_BEFORE}{re.escape(email)}{_BEHIND}" for email in sorted(self.emails))
+        emails = (f"{_BEFORE}{_in_any_case(email)}{_BEHIND}" for email in sorted(self.emails))
         return _any_of([*emails, self._user_named.pattern])
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(patterns) or _NOTHING, re.IGNORECASE)
+    return re.compile("|".join(patterns) or _NOTHING)
+
+
+def _in_any_case(text: str) -> str:
+    """Return what matches text in whatever case, without the letters that Unicode takes for ASCII ones."""
+    return "".join(
+        f"[{c}{chr(ord(c) - 32)}]" if "a" <= c <= "z" else re.escape(c) if c.isascii() else f"(?i:{c})" for c in text
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,20 +1,20 @@
 """The pipeline: what surrounds every operation, from the request to the answer, in the order it happens."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from chalicelib.kernel import conditions, last_used, leases, outbox, validation
+from chalicelib.kernel import cidr, conditions, envelope, epochs, last_used, outbox, validation
 from chalicelib.kernel.access import Access, admit, refuse_kind
-from chalicelib.kernel.auth import Anonymous, KeyHolder, credential
-from chalicelib.kernel.budgets import Share, said
+from chalicelib.kernel.auth import KeyHolder
+from chalicelib.kernel.budgets import Purse, Scope, Share, said
 from chalicelib.kernel.changes import Contended, Taken
 from chalicelib.kernel.clock import now, pause
-from chalicelib.kernel.context import Context
+from chalicelib.kernel.context import Context, Effect
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.idempotency import IdempotentRequest
 from chalicelib.kernel.logs import report
@@ -22,12 +22,13 @@ from chalicelib.kernel.models import Output, Patch, RecordOutput
 from chalicelib.kernel.operation import Document, Moved, Operation, Page
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.request import Request, Response
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.usage import Usage
 from chalicelib.kernel.version import API_VERSION
 
-_PATIENCE_SECONDS: Final = 3.0
+_PATIENCE_SECONDS: Final = 10.0
+_MOST_ATTEMPTS: Final = 20
 _PAUSE_SECONDS: Final = 0.02
-_LONGEST_PAUSE_SECONDS: Final = 1.28
+_LONGEST_PAUSE_SECONDS: Final = 0.64
 _NOT_MODIFIED: Final = 304
 _MOST_STORED_BYTES: Final = 256 * 1024
 """Of an answer that is kept for a repeated request: an item of the table holds 400 KB."""
@@ -41,42 +42,43 @@ def perform(operation: Operation, request: Request) -> Response:
     Raises Problem; nothing has changed then, unless the table did not answer (`unavailable`): then nobody knows.
     """
     _check_version(request)
-    caller = credential(request)
-    report(principal="api_key" if isinstance(caller, KeyHolder) else caller.actor["type"])
-    # Before anything is read: a flood costs none. Who has no credential is the gateway's to hold back.
-    share = None if isinstance(caller, Anonymous) else leases.count(caller.id)
-    if share is None:
-        return _perform(operation, request, caller)
+    usage = Usage.begin(request)
+    report(principal="api_key" if isinstance(usage.caller, KeyHolder) else usage.caller.actor["type"])
     try:
-        response = _perform(operation, request, caller)
+        response = _perform(operation, request, usage)
     except Problem as problem:
-        problem.headers = said(problem.headers, share)
+        usage.refuse(problem)
         raise
-    # Not kept with an answer that may be asked for again: it is what this request has left.
-    response.headers = said(response.headers, share)
+    usage.tell(response)
     return response
 
 
-def _perform(operation: Operation, request: Request, caller: User | KeyHolder | Anonymous) -> Response:
+def _perform(operation: Operation, request: Request, usage: Usage) -> Response:
+    caller = usage.caller
     refuse_kind(operation, caller, request.ip)
     once = IdempotentRequest.of(request, caller.id)
-    purse = operation.budget.of(request.ip, caller.id) if operation.budget else None
-    began, attempt = time.monotonic(), 0
+    once = once if operation.mutates else None  # What changes nothing can as well be asked for again.
+    whose: dict[Scope, str] = {"principal": caller.id, "network": cidr.client_network(request.ip)}
+    known = _purses(operation, whose)  # That of the organization follows from the place.
+    began, attempt, effect = time.monotonic(), 0, Effect()
     while True:
-        access = admit(operation, request, caller, [each.key for each in (once, purse) if each])
+        access = admit(operation, request, caller, [each.key for each in (once, *known) if each])
+        usage.accept()
         report(tenant=access.place.log if access.place else None)
         if once and (stored := once.replay(access.read.get(once.key))):
             return stored
         last_used.note(access.principal)
-        ctx = Context(operation, request, access, now(), attempt)
-        ctx.headers |= {"Cache-Control": operation.kept} if operation.kept else {}
-        share = purse.share(access.read.get(purse.key), ctx.now) if purse else None
+        ctx = _context(operation, request, access, attempt, effect)
+        purses = _purses(operation, {**whose, "organization": access.tenant})
+        shares = effect.shares or [purse.share(access.read.get(purse.key), ctx.now) for purse in purses]
         try:
-            response = _respond(ctx, _handle(ctx, access))
-            response.headers = said(response.headers, share) if share else response.headers
-            _commit(ctx, response, once, share)
+            response = _answer(ctx, access, shares)
+            for share in shares:
+                response.headers = said(response.headers, share)
+            _commit(ctx, response, once, [] if operation.irrevocable else shares)
         except Contended:
             attempt += 1
+            epochs.close(ctx.changes.lowered)  # What lowers rights comes before what leaves access behind.
             _wait(began, attempt)
         except Taken as taken:
             if once and (stored := once.replay(taken.item)):
@@ -91,6 +93,19 @@ def _perform(operation: Operation, request: Request, caller: User | KeyHolder | 
             return response
 
 
+def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: Effect) -> Context:
+    ctx = Context(operation, request, access, now(), attempt, effect)
+    ctx.headers |= {"Cache-Control": operation.kept} if operation.kept else {}
+    if operation.grants_access and access.place:
+        ctx.fence(access.tenant, access.read, access.decisive)
+    return ctx
+
+
+def _purses(operation: Operation, whose: Mapping[Scope, str]) -> list[Purse]:
+    """Return where an operation's requests are counted, as far as it is known whose they are."""
+    return [budget.of(whose[budget.per]) for budget in operation.budgets if budget.per in whose]
+
+
 def _check_version(request: Request) -> None:
     wanted = request.headers.get("api-version")
     if wanted not in (None, API_VERSION):
@@ -98,7 +113,36 @@ def _check_version(request: Request) -> None:
         raise Problem.at("header/API-Version", "unknown_api_version", detail)
 
 
-def _handle(ctx: Context, access: Access) -> Any:
+def _answer(ctx: Context, access: Access, shares: Sequence[Share]) -> Response:
+    """Return the answer to a request. A list whose page Lambda would not take ends it before that.
+
+    Such a page is asked for again, with as many items as fit: so its cursor follows from the last of them, however the
+    list is read. Raises Problem `limit_exceeded` if not even one item fits, or an answer that is no list.
+    """
+    while True:
+        answer = _handle(ctx, access, shares)
+        response = _respond(ctx, answer)
+        if envelope.fits(response):
+            return response
+        fitting = _count_fitting(ctx, answer, response)
+        if not fitting:
+            raise envelope.too_large(ctx.operation)
+        ctx.page_limit = fitting
+
+
+def _count_fitting(ctx: Context, answer: Any, response: Response) -> int:
+    """Return with how many items an answer that is too large is to be asked for again; 0 if that is of no use."""
+    if not isinstance(answer, Page) or ctx.operation.mutates or ctx.operation.query is None:
+        return 0
+    rest = _page(ctx, Page([], answer.next_cursor, answer.beside))
+    items = [item if isinstance(item, bytes) else _items(ctx.operation.answer).dump_json([item], by_alias=True)
+             for item in answer.items]  # fmt: skip
+    fewer = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
+    rest.headers = rest.headers | response.headers
+    return min(envelope.count_fitting(items, rest), fewer)
+
+
+def _handle(ctx: Context, access: Access, shares: Sequence[Share]) -> Any:
     operation = ctx.operation
     subject = _subject(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.plain_arguments}
@@ -108,6 +152,7 @@ def _handle(ctx: Context, access: Access) -> Any:
     arguments |= _parsed(ctx, subject)
     if operation.irrevocable:
         _check_condition(ctx, subject)
+        ctx.effect.charge(shares)
     try:
         answer = operation.function(ctx, **arguments)
     except Problem as problem:
@@ -140,10 +185,12 @@ def _parsed(ctx: Context, subject: Entity | None) -> dict[str, Any]:
     operation = ctx.operation
     parsed: dict[str, Any] = {}
     if operation.query:
-        parsed["query"] = validation.query(operation.query, ctx.request)
+        query = validation.query(operation.query, ctx.request)
+        parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
-        body = validation.body(operation.body, ctx.request, _shown(operation, subject))
+        body = validation.body(operation.body, ctx.request, _shown(operation, subject), form=operation.form)
         if operation.body:
+            validation.refuse_misplaced(operation.body, operation.query, ctx.request)
             parsed["body"] = body
     return parsed
 
@@ -194,11 +241,12 @@ def _or_not_modified(ctx: Context, response: Response) -> Response:
 
 
 def _document(request: Request, answer: Document, status: int) -> Response:
-    tag = conditions.digest_tag(answer.body.encode())
+    body = b"" if answer.tag else answer.text.encode()
+    tag = answer.tag or conditions.digest_tag(body)
     headers = {**answer.headers, "ETag": tag}
-    if conditions.unchanged(request, tag):
+    if request.method == "GET" and conditions.unchanged(request, tag):
         return Response(_NOT_MODIFIED, headers=headers)
-    return Response(status, answer.body.encode(), {"Content-Type": answer.content_type, **headers})
+    return Response(status, body or answer.text.encode(), {"Content-Type": answer.content_type, **headers})
 
 
 def _page(ctx: Context, page: Page[Any]) -> Response:
@@ -222,24 +270,28 @@ def _items(item: type[Output] | None) -> TypeAdapter[Any]:
     return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
-def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, share: Share | None) -> None:
+def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, shares: Sequence[Share]) -> None:
     first, told = once.write(response) if once else None, not ctx.changes.empty
     if first and not told and len(response.body) > _MOST_STORED_BYTES:
         first = None  # It changed nothing: it can as well be asked for again.
-    if share:
+    for share in shares:
         ctx.changes.also(share.write())
     if told:
+        if kinds := ctx.changes.unfenced:
+            raise ValueError(f"{ctx.operation.id} changes {sorted(kinds)}: declare `grants_access=True`")
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
-    elif first or share:
+    elif first or shares:
         ctx.changes.commit(first)
 
 
 def _wait(began: float, attempt: int) -> None:
-    """Wait before the work is done again: once at least, and up to a few seconds in all (full jitter).
+    """Wait before the work is done again: once at least, and so long that 50 at one item all have their turn.
+
+    The pauses have full jitter.
 
     Raises Problem `conflict`.
     """
     left = began + _PATIENCE_SECONDS - time.monotonic()
-    if left <= 0 and attempt > 1:
+    if (left <= 0 and attempt > 1) or attempt >= _MOST_ATTEMPTS:
         raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
     pause(attempt, first=_PAUSE_SECONDS, most=max(0, min(left, _LONGEST_PAUSE_SECONDS)))

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 from pydantic_core import from_json
 
+from chalicelib.kernel.caseless import ascii_lower
+
 _QUALITY: Final = re.compile(r";\s*q=([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 
 EXPOSED_HEADERS: Final = (
@@ -50,7 +52,7 @@ class Request:
 
         Of two that are accepted alike the one that is named first is preferred.
         """
-        ranges = [each.strip() for each in self.headers.get("accept", "").lower().split(",")]
+        ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
         quality = {each.partition(";")[0].strip(): (_quality(each), -place) for place, each in enumerate(ranges)}
         wanted, other = quality.get(kind), quality.get(to, quality.get("*/*", (0.0, -len(ranges))))
         return wanted is not None and wanted[0] > 0 and wanted > other

@@ -33,6 +33,9 @@ AREAS: Final = (
     *("spaces", "taxonomy", "research", "sites"),
 )
 
+OPEN_TO_MEMBERS: Final = frozenset({"organizations", "domains", "platforms", "taxonomy", "research", "sites"})
+"""Areas of which each member may read all; of the others there is more that only admins see, or only some members."""
+
 SCOPES: Final = (*GENERAL_SCOPES, *(f"{area}:{verb}" for area in AREAS for verb in ("read", "write")))
 """Every scope an API key can hold."""
 
@@ -56,6 +59,22 @@ def role_of_key(scopes: Iterable[str]) -> Role:
     if "admin" in held:
         return Role.ADMIN
     return Role.EDITOR if "write" in held else Role.MEMBER
+
+
+def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
+    """Return the areas of which somebody may read all there is, or None for every one, now and later.
+
+    A person who asks has no scopes (None) and is an admin. `read` and `write` read the areas that are open to members.
+    """
+    held = implied(scopes) if scopes is not None else {"admin"}
+    if "admin" in held:
+        return None
+    return [area for area in AREAS if f"{area}:read" in held or ("read" in held and area in OPEN_TO_MEMBERS)]
+
+
+def scopes_of_role(role: Role) -> tuple[str, ...]:
+    """Return the scopes that somebody with a role may give: one over all areas, or every one as an admin."""
+    return {Role.MEMBER: ("read",), Role.EDITOR: ("write",)}.get(role, ("admin",))
 
 
 def satisfies(scopes: Iterable[str], scope: str, needed: Role) -> bool:

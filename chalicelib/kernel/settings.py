@@ -23,14 +23,16 @@ from pydantic import (
     field_validator,
 )
 
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.cidr import dns_servers
+from chalicelib.kernel.clock import milliseconds, timestamp
 from chalicelib.kernel.encoding import from_base64, key_of_32_bytes
 
 _NEEDED_IN_THE_CLOUD: Final = (
     "events_queue_url", "jobs_queue_url", "deliveries_queue_url", "deliveries_slow_queue_url", "exports_bucket",
     "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
-_KEYS: Final = ("audit_signing_key", "data_key", "token_key")
+_KEYS: Final = ("audit_signing_key", "entry_key", "data_key", "token_key")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 _HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
@@ -65,6 +67,21 @@ class Settings(BaseModel):
     requests_per_minute: int = Field(
         600, ge=0, le=1_000_000, description="Requests a minute that each user and API key may make; 0 counts none."
     )
+    webhook_requests_per_second: int = Field(
+        200, ge=1, le=100_000, description="Requests a second to one host by an organization's webhooks; others wait."
+    )
+    max_owned_organizations: int = Field(
+        100, ge=1, le=10_000, description="Organizations that a user may own at a time; deleted ones don't count."
+    )
+    network_requests_per_minute: int = Field(
+        3000,
+        ge=0,
+        le=1_000_000,
+        description=(
+            "Requests a minute that each client's network, an address of IPv4 or 64 bits of IPv6, may make without a"
+            " valid credential; 0 counts none."
+        ),
+    )
     cors_origins: str = Field("*", description="Origins of browser clients, separated by commas; * for any.")
 
     table_name: str = Field("atrium", description="The DynamoDB table.")
@@ -82,11 +99,28 @@ class Settings(BaseModel):
 
     auth_jwks: str = Field("", description="The issuer's JSON Web Key Set: an https URL or a file.")
     auth_issuer: str = Field("", description="The `iss` a user's token must carry.")
-    auth_audience: str = Field("", description="The `aud` or `client_id` a user's token must carry.")
+    auth_audience: str = Field(
+        "", description="The `aud` a user's token must carry, or the `client_id` of one without `aud`."
+    )
+    auth_accept_id_tokens: bool = Field(
+        default=False,
+        description=(
+            "Accept ID tokens beside access tokens, for issuers whose access tokens lack what is needed, such as"
+            " Cognito's, which have no e-mail address."
+        ),
+    )
 
     audit_signing_key: str = Field(..., description="Seed of the Ed25519 key that signs checkpoints and erasures.")
     audit_former_public_keys: str = Field(
         "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
+    )
+    entry_key: str = Field(..., description="Key that authenticates log entries until they are in their log's tree.")
+    unauthenticated_entries_until: str = Field(
+        "",
+        description=(
+            "Until when (RFC 3339) the ledger also takes entries that nobody has authenticated, as releases before"
+            " `ENTRY_KEY` commit them while they are replaced; empty: none."
+        ),
     )
     data_key: str = Field(..., description="AES-256 key of stored secrets.")
     token_key: str = Field(..., description="Key that authenticates cursors and signed tokens.")
@@ -168,6 +202,11 @@ class Settings(BaseModel):
             key_of_32_bytes(key)
         return ",".join(keys)
 
+    @field_validator("unauthenticated_entries_until")
+    @classmethod
+    def _is_a_moment(cls, value: str) -> str:
+        return timestamp(milliseconds(value)) if value else ""
+
     @field_validator("mail_from")
     @classmethod
     def _is_a_sender(cls, value: str) -> str:
@@ -185,7 +224,7 @@ class Settings(BaseModel):
     @field_validator("platforms_domain")
     @classmethod
     def _is_a_domain(cls, value: str, info: ValidationInfo) -> str:
-        name = value.lower().removesuffix(".")
+        name = ascii_lower(value).removesuffix(".")
         if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage, to a domain of yours")
         if not _DOMAIN.fullmatch(name):

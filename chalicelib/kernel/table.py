@@ -1,7 +1,6 @@
 """The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
 
 import time
-from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from typing import Any, Final, Literal, TypeVar
 
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel import aws
+from chalicelib.kernel import aws, key_limits
 from chalicelib.kernel.clock import pause
 from chalicelib.kernel.entity import Item, Key, Partition
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.settings import settings
+from chalicelib.kernel.wire import from_wire, to_wire, value_to_wire
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,6 +28,9 @@ _HIGHEST: Final = "\U0010ffff"
 
 SIDE_BY_SIDE: Final = "side by side"
 """What the names of threads begin with that ask at the same time as others."""
+
+_CONFLICTS: Final = frozenset({"TransactionConflictException", "ReplicatedWriteConflictException"})
+"""What refuses a write of a single item while a transaction, or a write in another region, holds that item."""
 
 MOST_WRITES: Final = 100
 """What a transaction holds."""
@@ -50,7 +53,8 @@ class Write:
     values: Mapping[str, Any] | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return the action as TransactWriteItems takes it."""
+        """Return the action as TransactWriteItems takes it. Raises Problem if a key is longer than the table takes."""
+        key_limits.refuse_misfits({**(self.item or {}), **(self.values or {})})
         action: dict[str, Any] = {"TableName": settings().table_name}
         if self.kind == "Put":
             action["Item"] = to_wire(self.item or {})
@@ -65,7 +69,7 @@ class Write:
             attributes = self.names if isinstance(self.names, Mapping) else {name: name for name in self.names}
             action["ExpressionAttributeNames"] = {f"#{name}": attribute for name, attribute in attributes.items()}
         if self.values:
-            action["ExpressionAttributeValues"] = {f":{name}": _value_to_wire(v) for name, v in self.values.items()}
+            action["ExpressionAttributeValues"] = {f":{name}": value_to_wire(v) for name, v in self.values.items()}
         return {self.kind: action}
 
 
@@ -91,26 +95,37 @@ class Found:
 
 
 def get(key: Key) -> Item | None:
-    """Return one item, or None."""
-    with aws.reaching("database"):
-        answer = _dynamodb().get_item(TableName=settings().table_name, Key=_key_to_wire(key), ConsistentRead=True)
+    """Return one item, or None; at a key longer than the table takes there is none."""
+    if not key_limits.fits(*key):
+        return None
+    answer = _ask("get_item", TableName=settings().table_name, Key=_key_to_wire(key), ConsistentRead=True)
     return from_wire(answer["Item"]) if "Item" in answer else None
 
 
-def get_all(keys: Iterable[Key]) -> dict[Key, Item]:
-    """Return the items that exist, in one round trip for each hundred keys."""
-    wanted = list(dict.fromkeys(keys))
+def get_all(keys: Iterable[Key], attributes: Sequence[str] = ()) -> dict[Key, Item]:
+    """Return the items that exist, in one round trip for each hundred keys; at keys too long for the table none do.
+
+    `attributes`: those to read of each, keys included; all if there are none.
+    """
+    wanted = [key for key in dict.fromkeys(keys) if key_limits.fits(*key)]
     found: dict[Key, Item] = {}
     for start in range(0, len(wanted), _BATCH):
-        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]])
+        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]], _projected(attributes))
     return found
 
 
-def _get_batch(keys: list[dict[str, Any]]) -> dict[Key, Item]:
+def _projected(attributes: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of a read that name what to read of each item."""
+    if not attributes:
+        return {}
+    names = {f"#only{number}": name for number, name in enumerate(sorted({*attributes}))}
+    return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}
+
+
+def _get_batch(keys: list[dict[str, Any]], projected: Mapping[str, Any]) -> dict[Key, Item]:
     name, found = settings().table_name, {}
     for attempt in range(_TRIES):
-        with aws.reaching("database"):
-            answer = _dynamodb().batch_get_item(RequestItems={name: {"Keys": keys, "ConsistentRead": True}})
+        answer = _ask("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projected}})
         for wire in answer["Responses"].get(name, []):
             item = from_wire(wire)
             found[item["pk"], item["sk"]] = item
@@ -124,39 +139,55 @@ def _get_batch(keys: list[dict[str, Any]]) -> dict[Key, Item]:
 def query(
     where: str | Partition, *, after: Item | None = None, limit: int | None = None, begins: str = "",
     until: str | None = None, since: str | None = None, newest_first: bool = False,
+    attributes: Sequence[str] = (),
 ) -> Found:  # fmt: skip
     """Return the items of one partition, in order of their sort key, at most 1 MB of them.
 
     `where`: a partition of the table by its key, or one of an index (`facet…` has the table's sort key). `begins`, or
     `since` and `until` (both inclusive), narrow the sort key; `after` goes on after an earlier page's `last`.
+    `attributes`: those to read of each item; all if there are none.
     """
-    if since is not None and until is not None and since > until:
-        return Found([], None)  # DynamoDB refuses to look between two ends that are the wrong way round.
+    if _is_empty(where, begins, since, until):
+        return Found([], None)
     arguments = _among(where, begins, since, until) | {"ScanIndexForward": not newest_first}
+    projected = _projected(attributes)
+    projected.get("ExpressionAttributeNames", {}).update(arguments["ExpressionAttributeNames"])
+    arguments |= projected
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
-    with aws.reaching("database"):
-        answer = _dynamodb().query(**arguments)
+    answer = _ask("query", **arguments)
     last = answer.get("LastEvaluatedKey")
     return Found([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
 
 
+def as_stored(items: Iterable[Item]) -> list[Item]:
+    """Return items that an index showed as the table has them now, without those that are gone: an index lags."""
+    keys = [(item["pk"], item["sk"]) for item in items]
+    present = get_all(keys)
+    return [present[key] for key in keys if key in present]
+
+
 def merged(
     partitions: Sequence[str | Partition], *, limit: int, after: Item | None = None, since: str | None = None,
-    until: str | None = None, newest_first: bool = True,
+    until: str | None = None, newest_first: bool = True, attributes: Sequence[str] = (),
 ) -> Found:  # fmt: skip
     """Return the items of several partitions as one list, `limit` at most: a Query of each, side by side.
 
     So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
     them; where one has more than that, the page is short. `last` is where the list goes on in all of them: of items
-    with the same sort key one may be left out. `since` and `until` are those of `query`.
+    with the same sort key one may be left out. `since`, `until` and `attributes` are those of `query`; what
+    partitions are sorted by is read in any case.
     """
+    sorted_by = {sort_key_of(partition) for partition in partitions}
     if after and newest_first:
         until = min(until or _HIGHEST, _right_before(after["at"]))
     elif after:
-        since = max(since or "", _right_behind(after["at"]))
-    ask = partial(query, limit=limit, since=since, until=until, newest_first=newest_first)
-    founds = [(_sort_key_of(p), found) for p, found in zip(partitions, side_by_side(ask, partitions), strict=True)]
+        since = max(since or "", right_behind(after["at"]))
+    ask = partial(
+        query, limit=limit, since=since, until=until, newest_first=newest_first,
+        attributes=[*attributes, *sorted_by] if attributes else (),
+    )  # fmt: skip
+    founds = [(sort_key_of(p), found) for p, found in zip(partitions, side_by_side(ask, partitions), strict=True)]
     ends = [found.last[sk] for sk, found in founds if found.last]
     known_to = (max if newest_first else min)(ends, default=None)
     items = sorted(((i[sk], i) for sk, found in founds for i in found.items), key=itemgetter(0), reverse=newest_first)
@@ -179,7 +210,7 @@ def sifted(
     passing = [item for item in found.items if passes(item)]
     if len(passing) <= limit:
         return Found(passing, found.last)
-    return Found(passing[:limit], {"at": passing[limit - 1][_sort_key_of(partitions[0])]})
+    return Found(passing[:limit], {"at": passing[limit - 1][sort_key_of(partitions[0])]})
 
 
 def side_by_side(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
@@ -198,7 +229,8 @@ def _right_before(sort_key: str) -> str:
     return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
 
 
-def _right_behind(sort_key: str) -> str:
+def right_behind(sort_key: str) -> str:
+    """Return where to begin so that a sort key itself is left out, and nothing behind it."""
     return sort_key + " "
 
 
@@ -222,11 +254,19 @@ def count(where: str | Partition, *, since: str | None = None, until: str | None
 
     That is as many as there are in the first 1 MB.
     """
-    if since is not None and until is not None and since > until:
+    if _is_empty(where, "", since, until):
         return 0
-    with aws.reaching("database"):
-        answer = _dynamodb().query(Select="COUNT", **_among(where, "", since, until))
+    answer = _ask("query", Select="COUNT", **_among(where, "", since, until))
     return int(answer["Count"])
+
+
+def _is_empty(where: str | Partition, begins: str, since: str | None, until: str | None) -> bool:
+    """Return whether nothing can stand there, so that DynamoDB would refuse the question.
+
+    Its keys are too long, or it is asked for between two ends that are the wrong way round.
+    """
+    backwards = since is not None and until is not None and since > until
+    return backwards or not key_limits.fits(_partition(where).pk, begins or None)
 
 
 def _among(where: str | Partition, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
@@ -253,7 +293,8 @@ def _partition(where: str | Partition) -> Partition:
     return Partition(where) if isinstance(where, str) else where
 
 
-def _sort_key_of(where: str | Partition) -> str:
+def sort_key_of(where: str | Partition) -> str:
+    """Return the name of the attribute that a partition is sorted by."""
     return _key_names(_partition(where).index)[1]
 
 
@@ -273,8 +314,7 @@ def write(writes: Sequence[Write]) -> None:
     """
     for attempt in range(_TRIES):
         try:
-            with aws.reaching("database"):
-                _dynamodb().transact_write_items(TransactItems=[w.wire() for w in writes])
+            _ask("transact_write_items", TransactItems=[w.wire() for w in writes])
         except ClientError as error:
             if error.response["Error"]["Code"] != "TransactionCanceledException":
                 raise
@@ -292,13 +332,12 @@ def add(key: Key, name: str, amount: int, *, ttl: int) -> int:
 
     Raises Problem `unavailable`; then nobody knows whether it was done. The client's own tries may do it twice.
     """
-    with aws.reaching("database"):
-        answer = _dynamodb().update_item(
-            TableName=settings().table_name, Key=_key_to_wire(key), ReturnValues="UPDATED_NEW",
-            UpdateExpression="ADD #name :amount SET #ttl = :ttl",
-            ExpressionAttributeNames={"#name": name, "#ttl": "ttl"},
-            ExpressionAttributeValues=to_wire({":amount": amount, ":ttl": ttl}),
-        )  # fmt: skip
+    answer = _ask(
+        "update_item", TableName=settings().table_name, Key=_key_to_wire(key), ReturnValues="UPDATED_NEW",
+        UpdateExpression="ADD #name :amount SET #ttl = :ttl",
+        ExpressionAttributeNames={"#name": name, "#ttl": "ttl"},
+        ExpressionAttributeValues=to_wire({":amount": amount, ":ttl": ttl}),
+    )  # fmt: skip
     return int(answer["Attributes"][name]["N"])
 
 
@@ -323,6 +362,23 @@ def _dynamodb() -> Any:
     return aws.client("dynamodb")
 
 
+def _ask(method: str, **arguments: Any) -> Any:
+    """Return what DynamoDB answers. A write of one item is sent again if a transaction held the item: it did nothing.
+
+    Every call goes through here. Raises Problem `unavailable`, and ClientError for what only the caller can judge: a
+    cancelled transaction, a failed condition.
+    """
+    for attempt in range(_TRIES):
+        try:
+            with aws.reaching("database"):
+                return getattr(_dynamodb(), method)(**arguments)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in _CONFLICTS:
+                raise
+        pause(attempt)
+    raise unavailable("The database is busy.")
+
+
 def _key_names(index: str | None) -> tuple[str, str]:
     if index is None:
         return "pk", "sk"
@@ -330,50 +386,5 @@ def _key_names(index: str | None) -> tuple[str, str]:
 
 
 def _key_to_wire(key: Key) -> dict[str, Any]:
+    key_limits.refuse_misfits({"pk": key[0], "sk": key[1]})
     return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}
-
-
-def to_wire(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an item in DynamoDB's own JSON."""
-    return {name: _value_to_wire(value) for name, value in item.items()}
-
-
-def _value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a type
-    if isinstance(value, str):
-        return {"S": str(value)}
-    if isinstance(value, bool):
-        return {"BOOL": value}
-    if isinstance(value, int | float):
-        return {"N": repr(value)}
-    if value is None:
-        return {"NULL": True}
-    if isinstance(value, bytes):
-        return {"B": value}
-    if isinstance(value, Mapping):
-        return {"M": to_wire(value)}
-    if isinstance(value, frozenset):
-        return {"SS": sorted(value)}
-    return {"L": [_value_to_wire(element) for element in value]}
-
-
-def from_wire(item: Mapping[str, Any]) -> Item:
-    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict, set."""
-    return {name: _value_from_wire(value) for name, value in item.items()}
-
-
-def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
-    ((tag, content),) = value.items()
-    match tag:
-        case "S" | "BOOL":
-            return content
-        case "B":  # In base64 as it is sent, unless botocore has read it.
-            return content if isinstance(content, bytes) else b64decode(content)
-        case "N":
-            return int(content) if content.lstrip("-").isdigit() else float(content)
-        case "M":
-            return from_wire(content)
-        case "L":
-            return [_value_from_wire(element) for element in content]
-        case "SS":
-            return frozenset(content)
-    return None

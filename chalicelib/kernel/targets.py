@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, StringConstraints
 
 from chalicelib.kernel.addresses import is_local_name, is_public
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.settings import settings
 
 MOST_CHARACTERS: Final = 2_000
@@ -37,7 +38,7 @@ def _target(text: str) -> str:
     parts = _PARTS.fullmatch(text)
     if not parts or not parts[3].isascii():
         raise ValueError("must be a URL such as https://example.com/hooks, with all but its host in ASCII")
-    scheme, (host, port) = parts[1].lower(), _authority(parts[2])
+    scheme, (host, port) = ascii_lower(parts[1]), _authority(parts[2])
     _check_stage(scheme, port)
     _check_reach(host)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port and f':{port}'}{parts[3]}"
@@ -65,7 +66,7 @@ def _ipv6(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    name = _ascii(text).lower().removesuffix(".")
+    name = ascii_lower(_ascii(text)).removesuffix(".")
     if _NUMBER.fullmatch(name):
         try:
             return str(IPv4Address(name))
@@ -78,7 +79,7 @@ def _name(text: str) -> str:
 
 def _ascii(name: str) -> str:
     """Return an internationalized name as DNS knows it (RFC 5891, mapped by UTS 46)."""
-    if name.isascii() and "xn--" not in name.lower():
+    if name.isascii() and "xn--" not in ascii_lower(name):
         return name
     import idna
 

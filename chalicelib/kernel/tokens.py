@@ -18,8 +18,9 @@ from pydantic import (
     WrapValidator,
 )
 
+from chalicelib.kernel.caseless import ascii_lower, email_claimed
 from chalicelib.kernel.fields import UUID_PATTERN, visible
-from chalicelib.kernel.issuer_keys import ALGORITHMS, issuer_keys
+from chalicelib.kernel.issuer_keys import ALGORITHMS, algorithms_of, issuer_keys
 from chalicelib.kernel.problems import unauthenticated
 from chalicelib.kernel.settings import settings
 
@@ -61,6 +62,10 @@ _Optional = WrapValidator(_or_nothing)
 _Shown = Annotated[str, Field(max_length=MOST_CHARACTERS), AfterValidator(visible)]
 _Label = Annotated[_Shown | None, BeforeValidator(_cut), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
+_Text = Annotated[str | None, _Optional]
+
+TOKEN_TYPES: Final = ("jwt", "at+jwt")
+"""What the header `typ` may be, in lower case and without `application/` (RFC 7515, section 4.1.9; RFC 9068)."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,19 @@ class _Claims(BaseModel):
     exp: _Moment
     nbf: _Moment | None = None
     aud: str | list[str] | None = None
-    client_id: Annotated[str | None, _Optional] = None
+    client_id: _Text = None
+    azp: _Text = None
+    scope: Any = None
+    scp: Any = None
+    typ: _Text = None
+    token_use: _Text = None
+    nonce: Any = None
+    at_hash: Any = None
+    c_hash: Any = None
+    cnf: Any = None
+    events: Any = None
+    gty: _Text = None
+    idtyp: _Text = None
     email: Annotated[str | None, Field(max_length=254), _Optional] = None
     email_verified: Annotated[bool, BeforeValidator(_is_true)] = False
     name: _Label = None
@@ -106,6 +123,26 @@ class _Claims(BaseModel):
             for named in (self.groups, self.cognito_groups)
         )
 
+    @property
+    def is_id_token(self) -> bool:
+        """Whether it tells a client who signed in (OpenID Connect Core 1.0, section 2), and is no access token."""
+        said = "id" in (self.token_use, ascii_lower(self.typ or ""))
+        bound = self.at_hash is not None or self.c_hash is not None
+        return said or bound or (self.nonce is not None and self.scope is None and self.scp is None)
+
+    @property
+    def is_of_a_client(self) -> bool:
+        """Whether a program got it for itself, by client credentials (RFC 6749, section 4.4): it is no person's.
+
+        RFC 9068 has the client's id as `sub` then. Auth0 says it by `gty` and an id that ends in `@clients`, Entra ID
+        by `idtyp`, Keycloak by the name of the client's service account.
+        """
+        clients = {client for client in (self.client_id, self.azp) if client}
+        said = self.gty == "client-credentials" or self.idtyp == "app"
+        subjects = clients | {f"{client}@clients" for client in clients}
+        accounts = {ascii_lower(f"service-account-{client}") for client in clients}
+        return said or self.sub in subjects or ascii_lower(self.preferred_username or "") in accounts
+
 
 def verify_token(token: str) -> User:
     """Return the user whose token it is: signed by the issuer, for this service, and valid now within 60 seconds.
@@ -114,6 +151,10 @@ def verify_token(token: str) -> User:
     `jku`, `jwk`, `x5u` and `x5c` mean nothing here: keys come from the setting AUTH_JWKS alone (RFC 8725, section 3).
     Raises Problem `token_expired`, `unauthenticated` for all else that is wrong with the token, or `unavailable` if
     the issuer's keys can't be fetched.
+
+    It has to be an access token of a person. An ID token is one for the client that the person signed in to; it is
+    accepted only where the setting AUTH_ACCEPT_ID_TOKENS says so. Refused are tokens of programs, security event and
+    logout tokens (RFC 8417), and tokens that are bound to a key (`cnf`, RFC 7800), since no proof of it is verified.
     """
     if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):
         raise unauthenticated(
@@ -125,7 +166,9 @@ def verify_token(token: str) -> User:
         raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
     claims = _claims(token, key, settings().auth_issuer)
     _check_time(claims)
-    return _user(_addressed(claims))
+    _check_audience(claims)
+    _check_kind(claims)
+    return _user(claims)
 
 
 @lru_cache(_KNOWN)
@@ -145,6 +188,9 @@ def _header(token: str) -> tuple[str | None, str]:
         raise unauthenticated("The token's header demands extensions that are not known here.")
     if header.get("alg") not in ALGORITHMS:
         raise unauthenticated(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
+    kind = header.get("typ", TOKEN_TYPES[0])
+    if not isinstance(kind, str) or ascii_lower(kind).removeprefix("application/") not in TOKEN_TYPES:
+        raise unauthenticated("The token is no access token: its header `typ` is neither `JWT` nor `at+jwt`.")
     return header.get("kid"), header["alg"]
 
 
@@ -153,11 +199,13 @@ def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
     """Return what the issuer has signed. That does not change while the key is the issuer's, so it is remembered."""
     import jwt
 
+    _register_ed25519()
     try:
+        # PyJWT accepts a PyJWK for the one algorithm that it names; Ed25519 has two names.
         claims = jwt.decode(
             token,
-            key,
-            algorithms=[key.algorithm_name],
+            key.key,
+            algorithms=algorithms_of(key),
             issuer=issuer,
             options={
                 "verify_aud": False, "verify_exp": False, "verify_iat": False, "verify_jti": False, "verify_nbf": False,
@@ -179,12 +227,41 @@ def _check_time(claims: _Claims) -> None:
         raise unauthenticated("The token is not valid yet.")
 
 
-def _addressed(claims: _Claims) -> _Claims:
-    """Return the claims if they are for this service: access tokens of Amazon Cognito say so by `client_id`."""
-    audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
-    if settings().auth_audience not in [*audiences, claims.client_id]:
+def _check_audience(claims: _Claims) -> None:
+    """Raise Problem unless the token is for this service; access tokens of Amazon Cognito have no `aud`."""
+    audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
+    if audiences is None:
+        audiences = [claims.client_id] if claims.client_id else []
+    if settings().auth_audience not in audiences:
         raise unauthenticated("The token is for another service: its audience is not the one expected here.")
-    return claims
+
+
+def _check_kind(claims: _Claims) -> None:
+    """Raise Problem unless it is a token that a person's client may call this service with."""
+    if claims.cnf is not None:
+        raise unauthenticated(
+            "The token is bound to a key (`cnf`), and proofs of that are not verified here. Ask the issuer for a plain "
+            "bearer token."
+        )
+    if claims.events is not None:
+        raise unauthenticated("The token tells of an event (RFC 8417); it is no access token.")
+    if claims.is_of_a_client:
+        raise unauthenticated(
+            "The token is a program's own (client credentials), not a person's. Programs use an API key."
+        )
+    if claims.is_id_token and not settings().auth_accept_id_tokens:
+        raise unauthenticated(
+            "The token is an ID token, which is meant for the client that somebody signed in to. Send the access token."
+        )
+
+
+@lru_cache(maxsize=1)
+def _register_ed25519() -> None:
+    """Let PyJWT know Ed25519 by the name that RFC 9864 gave it, beside `EdDSA`."""
+    from jwt import register_algorithm
+    from jwt.algorithms import OKPAlgorithm
+
+    register_algorithm("Ed25519", OKPAlgorithm())
 
 
 def _reason(error: Exception) -> str:
@@ -201,10 +278,10 @@ def _reason(error: Exception) -> str:
 
 def _user(claims: _Claims) -> User:
     return User(
-        id=claims.sub.lower() if re.fullmatch(UUID_PATTERN, claims.sub.lower()) else _id_at_issuer(claims),
+        id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _id_at_issuer(claims),
         username=claims.preferred_username or claims.cognito_username or None,
         name=claims.name or None,
-        email=claims.email.lower() if claims.email else None,
+        email=email_claimed(claims.email) if claims.email else None,
         email_verified=bool(claims.email) and claims.email_verified,
         operator=claims.is_in(OPERATORS),
     )

@@ -158,6 +158,15 @@ class Reading:
         return is_settled(item, item["id"], self.state)
 
 
+def children(tree: Tree, node_id: str) -> list[Item]:
+    """Return the nodes right below one, from the table itself: a Query for each megabyte of the tree.
+
+    An index would find them sooner, but lags.
+    """
+    nodes = (item for page in table.pages(tree.partition, begins=STATE[0]) for item in page)
+    return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
+
+
 def read_whole(tree: Tree, version: int) -> Reading:
     """Return all nodes of a tree as they were at one moment, read since it had a version: a Query for each megabyte.
 

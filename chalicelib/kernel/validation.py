@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from functools import cache
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from chalicelib.kernel.caseless import ascii_lower
+from chalicelib.kernel.forms import FORMS, fields_of
 from chalicelib.kernel.models import Input, Patch, Query
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
@@ -53,13 +56,15 @@ class _Nothing(Input):
     """The body of an operation that takes none."""
 
 
-def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None) -> Input:
+def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False) -> Input:
     """Return the request's body as its model. `shown`: the record as the caller sees it, for a merge patch.
+
+    `form`: whether it may be an HTML form as well.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
     model = model or _Nothing
-    raw = _json(request) or b"{}"
+    raw = _json(request, form=form) or b"{}"
     if b"NaN" in raw or b"Infinity" in raw:
         _parse(raw)  # Pydantic would take them for numbers, outside text; JSON has none (RFC 8259, section 6).
     try:
@@ -87,11 +92,55 @@ def query(model: type[Query], request: Request) -> Query:
         raise Invalid([_fault(e, "query") for e in error.errors(include_url=False)]) from None
 
 
-def _json(request: Request) -> bytes:
+def is_valid_query(model: type[Query] | None, request: Request) -> bool:
+    """Return whether `query` takes the request's query, or the operation looks at none."""
+    try:
+        return model is None or bool(query(model, request))
+    except Invalid:
+        return False
+
+
+def refuse_misplaced(body: type[Input], query: type[Query] | None, request: Request) -> None:
+    """Raise Invalid if the query names a field of the body: to pass it over would do more than the caller asked for.
+
+    A parameter that neither knows is ignored.
+    """
+    known = _field_names(query) if query else set()
+    places = {name: place for name, place in _places(body).items() if name in request.query and name not in known}
+    if places:
+        advice = "This belongs into the body, as {}; nothing was done."
+        raise Invalid([FieldError(f"query/{name}", "misplaced", advice.format(at)) for name, at in places.items()])
+
+
+def _field_names(model: type[Input | Query]) -> set[str]:
+    """Return the fields of a model as callers name them."""
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+@cache
+def _places(body: type[Input]) -> Mapping[str, str]:
+    """Return where each field of a body stands, as a pointer by its name; fields of an object in it count too."""
+    places: dict[str, str] = {}
+    for name, field in body.model_fields.items():
+        alias = field.alias or name
+        inner = next((kind for kind in _kinds(field.annotation) if issubclass(kind, Input)), None)
+        nested = {each: f"/{alias}{place}" for each, place in _places(inner).items()} if inner else {}
+        places = {**nested, **places, alias: f"/{alias}"}
+    return places
+
+
+def _kinds(annotation: Any) -> list[type]:
+    return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
+
+
+def _json(request: Request, *, form: bool) -> bytes:
     if len(request.body) > MAX_BODY_BYTES:
         raise Problem("payload_too_large", f"A body has at most {MAX_BODY_BYTES} bytes; this has {len(request.body)}.")
     if request.body.strip():
-        kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        content_type = request.headers.get("content-type", "application/json")
+        kind = ascii_lower(content_type.split(";")[0].strip())
+        if form and kind in FORMS:
+            return json.dumps(fields_of(content_type, request.body)).encode()
         allowed = _JSON if request.method == "PATCH" else _JSON[:1]
         if kind not in allowed:
             raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)}; this is {kind[:100]!r}.")
@@ -100,7 +149,7 @@ def _json(request: Request) -> bytes:
 
 def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
     patch = _object(raw)
-    names = {field.alias or name for name, field in model.model_fields.items()}
+    names = _field_names(model)
     foreign = {name: value for name, value in patch.items() if name not in names}
     faults = [_foreign(name, shown) for name, value in foreign.items() if not _repeats(name, value, shown)]
     current = {name: value for name, value in shown.items() if name in names}

@@ -21,7 +21,7 @@ class Site:
 def site(company: Company, platform_id: str) -> Site:
     """Return the site of a platform, published."""
     editor = company.person("sunniva")
-    there = editor.there(f"{company.path}/sites", {**SITE, "platformId": platform_id}, by="slug")
+    there = company.owner.there(f"{company.path}/sites", {**SITE, "platformId": platform_id}, by="slug")
     path = f"/sites/{there['id']}"
     pages = {page["path"]: page for page in editor.items(f"{path}/pages")}
     for content in PAGES:

@@ -56,15 +56,12 @@ class Tolerance:
     text: str
     why: str
     operation: str
-    body: Any = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    body: Any
 
 
 TOLERATED: Final = (
     Tolerance("^(?=.*violates `maxLength`)(?!.*violates `(?!maxLength))", "blanks around text don't count",
               "update_organization", {"name": " " * 200 + "Looms"}),
-    Tolerance("`project_block_id` in path", "nobody uses what can't be: the list is empty",
-              "list_project_block_platforms", parameters={"project_block_id": "~"}),
 )  # fmt: skip
 """That longer text is refused where it is no blanks, in each field, is shown in `test_json_bombs.py`."""
 

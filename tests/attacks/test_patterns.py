@@ -42,13 +42,12 @@ def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
     """Return what only calls know of expressions: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
     ada = Person(frozenset({uuid}), frozenset({"ada@example.com"}))
-    kinds = {kind.parameter_pattern for operation in operations() for kind in operation.records.values()}
+    of_paths = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
         Unknown("chalicelib.features.audit.verify", "(_ERASED % organization).encode()"): (verify._ERASED % uuid,),  # noqa: SLF001
         Unknown("chalicelib.features.channels.rules", "hosts"): tuple(hosts for hosts, _ in rules._PLACES.values()),  # noqa: SLF001
         Unknown("chalicelib.kernel.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
-        Unknown("chalicelib.kernel.naming", "entity.parameter_pattern"): tuple(kinds),
-        Unknown("chalicelib.kernel.naming", "SLUG_PATTERN if needs.by_slug else needs.place.parameter_pattern"): (),
+        Unknown("chalicelib.kernel.operation", "pattern"): tuple(of_paths),
         Unknown("chalicelib.kernel.person", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
     }  # fmt: skip
 

@@ -42,6 +42,7 @@ KNOWN: Final = [
     Known("chalicelib/entrypoints/openapi/examples.py", r"[\w+/-]{43,}=*(?:\\n)?", "made of examples of answers"),
     Known("chalicelib/features/*/models.py", r"[0-9a-f]{64}", "SHA-256 of examples"),
     Known("chalicelib/features/migrations/catalogue.py", r"[0-9a-f]{64}", "SHA-256 of what was applied"),
+    Known("chalicelib/features/rendering/version.py", r"[0-9a-f]{16}", "digests of the renderer"),
     Known("local/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of what is fetched"),
     Known("tests/*", r"secret|pass|password", "passwords of nobody, in addresses that are refused"),
     Known("tests/kernel/test_token_attacks.py", r"eyJhbGciOiJFUzI1NiJ9\.e30\.", "a token that says nothing, unsigned"),

@@ -19,6 +19,8 @@ BEYOND: Final[Mapping[str, str]] = {
     "get_webhook_replay": "Who asked for a replay wants to know how far it is.",
     "get_erasure": "Who asked for an erasure has to know when it is done.",
     "respond_to_invitation": "A browser's GET should change nothing: a form can send this instead.",
+    "describe_subscription": "Whoever opens the link of a mail sees what it leads to before anything changes.",
+    "unsubscribe": "Who was invited against their will ends that with one click (RFC 8058).",
     "rotate_api_key": "A program that has to go on while its key is replaced needs both for a while.",
     "erase_person": "People have the right to be forgotten, and the log must not forget that it was whole.",
     "test_webhook": "Whoever sets a webhook up wants to see it work before something happens.",

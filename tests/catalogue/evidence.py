@@ -67,7 +67,8 @@ def _entry(item: Json, items: Items) -> Entry:
 def assert_proven(items: Items | None = None) -> None:
     """Assert of every log: nothing waits, sequences are dense, and the signed head is that of exactly these entries.
 
-    And each entry has reached whoever is told of it, or its delivery says why not.
+    The batches it was sealed in name each entry, in order. And each has reached whoever is told of it, or its delivery
+    says why not.
     """
     items = snapshots.stored() if items is None else items
     logs: dict[str, list[Entry]] = {}
@@ -78,7 +79,17 @@ def assert_proven(items: Items | None = None) -> None:
     _assert_told(items, logs)
     for log, sealed in logs.items():
         assert [entry.sequence for entry in sealed] == list(range(1, len(sealed) + 1))
+        assert _batched(log, items) == [entry.id for entry in sealed]
         rfc6962.check_note(items[f"Q#{log}", "!"]["note"], log, [entry.leaf for entry in sealed], PUBLIC_KEY)
+
+
+def _batched(log: str, items: Items) -> list[str]:
+    """Return the ids that the batches of a log name, each batch standing where it ends."""
+    ids: list[str] = []
+    for _, batch in sorted((key, item) for key, item in items.items() if key[0] == f"A#{log}#S"):
+        ids += batch["ids"]
+        assert int(batch["sk"]) == len(ids)
+    return ids
 
 
 def _assert_told(items: Items, logs: Mapping[str, list[Entry]]) -> None:

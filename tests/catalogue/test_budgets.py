@@ -5,12 +5,14 @@ A transaction that finds its way blocked is done again, and so are calls that ar
 
 from collections import Counter
 from collections.abc import Mapping
+from time import process_time
 from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 
 from chalicelib.features.audit import verification
+from chalicelib.kernel.groups import MAX_MEMBERSHIPS
 from chalicelib.kernel.operation import At, Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform
@@ -19,6 +21,9 @@ from tests.harness import callers
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
+from tests.harness.clock import Clock
+from tests.harness.faults import Fault, failing
+from tests.harness.strangers import counted
 
 MOST_READS: Final = 2
 ALLOWANCES: Final = {
@@ -27,8 +32,9 @@ ALLOWANCES: Final = {
     "verify_audit_integrity": 5,
     # Counts the deliveries that failed and those that were skipped: two Queries, of 1 MB each at most.
     "replay_webhook_deliveries": 3,
-    # Looks at the table and, in its four shards, at what is due, side by side; for everyone at once, kept for 5 s.
-    "get_status": 5,
+    # Looks at the table and, in its four shards, at what is due, side by side, then whether it is due still; for
+    # everyone at once, kept for 5 s.
+    "get_status": 6,
     # Looks at the newest of 16 logs, in Queries that are made side by side: no more round trips than one log takes.
     "list_system_audit_log": 16,
     # The leads of eight partitions, in Queries that are made side by side.
@@ -43,6 +49,10 @@ ALLOWANCES: Final = {
     # are there.
     "list_artefacts": 4,
     "list_outputs": 4,
+    # Who has the address that is invited or erased, by rows of the table and by an index, side by side.
+    "invite_to_organization": 3,
+    "invite_to_platform": 3,
+    "erase_person": 3,
     # The platform's modules and the space's overrides side by side.
     "list_effective_modules": 3,
     # What the platform has, what the space has of two sets, and whether the caller sees the space, side by side.
@@ -52,23 +62,37 @@ ALLOWANCES: Final = {
     "delete_page": 3,
     # The page and those above it, by which it is there, then its revisions.
     "list_page_revisions": 3,
+    # The invitation, what its inviter is, how many mails its address got.
+    "resend_invitation": 3,
     # The page, the revision with its maker's membership, the pages above it.
     "preview_page_publicly": 3,
 }
 """Operations that have a bound of their own, and why."""
 
+TAKES_A_TURN: Final = ("test_webhook",)
+"""What sends to a host that an organization may send only so much in a second: counting it is a write."""
+
+LEAST_BYTES_READ: Final = 24_000
+"""What any operation may read to decide who may, and what is there: a dozen records. What it answers is read beside."""
+
+MORE_BYTES_READ: Final = {
+    # The entries of its window of the log, all that they say.
+    "verify_audit_integrity": 200_000,
+}
+MOST_CPU_SECONDS: Final = 2.0
+
 BY_ORGANIZATION: Final = {
     "list_platforms": 1, "list_project_block_platforms": 1, "list_artefacts": 2, "list_outputs": 2,
 }  # fmt: skip
-"""Lists that take a Query of each organization that the caller belongs to, and how many more of them at the same time:
-of the caller's own memberships; of their own library and everybody's."""
+"""Lists that take a Query of each organization of a group of those that the caller belongs to, and how many more of
+them at the same time: of the caller's own memberships; of their own library and everybody's."""
 
 OTHER_CALLS: Final = {
+    # What it was made of has changed since it was kept: it is kept anew, once.
+    "get_sitemap": {"dynamodb:TransactWriteItems": 1},
     # Looks for the newest anchor, and reads it if there is one, before it looks at the log; in the first window only.
     "verify_audit_integrity": {"s3:ListObjectsV2": 1, "s3:GetObject": 1},
     "get_status": {"sqs:GetQueueAttributes": 4},
-    # Its answer is stored where it is sent with an `Idempotency-Key`, as that of every POST.
-    "resolve_platform_config": {"dynamodb:TransactWriteItems": 1},
 }
 """What reads ask of more than the table, and why."""
 
@@ -103,9 +127,21 @@ class TestEveryOperation:
         calls = Counter(made.names) - Counter(made.reads)
         assert len(made.reads) <= ALLOWANCES.get(operation.id, MOST_READS)
         if operation.mutates:
-            assert calls == {"dynamodb:TransactWriteItems": 1, "sqs:SendMessage": 1}
+            # What can't be taken back is counted before it is done: that is a write of its own.
+            writes = 2 if operation.irrevocable else 1
+            turns = {"dynamodb:UpdateItem": 1} if operation.id in TAKES_A_TURN else {}
+            assert calls == {"dynamodb:TransactWriteItems": writes, "sqs:SendMessage": 1, **turns}
         else:
             assert calls <= Counter(OTHER_CALLS.get(operation.id, {}))
+
+    def test_reads_and_computes_in_proportion_to_what_it_answers(self, operation: Operation, world: World) -> None:
+        world.met()
+        began = process_time()
+        answer = called(operation, world)
+        # A process does something for the first time here, and is not alone on its machine.
+        assert process_time() - began <= MOST_CPU_SECONDS
+        beside = MORE_BYTES_READ.get(operation.id, LEAST_BYTES_READ)
+        assert answer.calls.bytes_read <= beside + 4 * len(answer.text.encode())
 
     def test_asks_nothing_of_aws_for_a_caller_without_a_valid_credential(
         self, operation: Operation, world: World
@@ -132,6 +168,47 @@ def test_an_operation_asks_for_the_same_in_a_crowd_of_10_and_of_300(
     world.met()
     among_many = [shape(call) for call in called(operation, world).calls.made]
     assert among_few == among_many
+
+
+@by_operation(lambda o: o.irrevocable)
+class TestWhatCanNotBeTakenBack:
+    def test_is_limited_for_each_organization_whoever_asks(self, operation: Operation) -> None:
+        assert operation.budgets_per("organization")
+
+    def test_is_counted_before_it_is_done_and_not_done_once_nothing_is_left(
+        self, operation: Operation, world: World, clock: Clock
+    ) -> None:
+        (budget,) = operation.budgets_per("organization")
+        clock.freeze()
+        with counted() as posts:
+            for number in range(1, budget.most + 1):
+                clock.shift(seconds=2)  # A channel takes one message a second.
+                answer = perform(operation, world)
+                assert (answer.status, len(posts)) == (operation.success, number)
+            refused = perform(operation, world)
+            by_another = perform(operation, world, as_=world.key("admin"))
+            assert len(posts) == budget.most
+        for each in (refused, by_another):
+            assert each.code == "429 rate_limited"
+            assert f'"{budget.name}";r=0;' in each.headers["RateLimit"]
+            assert each.calls.of("dynamodb") == each.calls.reads
+
+    def test_is_done_once_and_counted_once_though_the_change_lost_a_race(
+        self, operation: Operation, world: World
+    ) -> None:
+        with counted() as posts, failing(Fault.CONFLICT, name="dynamodb:TransactWriteItems", at=2, times=1) as injected:
+            answer = perform(operation, world)
+        assert (injected.hit, answer.status, len(posts)) == ("dynamodb:TransactWriteItems", operation.success, 1)
+        (budget,) = operation.budgets_per("organization")
+        assert f'"{budget.name}";r={budget.most - 1};' in answer.headers["RateLimit"]
+
+    def test_is_counted_whatever_becomes_of_the_request(self, operation: Operation, world: World) -> None:
+        with counted() as posts, failing(Fault.BROKEN, name="dynamodb:TransactWriteItems", at=2, times=None):
+            lost = perform(operation, world)
+        assert (lost.status, len(posts)) == (503, 1)
+        budget = operation.budgets_per("organization")[0]
+        left = perform(operation, world).headers["RateLimit"]
+        assert left.startswith(f'"{budget.name}";r={budget.most - 2};')
 
 
 @by_operation(lambda o: o.mutates)
@@ -167,6 +244,12 @@ class TestAListOverOrganizations:
         expected = {"dynamodb:Query": 1 + 11 + BY_ORGANIZATION[operation.id], "dynamodb:BatchGetItem": 1}
         assert names == expected
 
+    def test_asks_25_at_most_whatever_their_number(self, operation: Operation, world: World, begin: Begin) -> None:
+        begin(crowd, 300)
+        names = Counter(called(operation, world).calls.names)
+        assert names["dynamodb:Query"] <= 1 + MAX_MEMBERSHIPS + BY_ORGANIZATION[operation.id]
+        assert names["dynamodb:BatchGetItem"] <= 1
+
 
 @by_operation(lambda o: o.scope and o.id != "get_research_job")
 class TestByAnApiKey:
@@ -181,7 +264,7 @@ class TestByAnApiKey:
         # Its record is read with what decides access: of what is done at no place that is a read of its own, and so is
         # whether its organization is there.
         assert len(first) <= (1 if isinstance(operation.needs, At) else 2) + len(by_user)
-        if not operation.mutates:
+        if not operation.mutates and operation.id != "get_sitemap":  # It is kept, and the next one reads that.
             assert called(operation, world, as_=key).calls.of("dynamodb") == first[1:]
 
 

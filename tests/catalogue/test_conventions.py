@@ -93,6 +93,15 @@ class TestEveryBodyThatIsNoPatch:
         assert {fault.path[0] for fault in faults} == set(names_of(operation, required=True))
 
 
+@by_operation(lambda o: o.body)
+def test_a_field_of_the_body_that_stands_in_the_query_is_not_passed_over(operation: Operation, world: World) -> None:
+    in_query = {field.alias or name for name, field in operation.query.model_fields.items()} if operation.query else ()
+    names = [name for name in names_of(operation) if name not in in_query]
+    refused = perform(operation, world, query=dict.fromkeys(names, "x"))
+    assert refused.code == "422 validation_failed"
+    assert refused.faults == {f"query/{name}": "misplaced" for name in names}
+
+
 @by_path
 class TestEveryPath:
     def test_refuses_methods_it_does_not_have(self, path: str, api: Api) -> None:

@@ -83,6 +83,10 @@ def read(world: World, path: str) -> Json | None:
     return {name: MADE_ANEW.get(name, value) for name, value in answer.json.items()}
 
 
+UNREADABLE: Final = frozenset({"unsubscribe"})
+"""Operations whose record nobody can read: it would tell whose address it is about."""
+
+
 @by_operation(lambda o: o.mutates)
 class TestAMutation:
     def test_makes_exactly_one_entry_of_its_declared_event(self, operation: Operation, world: World) -> None:
@@ -107,6 +111,9 @@ class TestAMutation:
     def test_shows_the_public_record_and_its_difference_to_the_one_before(
         self, operation: Operation, world: World
     ) -> None:
+        if operation.id in UNREADABLE:
+            assert entry_about(done(operation, world))["changes"] == []
+            return
         example = example_of(operation, world)
         makes = operation.creates and not operation.renews
         before = None if makes and not example.merges else read(world, example.subject(operation))

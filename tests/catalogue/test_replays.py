@@ -1,4 +1,7 @@
-"""`Idempotency-Key`, on every POST: repeated, it has its first effect only, and its first answer byte for byte."""
+"""`Idempotency-Key`, on every POST that changes something: repeated, it has its first effect and its first answer only.
+
+The answer is the same byte for byte. What changes nothing can as well be asked for again: nothing of it is stored.
+"""
 
 from typing import Any, Final
 
@@ -34,7 +37,7 @@ def repeated(operation: Operation, world: World, first: Answer, key: str = KEY) 
     assert again.calls.of("sqs") == []
 
 
-@by_operation(lambda o: o.method == "POST")
+@by_operation(lambda o: o.method == "POST" and o.mutates)
 class TestARepeatedPost:
     def test_has_its_first_effect_and_answer(self, operation: Operation, world: World) -> None:
         first = sent(operation, world)
@@ -75,3 +78,19 @@ class TestARepeatedPost:
         refused = sent(operation, world, json={"colour": "green"})
         assert refused.code == "422 validation_failed"
         assert sent(operation, world).status == operation.success
+
+
+@by_operation(lambda o: o.method == "POST" and not o.mutates)
+class TestAPostThatChangesNothing:
+    def test_stores_nothing_whoever_asks_and_is_answered_anew(self, operation: Operation, world: World) -> None:
+        before = snapshots.stored()
+        for caller in (caller_of(operation, world), None):
+            for _ in range(2):
+                answer = sent(operation, world, as_=caller)
+                assert answer.status in (operation.success, 401, 404)
+                assert "Idempotency-Replayed" not in answer.headers
+                assert "dynamodb:TransactWriteItems" not in answer.calls.names
+        assert snapshots.stored() == before
+
+    def test_still_says_that_a_key_is_malformed(self, operation: Operation, world: World) -> None:
+        assert sent(operation, world, key="k" * 256).code == "400 invalid_header"

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel import leases
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operation import At, Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, perform
 from tests.catalogue.world import World
@@ -50,3 +50,33 @@ class TestEveryOperation:
         refused = asked(operation, world)
         assert refused.code == "429 rate_limited"
         assert refused.calls.names == []
+
+
+@by_operation(lambda o: o.everyones or (isinstance(o.needs, At) and o.needs.published))
+class TestWithoutACredential:
+    def test_each_is_limited_by_the_network_of_its_client(
+        self, operation: Operation, world: World, configure: Configure, begin: Begin
+    ) -> None:
+        begin()
+        configure(network_requests_per_minute="1")
+        assert world.api.get("/public/leads/statuses").status == 200
+        refused = perform(operation, world, as_=None)
+        assert refused.code == "429 rate_limited"
+        assert refused.headers["RateLimit-Policy"] == '"anonymous-requests";q=1;w=60'
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert refused.calls.names == []
+        elsewhere = perform(operation, world, as_=None, ip="198.51.100.9")
+        assert elsewhere.status != 429
+
+    def test_counting_takes_one_write_in_twenty_requests_and_no_read(
+        self, operation: Operation, world: World, configure: Configure, begin: Begin
+    ) -> None:
+        begin()
+        usual = perform(operation, world, as_=None)
+        configure(network_requests_per_minute="600")
+        begin()
+        for _ in range(leases.BATCH - 1):
+            assert world.api.get("/public/leads/statuses").calls.names == []
+        counted = perform(operation, world, as_=None)
+        assert counted.calls.names == [LEASE, *usual.calls.names]
+        assert counted.status == usual.status

@@ -55,7 +55,7 @@ def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
     assert answer.status == operation.success, answer.text
     calls = answer.calls.made
     reads = [_read(call) for call in calls if call.name in _READS]
-    writes = [_written(call) for call in calls if call.name == "dynamodb:TransactWriteItems"]
+    writes = [_WRITES[call.name](call) for call in calls if call.name in _WRITES]
     others = [_other(call) for call in calls if call.name.startswith("sqs:")]
     assert len(reads) + len(writes) + len(others) == len(calls), answer.calls.names
     return code(operation.id), _counted(reads, "; "), "; ".join(writes), "; ".join(others)
@@ -100,6 +100,13 @@ _READS: Final = {
 
 def _written(call: Call) -> str:
     return _counted(_action(action) for action in call.parameters["TransactItems"])
+
+
+def _updated(call: Call) -> str:
+    return f"by itself: update {_item(call.parameters['Key'])}"
+
+
+_WRITES: Final = {"dynamodb:TransactWriteItems": _written, "dynamodb:UpdateItem": _updated}
 
 
 def _action(action: Any) -> str:

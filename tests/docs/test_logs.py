@@ -88,7 +88,7 @@ class TestMeasures:
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
         of_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert of_kind == {"Latency", "Errors", "Throttles"}
-        assert {name for name, _, _ in rows} - of_kind == {"LedgerLag", "DueLag", "AnchorsRefused"}
+        assert {name for name, _, _ in rows} - of_kind == {"LedgerLag", "DueLag", "AnchorsRefused", "ForgedEntries"}
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 
 

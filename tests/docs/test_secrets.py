@@ -4,7 +4,7 @@ import re
 import shlex
 
 from infrastructure.__main__ import _parser
-from infrastructure.secrets import SECRETS, WAITS
+from infrastructure.secrets import SECRETS, WAITS, days
 from local.__main__ import _parser as _local_parser
 from local.folders import ROOT
 
@@ -24,5 +24,5 @@ def test_it_names_every_secret_its_setting_and_how_long_to_wait() -> None:
     for secret, setting in SECRETS.items():
         row = rows[f"`/atrium/prod/{secret}`"]
         assert row[1] == f"`{setting}`"
-        days = WAITS[secret][0].days
-        assert row[4].startswith(f"{days} days" if days else "not at all")
+        wait, _ = WAITS[secret]
+        assert row[4].startswith(days(wait) if wait else "not at all")

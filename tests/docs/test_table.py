@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.api_keys.entities import KeyRevocation
+from chalicelib.features.deliveries import sending
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
-from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
-from chalicelib.kernel import leases, pacing, table
+from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
+from chalicelib.features.webhooks.entities import DisabledNotice, Disabling, Exhaustion, Webhook, WebhookDelivery
+from chalicelib.kernel import address_hash, api_keys, epochs, leases, ledger, pacing, table
+from chalicelib.kernel.address_hash import keyed_hash
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity
@@ -18,7 +22,7 @@ from local.table_document import GUARD
 from tests.catalogue.world import put
 from tests.conftest import Configure
 from tests.docs.keys import pattern
-from tests.harness import research
+from tests.harness import cloud, research
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.channels import room
@@ -62,6 +66,8 @@ def items(
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put(silent_webhook(organization.id))
+    put([KeyRevocation(**beginning(now()), organization_id=organization.id, turn_at=now())])
+    one_waits(organization.id)
     platform = run_platform(api, organization)
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
     api.patch(f"{platform.path}/modules", as_=ada, json={"modules": [{"moduleId": "wiki"}]})
@@ -83,24 +89,44 @@ def items(
     api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
     api.delete(gone.path, as_=ada)
     assert fell(api, machines, "cascade").status == 204
+    address_hash.forget()
     invite(api, organization, "friend@example.com")
+    unsubscribed = api.post(UNSUBSCRIBE, query={"token": token_for(keyed_hash("friend@example.com").hex())})
+    assert unsubscribed.status == 200
     invite(api, platform, "friend@example.com")
     begin_export(api, organization)
     erased = api.post(f"{organization.path}/erasures", as_=ada, json={"email": "nobody@example.com"})
     left = api.post(f"{organization.path}/leave", as_=mary)
     assert (erased.status, left.status) == (202, 204)
     send(api)
-    assert api.post("/research/import", as_=ada, json={"researcherId": "0000-0002-1825-0097"}).status == 202
+    assert api.post("/research/import", as_=ada, json=a_researcher(organization)).status == 202
     research_is_there(ada)
     headers = {"Idempotency-Key": "once"}
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     workers.migrate()
+    set_aside(organization.id)
+    epochs.close([epochs.Subject(epochs.partition_of(organization.id), epochs.EVERYONE)])
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
-    configure(requests_per_minute="600")
+    configure(requests_per_minute="600", network_requests_per_minute="3000")
     assert [api.get("/organizations", as_=ada).status for _ in range(leases.BATCH)] == [200] * leases.BATCH
+    unknown = api_keys.generate()
+    for credential, status in ((None, 200), (unknown, 401)):
+        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(leases.BATCH)]
+        assert [answer.status for answer in answers] == [status] * leases.BATCH
     assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
+
+
+def a_researcher(organization: Founded) -> dict[str, str]:
+    """Return whose works an organization imports."""
+    return {"researcherId": "0000-0002-1825-0097", "organizationId": organization.id}
+
+
+def set_aside(log: str) -> None:
+    """Let the ledger find something in a log's outbox that nobody has committed."""
+    cloud.put({"pk": f"Q#{log}", "sk": "forged"})
+    ledger.append(log)
 
 
 def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
@@ -116,6 +142,8 @@ def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
     led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
     assert (gone.status, led.status) == (204, 201)
     put_menu(api, site, to_page(machines))
+    published = api.patch(site.path, as_=site.owner, json={"status": "published"})
+    assert (published.status, api.get(f"{site.path}/sitemap.xml").status) == (200, 200)
 
 
 def research_is_there(ada: Person) -> None:
@@ -140,7 +168,22 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         **begun, organization_id=organization_id, url="https://hooks.example.com/silent", events=["*"],
         parked_until=moment,
     )  # fmt: skip
-    return [webhook, DisabledNotice.of(webhook, moment)]
+    failed = Exhaustion(
+        **beginning(now()), organization_id=organization_id, webhook_id=webhook.id, delivery_id=webhook.id,
+        turn_at=moment, attempt=10, due_before=None, completed_at=moment,
+    )  # fmt: skip
+    return [webhook, DisabledNotice.of(webhook, moment), Disabling.of(webhook, moment, moment), failed]
+
+
+def one_waits(organization_id: str) -> None:
+    """Let a delivery wait for its webhook to answer."""
+    webhook = Webhook(**beginning(now()), organization_id=organization_id, url="https://example.com", events=["*"])
+    delivery = WebhookDelivery.planned(
+        webhook.id, event_id=str(beginning(now())["id"]), event_type="organization.updated",
+        organization_id=organization_id, sequence=1, occurred_at=now(), now=now(), at=now(),
+    )  # fmt: skip
+    put([delivery])
+    sending.put_off(webhook, delivery, 60)
 
 
 def section(title: str) -> Iterator[list[str]]:

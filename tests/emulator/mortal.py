@@ -20,7 +20,7 @@ from chalice.test import Client
 
 import app
 from chalicelib.entrypoints import catalogue
-from chalicelib.kernel import aws, clock, ledger, table
+from chalicelib.kernel import aws, clock, ledger, table, wire
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import verify_token
@@ -157,7 +157,7 @@ def _read(partitions: Iterable[str]) -> list[Item]:
 
 
 def _everything() -> list[dict[str, Any]]:
-    return [_readable(table.from_wire(item)) for item in _scanned()]
+    return [_readable(wire.from_wire(item)) for item in _scanned()]
 
 
 def _scanned() -> Iterator[Any]:

@@ -62,7 +62,7 @@ class Caller(httpx.Client):
         asked = {"email": str(other.person.claims()["email"]), "role": role}
         invited = self.post(f"/organizations/{organization}/invite", json=asked)
         assert invited.status_code == 201, invited.text
-        accepted = other.get(invited.json()["acceptUrl"])
+        accepted = other.get(f"{invited.json()['acceptUrl']}&decision=accept")
         assert accepted.json()["status"] == "accepted", accepted.text
 
 

@@ -132,9 +132,10 @@ def test_the_example_of_a_creation_can_be_sent_twice() -> None:
 def test_the_example_of_a_body_is_accepted(operation: Operation) -> None:
     content = described(operation).get("requestBody", {}).get("content", {})
     assert bool(content) == (operation.body is not None)
-    expected = {"application/json", "application/merge-patch+json"} if operation.method == "PATCH" else None
+    merged = {"application/merge-patch+json"} if operation.method == "PATCH" else set()
+    forms = {"application/x-www-form-urlencoded", "multipart/form-data"} if operation.form else set()
     if operation.body:
-        assert set(content) == (expected or {"application/json"})
+        assert set(content) == {"application/json"} | merged | forms
         operation.body.model_validate_json(json.dumps(content["application/json"]["example"]))
 
 

@@ -1,15 +1,20 @@
 """An example of each task: what lets it be, and how much later its time has come."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.features.api_keys.revoking import MOST_AT_ONCE
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.features.pages.entities import Content
+from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
-from chalicelib.kernel import table, tasks
+from chalicelib.kernel import queues, table, tasks
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Key
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.ledger import head_key
 from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
@@ -25,6 +30,7 @@ from tests.harness.domains import claim
 from tests.harness.domains import stored as stored_domain
 from tests.harness.exports import begin_export
 from tests.harness.invitations import invite
+from tests.harness.organizations import make_key
 from tests.harness.running import comes_in, is_made, make_space
 from tests.harness.sites import edit, page_of
 from tests.harness.strangers import GONE, refusing, silent
@@ -61,6 +67,15 @@ def a_key_expires(world: World) -> Key:
     key = world.key("read", expiresAt=after(now(), days=1))
     world.workers.settle()
     return f"O#{world.id}", f"K#{key.id}"
+
+
+def more_keys_end_than_a_transaction_holds(world: World) -> Key:
+    """Let an admin be removed who made more API keys than are revoked in the same breath."""
+    owner, admin = world.people.owner, world.people.admin
+    for _ in range(MOST_AT_ONCE + 2):
+        make_key(world.api, world.organization, "read", as_=admin)
+    assert world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=owner).status == 204
+    return _only("organization.api_key_revocation")
 
 
 def an_invitation_expires(world: World) -> Key:
@@ -176,6 +191,40 @@ def a_webhook_is_silent(world: World) -> Key:
     return f"O#{world.id}", f"W#{made.id}"
 
 
+def a_webhook_wants_nothing_any_more(world: World) -> Key:
+    """Let a webhook be still to be disabled: it has answered that it is gone."""
+    hook(world.api, world.organization, GONE, events=["organization.updated"])
+    world.workers.deliver()
+    rename(world.api, world.organization, "Engines")
+    with later("webhooks.disable"):
+        world.workers.deliver()
+    return _only("organization.webhook.disabling")
+
+
+def an_event_is_given_up(world: World) -> Key:
+    """Let it be still to be told that a delivery has failed for good."""
+    hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
+    world.workers.deliver()
+    rename(world.api, world.organization, "Engines")
+    last = patch("chalicelib.features.webhooks.tasks.next_attempt", lambda *_: None)
+    with refusing(), last, later("webhooks.exhaust"):
+        world.workers.deliver()
+    return _only("organization.webhook.exhaustion")
+
+
+@contextmanager
+def later(name: str) -> Iterator[None]:
+    """Let the messages of a task be lost that are queued within the block: it is due all the same."""
+    start = queues.start
+
+    def start_others(task: str, record: Key) -> None:
+        if task != name:
+            start(task, record)
+
+    with patch.object(queues, "start", start_others):
+        yield
+
+
 def the_admins_are_to_be_told(world: World) -> Key:
     """Let the mail be still to be sent that tells of a webhook that was disabled."""
     moment, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
@@ -225,6 +274,30 @@ def pages_are_deleted(world: World) -> Key:
     return _only("page.removal")
 
 
+def a_page_is_stored_as_it_was_before(world: World) -> Key:
+    """Let a page be published that was not rendered when it was written: whoever looks at it lets that be done."""
+    names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
+    at = Content.key_of(**names)
+    cloud.remove(_item(Rendered.key_of(**names)))
+    before = _item(at)
+    cloud.remove(before)
+    cloud.put({name: value for name, value in before.items() if name != "titled"})
+    return at
+
+
+def looking(world: World) -> None:
+    """Let somebody look at the page."""
+    at = f"{world.site.path}/pages/by-path"
+    answer = world.api.get(at, query={"path": "/looms"}, headers={"Accept": "text/html"})
+    assert answer.status == 200, answer.text
+
+
+def _item(key: Key) -> Item:
+    item = cloud.stored_at(*key)
+    assert item is not None
+    return item
+
+
 def an_edition_is_asked_for(world: World) -> Key:
     """Let an edition of a venue be still to be fetched and reconciled."""
     asked = world.api.post("/research/backfill/neurips-2025", as_=world.people.operator)
@@ -242,6 +315,7 @@ _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "api_keys.expire": TaskExample(a_key_expires, {"days": 2}),
+    "api_keys.revoke": TaskExample(more_keys_end_than_a_transaction_holds),
     "audit.anchor": TaskExample(a_log_has_grown, tick=anchoring),
     "audit_exports.clear": TaskExample(a_file_has_its_day, {"days": 8}),
     "audit_exports.run": TaskExample(a_file_is_asked_for),
@@ -255,11 +329,14 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
     "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
     "pages.remove": TaskExample(pages_are_deleted),
+    "pages.render": TaskExample(a_page_is_stored_as_it_was_before, tick=looking),
     "pages.turn": TaskExample(a_page_has_its_day, {"days": 2}),
     "purges.purge": TaskExample(a_platform_is_deleted),
     "replays.run": TaskExample(what_was_missed_is_asked_for),
     "research.work": TaskExample(an_edition_is_asked_for),
     "taxonomy.remove": TaskExample(a_branch_is_deleted),
+    "webhooks.disable": TaskExample(a_webhook_wants_nothing_any_more),
+    "webhooks.exhaust": TaskExample(an_event_is_given_up),
     "webhooks.notify": TaskExample(the_admins_are_to_be_told),
     "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),
     "webhooks.send": TaskExample(a_webhook_is_to_be_told, {"seconds": 7}),

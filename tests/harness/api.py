@@ -22,6 +22,8 @@ STAGE: Final = "/api"
 ADDRESS: Final = "192.0.2.7"
 USER_AGENT: Final = "tests/1.0"
 JSON: Final = "application/json"
+MAX_ENVELOPE_BYTES: Final = 6_291_556
+"""What Lambda takes of an answer; more is an error of 502 to the caller."""
 
 Json = dict[str, Any]
 
@@ -75,6 +77,11 @@ class Answer:
         return {error["pointer"]: error["code"] for error in self.json.get("errors", [])}
 
 
+def _size(response: Mapping[str, Any]) -> int:
+    """Return how many bytes Lambda's runtime sends of what the function returns."""
+    return len(json.dumps(response))
+
+
 class Api:
     """A client of the service. `as_` is whose credential a request carries; None sends none."""
 
@@ -126,6 +133,7 @@ class Api:
         with recorded() as calls:
             response = self._app(event, LambdaContext("api", 512, 29_000))
         companions.wait()
+        assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda does not take so much"
         answer = Answer(
             status=response["statusCode"],
             headers=Headers({**{n: v[-1] for n, v in response["multiValueHeaders"].items()}, **response["headers"]}),

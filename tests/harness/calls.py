@@ -17,6 +17,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from chalicelib.kernel import aws
 from chalicelib.kernel.table import SIDE_BY_SIDE
+from tests.harness import key_sizes
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 
@@ -38,6 +39,8 @@ class Calls:
     """
 
     made: list[Call] = field(default_factory=list)
+    bytes_read: int = 0
+    """How much the answers to its reads of the table hold, as they come over the wire."""
 
     @property
     def names(self) -> list[str]:
@@ -140,10 +143,13 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     if (calls := _calls.get()) is not None:
         calls.made.append(call)
     interference = _interference.get()
-    return interference.before(call) if interference else None
+    return (interference.before(call) if interference else None) or key_sizes.refusal_of(call)
 
 
-def _after(**_: object) -> None:
+def _after(http_response: AWSResponse, **_: object) -> None:
+    answered = http_response.raw is not None  # A stub of botocore's has none.
+    if answered and (calls := _calls.get()) is not None and (made := _call.get()) and made.name in _READS:
+        calls.bytes_read += len(http_response.content)
     if (interference := _interference.get()) and (call := _call.get()):
         interference.after(call)
 

@@ -17,9 +17,9 @@ from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.reference import memory
 from chalicelib.features.system import checks
-from chalicelib.kernel import ancestry, auth, keyrings, last_used, leases
+from chalicelib.kernel import address_hash, ancestry, auth, keyrings, last_used, leases
 from chalicelib.kernel.settings import settings
-from chalicelib.kernel.table import from_wire, to_wire
+from chalicelib.kernel.wire import from_wire, to_wire
 from local.provisioning import provision
 from tests.harness import calls, companions
 from tests.harness.fast_moto import fast_moto
@@ -64,7 +64,9 @@ def clear() -> None:
         bucket.keys.clear()
         bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
+    auth._accepted.clear()  # noqa: SLF001
     ancestry.forget()
+    address_hash.remember(bytes(32))
     leases.forget()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001

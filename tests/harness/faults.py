@@ -33,7 +33,7 @@ class Fault(StrEnum):
 
     THROTTLED = "refused: too many requests"
     CANCELLED_BY_THROTTLE = "a transaction cancelled because one of its items is throttled"
-    CONFLICT = "a transaction cancelled because another is at one of its items"
+    CONFLICT = "a transaction cancelled, or a write of one item refused, because another transaction holds the item"
     BROKEN = "refused: an internal error of AWS"
     TIMED_OUT = "no answer, and not done"
     UNANSWERED = "done, and no answer"
@@ -42,7 +42,12 @@ class Fault(StrEnum):
     DIED_AFTER = "the process ends when the call was done"
 
 
-_ONLY_TRANSACTIONS: Final = (Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
+_TRANSACTION: Final = "dynamodb:TransactWriteItems"
+_ONLY_OF: Final = {
+    Fault.CANCELLED_BY_THROTTLE: (_TRANSACTION,),
+    Fault.CONFLICT: (_TRANSACTION, "dynamodb:UpdateItem"),
+}  # fmt: skip
+"""Faults that some calls only have."""
 _READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 
 
@@ -77,7 +82,7 @@ class Injected:
             case Fault.CANCELLED_BY_THROTTLE:
                 return _cancellation(call, "ThrottlingError")
             case Fault.CONFLICT:
-                return _cancellation(call, "TransactionConflict")
+                return _conflict(call)
         return None
 
     def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
@@ -104,7 +109,7 @@ class Injected:
         return seen >= self.at and (self.times is None or seen < self.at + self.times)
 
     def _counts(self, call: Call) -> bool:
-        if self.fault in _ONLY_TRANSACTIONS and call.name != "dynamodb:TransactWriteItems":
+        if call.name not in _ONLY_OF.get(self.fault, (call.name,)):
             return False
         if self.name and call.name != self.name:
             return False
@@ -117,8 +122,8 @@ def failing(
 ) -> Iterator[Injected]:
     """Spoil calls of the block, made in this context; pauses between tries are short meanwhile.
 
-    `name` counts only calls such as `dynamodb:Query`, `reads=False` only those that do something; faults that only
-    transactions have count only those.
+    `name` counts only calls such as `dynamodb:Query`, `reads=False` only those that do something; faults that only some
+    calls have count only those.
     """
     injected = Injected(fault, at, times, name, reads)
     with patch.object(time, "sleep", lambda _: _sleep(_MILLISECOND)), interfering(injected):
@@ -160,6 +165,12 @@ def overtaken(what: Callable[[], object], *, at: int) -> Iterator[Overtaking]:
 def _refusal(status: int, code: str, **more: Any) -> tuple[AWSResponse, dict[str, Any]]:
     parsed = {"Error": {"Code": code, "Message": "arranged"}, "ResponseMetadata": {"HTTPStatusCode": status}, **more}
     return AWSResponse(_NOWHERE, status, {}, None), parsed
+
+
+def _conflict(call: Call) -> tuple[AWSResponse, dict[str, Any]]:
+    if call.name == _TRANSACTION:
+        return _cancellation(call, "TransactionConflict")
+    return _refusal(400, "TransactionConflictException")
 
 
 def _cancellation(call: Call, code: str) -> tuple[AWSResponse, dict[str, Any]]:

@@ -68,21 +68,26 @@ def resend(api: Api, organization: Founded, invited: Invited) -> Invited:
 
 
 def opens(api: Api, invited: Invited | str, as_: Caller | str | None = None, **query: str) -> Answer:
-    """Return the answer to whoever follows the link: nobody in particular, or a person who thereby accepts."""
+    """Return the answer to whoever follows the link: nobody in particular, or a person; nobody accepts by that."""
     token = invited if isinstance(invited, str) else invited.token
     return api.get(ACCEPTANCE, as_=as_, query={"token": token, **query})
 
 
+def decides(api: Api, invited: Invited | str, person: Caller | str | None, decision: str = "accept") -> Answer:
+    """Return the answer to somebody who accepts or declines by the link."""
+    return opens(api, invited, person, decision=decision)
+
+
 def accepts(api: Api, invited: Invited, person: Person) -> Json:
     """Let a person accept, and return what they are answered."""
-    answer = opens(api, invited, person)
+    answer = decides(api, invited, person)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def declines(api: Api, invited: Invited, person: Person) -> Json:
     """Let a person decline, and return what they are answered."""
-    answer = opens(api, invited, person, decision="decline")
+    answer = decides(api, invited, person, "decline")
     assert answer.status == 200, answer.text
     return answer.json
 

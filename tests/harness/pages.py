@@ -7,9 +7,11 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any, Final
 
+from chalicelib.features.pages.renderings import Rendering
 from chalicelib.features.platforms.models import ThemePatch
+from chalicelib.features.rendering.content import repeats
 from chalicelib.features.rendering.markup import ATTRIBUTES, ELEMENTS
-from chalicelib.features.rendering.models import View
+from chalicelib.features.rendering.models import Blocks, View
 from chalicelib.features.rendering.page import page
 from chalicelib.kernel.operation import Document
 
@@ -83,10 +85,16 @@ def elements(document: str) -> Element:
     return reader.root
 
 
+def view(*blocks: dict[str, Any], **words: Any) -> View:
+    """Return a page with these blocks as it is to be shown; of what is around them words tell what isn't as usual."""
+    said = {"lang": "en", "title": "Looms", "site_name": "The Mill", **words}
+    rendering = Rendering(blocks, without_first=repeats(blocks, said["title"]))
+    return View(**said, blocks=Blocks("1", lambda: rendering.html))
+
+
 def rendered(*blocks: dict[str, Any], **words: Any) -> Element:
     """Return the elements of a page with these blocks, of which nothing can do harm."""
-    said = {"lang": "en", "title": "Looms", "site_name": "The Mill", **words}
-    return harmless(page(View(**said, blocks=blocks), {}))
+    return harmless(page(view(*blocks, **words), {}))
 
 
 def theme(**said: Any) -> dict[str, Any]:
@@ -96,7 +104,7 @@ def theme(**said: Any) -> dict[str, Any]:
 
 def harmless(document: Document) -> Element:
     """Return the elements of a document, having seen that none of them, no attribute and no address can do harm."""
-    root = elements(document.body)
+    root = elements(document.text)
     body = root.one("body")
     assert {e.tag for e in body.all()} <= ELEMENTS
     assert {e.tag for e in root.all()} - _AROUND <= ELEMENTS

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit, Unique
+from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit
 from chalicelib.kernel.models import RecordOutput
 from chalicelib.kernel.outbox import commit
+from chalicelib.kernel.uniques import FormerName, Unique
 from tests.harness.joining import beginning, by_itself
 
 MOST = 3
@@ -25,7 +26,7 @@ class Parcel(Entity):
     kind, parameter = "parcel", "parcel_id"
     pk, sk = "P#{organization_id}", "{id}"
     by_weight = Collection("P#{organization_id}#W", "{weight:03d}", index="index1")
-    by_label = Unique("parcel-label", "{label}", taken="slug_taken", field="label", alias_days=90)
+    by_label = Unique("parcel-label", "{label}", taken="slug_taken", field="label", former="former_labels")
     limit = Limit("parcels", "P#{organization_id}", MOST, lambda parcel: parcel.sent)
     public: ClassVar[type[ParcelOut]] = ParcelOut
 
@@ -35,6 +36,7 @@ class Parcel(Entity):
     weight: int = 1
     sent: bool = True
     due_at: str | None = None
+    former_labels: list[FormerName] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
     @property

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from chalicelib.kernel import leases
+from chalicelib.kernel import auth, leases
 
 
 class Process:
     """A process that begins with no memory."""
 
-    def __init__(self, counts: OrderedDict[str, Any] | None = None) -> None:
-        self._counts = OrderedDict() if counts is None else counts
+    def __init__(self, counts: dict[str, OrderedDict[str, Any]] | None = None) -> None:
+        self._counts = {} if counts is None else counts
+        self._accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @classmethod
     def here(cls) -> "Process":
@@ -23,15 +24,15 @@ class Process:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Let the block happen in this process."""
-        with patch.object(leases, "_counts", self._counts):
+        with patch.object(leases, "_counts", self._counts), patch.object(auth, "_accepted", self._accepted):
             yield
 
     @property
     def principals(self) -> int:
         """How many principals it remembers."""
-        return len(self._counts)
+        return len(self._counts.get(leases.REQUESTS, ()))
 
     @property
     def unused(self) -> int:
         """How many requests it has leased and not let through yet."""
-        return sum(count.left for count in self._counts.values())
+        return sum(count.left for counts in self._counts.values() for count in counts.values())

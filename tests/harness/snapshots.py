@@ -41,6 +41,11 @@ def once(name: tuple[object, ...], make: Callable[[], T]) -> T:
     return found
 
 
+def stored_beside_budgets() -> dict[tuple[str, str], cloud.Item]:
+    """Return every item of the table by its key, but those that count what callers used up of budgets."""
+    return {key: item for key, item in stored().items() if not key[0].startswith("Y#")}
+
+
 def stored() -> dict[tuple[str, str], cloud.Item]:
     """Return every item of the table by its key."""
     return {(item["pk"], item["sk"]): item for item in cloud.stored()}

@@ -47,6 +47,19 @@ def refusing() -> Iterator[None]:
 
 
 @contextmanager
+def counted() -> Iterator[list[str]]:
+    """Let them take everything within the block, and yield the addresses of all that is sent, as it is sent."""
+    sent: list[str] = []
+
+    def post(url: str, *_: Any) -> Answer:
+        sent.append(url)
+        return Answer(status=204, error=None, body="", duration_ms=7)
+
+    with patch.object(outgoing, "post", post):
+        yield sent
+
+
+@contextmanager
 def unreached() -> Iterator[None]:
     """Let it be a failure of the test if anything is sent to them within the block."""
 

@@ -7,8 +7,8 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import ACCEPTANCE, Invited, accepts, declines, history, invite, opens, status_of
-from tests.harness.organizations import Founded, found, make_key
+from tests.harness.invitations import ACCEPTANCE, Invited, accepts, decides, declines, history, invite, opens, status_of
+from tests.harness.organizations import Founded, found, joins, make_key
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
 MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
@@ -34,20 +34,51 @@ class TestDescribing:
         assert answer.json == {
             "organization": {"id": organization.id, "name": record["name"], "slug": record["slug"]}, "platform": None,
             "role": "editor", "email": stranger.email, "status": "pending", "expiresAt": invited.record["expiresAt"],
-            "invitedBy": ada.id, "inviterName": "Ada Lovelace", "membership": None,
+            "invitedBy": ada.id, "inviterName": "Ada Lovelace", "canAccept": None, "reason": None,
+            "membership": None,
         }  # fmt: skip
 
-    def test_a_scanner_that_opens_the_link_of_a_mail_changes_nothing(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person
+    def test_opening_the_link_changes_nothing_whoever_does(
+        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
     ) -> None:
         before = cloud.stored()
-        for query in ({}, {"decision": "accept"}, {"decision": "decline"}):
-            answer = opens(api, invited, **query)
-            assert answer.json["status"] == "pending"
+        for caller in (None, ada, stranger, stranger):
+            answer = opens(api, invited, caller)
+            assert (answer.status, answer.json["status"], answer.json["membership"]) == (200, "pending", None)
             assert set(answer.calls.names) <= {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
         assert cloud.stored() == before
         assert history(api, organization, invited) == ["created"]
         assert api.get(invited.path, as_=ada).json["version"] == 1
+
+    def test_a_decision_without_a_credential_is_asked_for_one(self, api: Api, invited: Invited, ada: Person) -> None:
+        for decision in ("accept", "decline"):
+            answer = decides(api, invited, None, decision)
+            assert answer.code == "401 unauthenticated"
+            assert "leave the decision out" in answer.json["detail"]
+        assert api.get(invited.path, as_=ada).json["version"] == 1
+
+    def test_a_user_is_told_whether_they_can_accept_and_what_they_became(
+        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person, issuer: Issuer
+    ) -> None:
+        def told(person: Person) -> tuple[object, ...]:
+            described = opens(api, invited, person).json
+            return described["canAccept"], described["reason"], described["membership"]
+
+        unverified = issuer.person("stranger", "Sophie", email_verified=False)
+        assert [told(person) for person in (ada, unverified)] == [(False, "email_mismatch", None)] * 2
+        assert told(stranger) == (True, None, None)
+        membership = accepts(api, invited, stranger)["membership"]
+        assert told(stranger) == (True, None, membership)
+        assert told(ada) == (False, "email_mismatch", None)
+        assert api.post(f"{organization.path}/leave", as_=stranger).status == 204
+        assert told(stranger) == (False, "invitation_used", None)
+
+    def test_a_member_of_a_lower_role_is_told_that_it_changes_none(
+        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    ) -> None:
+        joins(organization, stranger, "member")
+        described = opens(api, invited, stranger).json
+        assert (described["canAccept"], described["reason"]) == (False, "already_member")
 
     def test_what_became_of_it_is_seen_but_not_who_answered(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
@@ -132,7 +163,7 @@ class TestAccepting:
         assert answer["membership"] == {
             "id": answer["membership"]["id"], "createdAt": moment, "updatedAt": moment, "version": 1,
             "userId": stranger.id, "username": "stranger", "name": "Sophie Germain", "email": stranger.email,
-            "role": "editor", "joinedAt": moment,
+            "role": "editor", "joinedAt": moment, "revokedKeys": None,
         }  # fmt: skip
         assert api.get(f"{organization.path}/members/{stranger.id}", as_=stranger).json == answer["membership"]
         assert [o["id"] for o in api.items("/organizations", as_=stranger)] == [organization.id]
@@ -176,7 +207,7 @@ class TestAccepting:
             api.delete(f"{organization.path}/members/{stranger.id}", as_=ada)
         else:
             api.post(f"{organization.path}/leave", as_=stranger)
-        assert opens(api, invited, stranger).code == USED
+        assert decides(api, invited, stranger).code == USED
         assert "stranger" not in roles(api, organization)
         assert accepts(api, invite(api, organization, stranger), stranger)["membership"]["role"] == "member"
 
@@ -186,7 +217,7 @@ class TestAccepting:
         accepts(api, invited, stranger)
         api.delete(f"{organization.path}/members/{stranger.id}", as_=ada)
         accepts(api, invite(api, organization, stranger), stranger)
-        assert opens(api, invited, stranger).code == USED
+        assert decides(api, invited, stranger).code == USED
 
     def test_an_admin_by_invitation_is_one_at_once(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
@@ -199,7 +230,7 @@ class TestAccepting:
         self, api: Api, organization: Founded, invited: Invited, stranger: Person
     ) -> None:
         with ThreadPoolExecutor(5) as threads:
-            answers = list(threads.map(lambda _: opens(api, invited, stranger), range(5)))
+            answers = list(threads.map(lambda _: decides(api, invited, stranger), range(5)))
         assert {answer.status for answer in answers} == {200}
         assert len({answer.text for answer in answers}) == 1
         assert history(api, organization, invited) == ["created", "accepted"]
@@ -299,7 +330,7 @@ class TestDeclining:
         one, other = invite(api, organization, stranger), invite(api, organization, operator)
         declines(api, one, stranger)
         accepts(api, other, operator)
-        assert opens(api, one, stranger).code == USED
+        assert decides(api, one, stranger).code == USED
         late = opens(api, other, operator, decision="decline")
         assert late.code == USED
         assert (

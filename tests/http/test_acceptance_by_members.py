@@ -8,10 +8,10 @@ from tests.harness.invitations import (
     Invited,
     accepts,
     before_the_next_write,
+    decides,
     declines,
     history,
     invite,
-    opens,
     status_of,
 )
 from tests.harness.organizations import Founded, joins
@@ -34,7 +34,7 @@ class TestWhoIsAMemberByThen:
         joins(organization, stranger, "member")
         before = cloud.stored()
         for answer in (
-            opens(api, invited, stranger),
+            decides(api, invited, stranger),
             api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token}),
         ):
             assert answer.code == "409 already_member"
@@ -49,7 +49,7 @@ class TestWhoIsAMemberByThen:
         self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
     ) -> None:
         joins(organization, stranger, "member")
-        assert opens(api, invited, stranger).code == "409 already_member"
+        assert decides(api, invited, stranger).code == "409 already_member"
         api.patch(f"{organization.path}/members/{stranger.id}", as_=ada, json={"role": "editor"})
         assert accepts(api, invited, stranger)["membership"]["role"] == "editor"
         assert history(api, organization, invited) == ["created", "accepted"]
@@ -70,5 +70,5 @@ class TestWhoIsAMemberByThen:
         joins(organization, stranger, "editor")
         path = f"{organization.path}/members/{stranger.id}"
         before_the_next_write(monkeypatch, lambda: api.patch(path, as_=ada, json={"role": "member"}))
-        assert opens(api, invited, stranger).code == "409 already_member"
+        assert decides(api, invited, stranger).code == "409 already_member"
         assert status_of(api, organization, invited) == "pending"

@@ -31,6 +31,15 @@ def happened(api: Api, organization: Founded, export_id: str) -> list[str]:
 
 
 class TestStartAuditExport:
+    def test_filters_in_the_query_are_refused_and_nothing_is_exported(self, api: Api, organization: Founded) -> None:
+        query = {"type": "organization.member.*", "actorId": organization.owner.id, "to": "2026-11-20T00:00:00Z"}
+        path = f"{organization.path}/audit-log/export-async"
+        refused = api.post(path, as_=organization.owner, json={}, query={**query, "sheet": "7"})
+        assert refused.code == "422 validation_failed"
+        assert refused.faults == dict.fromkeys(("query/type", "query/actorId", "query/to"), "misplaced")
+        assert "/filters/type" in refused.text
+        assert not happened(api, organization, "")
+
     def test_a_request_that_says_nothing_exports_the_whole_log_as_ndjson(self, api: Api, organization: Founded) -> None:
         answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner)
         assert answer.status == 202

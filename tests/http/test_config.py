@@ -24,7 +24,8 @@ def platform(api: Api, organization: Founded) -> Running:
             {"moduleId": "feed", "settings": {"key": "of feed"}},
         ]},
         "project-blocks": {"projectBlocks": [
-            {"projectBlockId": "off", "enabled": False, "settings": {"key": "of off"}}, {"projectBlockId": "on"},
+            {"projectBlockId": "off", "title": "Title of off", "enabled": False, "settings": {"key": "of off"}},
+            {"projectBlockId": "on"},
         ]},
     }  # fmt: skip
     for part, body in bodies.items():
@@ -101,7 +102,7 @@ class TestThePublic:
         assert outside["customDomain"] == {"domain": "shop.example.com", "status": "verified"}
         settings = {module["moduleId"]: module["settings"] for module in outside["modules"]}
         assert (settings["events"], settings["feed"]) == ({}, {"key": "of feed"})
-        assert [block["settings"] for block in outside["projectBlocks"]] == [{}, {}]
+        assert [block["projectBlockId"] for block in outside["projectBlocks"]] == ["on"]
         same = [name for name in inside if name not in ("customDomain", "modules", "projectBlocks")]
         assert {name: inside[name] for name in same} == {name: outside[name] for name in same}
         assert "of off" not in str(outside)

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.features.domains import checks
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.kernel import pipeline, table
-from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.guards import guard_key
 from tests.conftest import Configure
 from tests.harness.api import Answer, Api, Json
 from tests.harness.domains import PROOF, SHOP, claim, entry_of, holds, shown, told, verify
@@ -17,7 +17,7 @@ from tests.harness.organizations import Founded
 from tests.harness.running import Running
 
 TARGET = "cname.atrium.example"
-OURS = ["192.0.2.7", "2001:db8::7"]
+OURS = ["93.184.216.34", "2606:4700::1111"]
 
 pytestmark = pytest.mark.usefixtures("nameserver")
 
@@ -112,10 +112,23 @@ class TestVerifyCustomDomain:
         holds(nameserver, claimed)
         nameserver.forgets(SHOP)
         nameserver.says(TARGET, OURS)
-        for held, error in (([], "CNAME_MISMATCH"), (["203.0.113.9"], "CNAME_MISMATCH"), (OURS, None)):
+        for held, error in (([], "CNAME_MISMATCH"), (["93.184.215.14"], "CNAME_MISMATCH"), (OURS, None)):
             nameserver.says(SHOP, held)
             answer = verify(api, platform).json
             assert (answer["lastError"], answer["records"][1]["observed"]) == (error, held)
+
+    def test_only_public_addresses_are_shown(
+        self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
+    ) -> None:
+        holds(nameserver, claimed)
+        nameserver.forgets(SHOP)
+        nameserver.says(SHOP, ["10.1.2.3", "93.184.215.14", "169.254.169.254", "127.0.0.1", "fd00::7"])
+        answer = verify(api, platform)
+        assert answer.json["lastError"] == "CNAME_MISMATCH"
+        # The local stage alone shows its loopback addresses.
+        shown = ["an address that is not public", "93.184.215.14", "127.0.0.1"]
+        assert sorted(answer.json["records"][1]["observed"]) == sorted(shown)
+        assert "10.1.2.3" not in answer.text
 
     def test_the_records_of_a_former_claim_are_no_others(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -154,7 +167,7 @@ class TestVerifyAnApex:
         assert shown == [("A", OURS[:1], True), ("AAAA", [], True)]
 
     @pytest.mark.usefixtures("claimed")
-    @pytest.mark.parametrize("held", [[], ["203.0.113.9"], [*OURS, "203.0.113.9"]])
+    @pytest.mark.parametrize("held", [[], ["93.184.215.14"], [*OURS, "93.184.215.14"]])
     def test_it_has_to_lead_here_and_nowhere_else(
         self, api: Api, platform: Running, nameserver: Nameserver, held: list[str]
     ) -> None:

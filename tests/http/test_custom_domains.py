@@ -74,8 +74,8 @@ class TestSetCustomDomain:
 
     @pytest.mark.parametrize(
         ("written", "domain"),
-        [("  Shop.Example.COM. ", SHOP), ("Bücher.example", "xn--bcher-kva.example"),
-         ("XN--BCHER-KVA.example", "xn--bcher-kva.example"), ("me.github.io", "me.github.io")],
+        [("  Shop.Example.COM. ", SHOP), ("Bücher.example.com", "xn--bcher-kva.example.com"),
+         ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"), ("me.github.io", "me.github.io")],
     )  # fmt: skip
     def test_it_is_taken_as_dns_knows_it(self, api: Api, platform: Running, written: str, domain: str) -> None:
         assert claim(api, platform, written)["domain"] == domain
@@ -86,6 +86,8 @@ class TestSetCustomDomain:
          ("2001:db8::7", "malformed"), ("com", "malformed"), ("co.uk", "malformed"), ("github.io", "malformed"),
          ("localhost", "malformed"), ("shop", "malformed"), ("*.example.com", "malformed"),
          ("https://shop.example.com", "malformed"), ("shop.example.com:443", "malformed"), ("a_b.example", "malformed"),
+         ("db.prod.internal", "malformed"), ("nas.home.arpa", "malformed"), ("printer.corp.local", "malformed"),
+         ("shop.corp", "malformed"), ("shop.test", "malformed"), ("shop.onion", "malformed"),
          ("engines.atrium.example", "malformed"), ("atrium.example", "malformed"), ("a." * 600, "too_long"),
          (".".join(["a" * 60] * 4), "malformed")],
     )  # fmt: skip

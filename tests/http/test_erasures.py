@@ -102,7 +102,7 @@ class TestErasePerson:
         one = asked_to_erase(api, organization, email=grace.email, userId=grace.id)
         two = asked_to_erase(api, organization, email=grace.email, userId=mary.id)
         assert Counter(one.calls.names) == Counter(alone.calls.names)
-        assert two.calls.reads == ["dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:BatchGetItem"]
+        assert two.calls.reads == ["dynamodb:BatchGetItem", *["dynamodb:Query"] * 2, "dynamodb:BatchGetItem"]
         nobody = asked_to_erase(api, organization, userId=NOBODY)
         assert nobody.calls.names[:2] == ["dynamodb:BatchGetItem"] * 2
         assert nobody.calls.names[2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]

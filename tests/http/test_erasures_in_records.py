@@ -77,7 +77,7 @@ class TestAMember:
         assert left_of(grace.id, grace.email, grace.username) == []
         assert members(api, organization) == ["ada", "edith", "mary"]
         assert api.get(organization.path, as_=grace).code == "404 not_found"
-        assert api.get(organization.path, as_=key).status == 200
+        assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
     def test_has_no_hold_on_what_they_made(
         self, api: Api, organization: Founded, invited: Invited, ada: Person, grace: Person, erase: Erase
@@ -85,7 +85,7 @@ class TestAMember:
         key = make_key(api, organization, "admin", as_=grace)
         erase(userId=grace.id)
         shown = api.get(f"{organization.keys}/{key.id}", as_=ada).json
-        assert (shown["createdBy"], shown["status"], shown["version"]) == (None, "active", 2)
+        assert (shown["createdBy"], shown["status"], shown["version"]) == (None, "revoked", 2)
         shown = api.get(invited.path, as_=ada).json
         assert (shown["invitedBy"], shown["status"], shown["email"]) == (None, "revoked", SOPHIE)
         assert opens(api, invited).code == "410 invitation_revoked"

@@ -1,17 +1,11 @@
 """What becomes of what is below a node that is deleted, and of what it was put on."""
 
-from typing import Any
-
 import pytest
 
-from chalicelib.features.attachments.entities import Attachment
-from chalicelib.features.taxonomy.entities import TaxonomyNode
-from chalicelib.kernel import jobs, table
-from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.table import Found
+from chalicelib.kernel import jobs
 from tests.harness import cloud
 from tests.harness.api import Api
-from tests.harness.clock import Clock
+from tests.harness.lag import LAGS, lagging
 from tests.harness.running import Running
 from tests.harness.taxonomy import (
     Node,
@@ -103,27 +97,16 @@ class TestCascade:
         workers.settle()
         assert left(platform) == {"PCOUNT", "PN~"}
 
-    def test_waits_for_an_index_that_is_late(
-        self, api: Api, platform: Running, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("seconds", LAGS)
+    def test_does_not_wait_for_indexes_that_lag(
+        self, api: Api, platform: Running, workers: Workers, seconds: float
     ) -> None:
-        machines, looms = plant_line(api, platform, "Machines", "Looms")
-        attach(api, looms)
-        assert fell(api, machines, "cascade").status == 204
-        query, late = table.query, {TaxonomyNode.among_siblings.index, Attachment.of_node.index}
-
-        def lagging(where: str | Partition, **words: Any) -> Found:
-            is_late = isinstance(where, Partition) and where.index in late
-            return Found([], None) if is_late else query(where, **words)
-
-        monkeypatch.setattr(table, "query", lagging)
-        for index in (TaxonomyNode.among_siblings.index, Attachment.of_node.index):
-            clock.shift(minutes=10)
+        with lagging(seconds):
+            machines, looms = plant_line(api, platform, "Machines", "Looms")
+            attach(api, looms)
+            assert fell(api, machines, "cascade").status == 204
             workers.settle()
-            assert "PN" in left(platform)
-            late.discard(index)
-        clock.shift(minutes=10)
-        workers.settle()
-        assert left(platform) == {"PCOUNT", "PN~"}
+            assert left(platform) == {"PCOUNT", "PN~"}
 
     def test_of_what_has_nothing_below_is_as_without(self, api: Api, platform: Running) -> None:
         looms = plant(api, platform)
@@ -180,9 +163,9 @@ class TestReparent:
         assert refused.code == "409 slug_taken"
         assert "'jacquard'" in refused.json["detail"]
 
-    def test_thirty_children_move_and_more_do_not(self, api: Api, platform: Running, workers: Workers) -> None:
+    def test_twenty_five_children_move_and_more_do_not(self, api: Api, platform: Running, workers: Workers) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        children = [plant(api, platform, f"Child {n}", looms, description="x" * 4000) for n in range(31)]
+        children = [plant(api, platform, f"Child {n}", looms, description="x" * 4000) for n in range(26)]
         attach(api, looms)
         description = {"description": "y" * 4000}
         assert api.patch(looms.path, as_=platform.owner, json=description).status == 200
@@ -191,8 +174,8 @@ class TestReparent:
         assert move(api, children[0], None).status == 200
         assert fell(api, looms, "reparent").status == 204
         workers.settle()
-        assert len(paths(api, platform, parentId=machines.id)) == 30
-        assert counted(platform) == 32
+        assert len(paths(api, platform, parentId=machines.id)) == 25
+        assert counted(platform) == 27
 
     def test_what_has_no_children_loses_what_it_is_put_on(self, api: Api, platform: Running, workers: Workers) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")

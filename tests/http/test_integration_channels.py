@@ -279,7 +279,7 @@ class TestTestIntegrationChannel:
         configure(webhook_allow_private="0")
         answer = api.post(f"{made.path}/test", as_=organization.owner)
         assert (answer.json["delivered"], answer.json["statusCode"]) == (False, None)
-        assert "not public" in answer.json["error"]
+        assert answer.json["error"] == "The host has no public address."
         assert receiver.requests == []
 
 

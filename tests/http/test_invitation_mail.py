@@ -17,7 +17,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
-from tests.harness.invitations import SOPHIE, Invited, accepts, declines, invite, opens, resend, token_of
+from tests.harness.invitations import SOPHIE, Invited, accepts, decides, declines, invite, opens, resend, token_of
 from tests.harness.logs import log_of
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.organizations import Founded, found, make_key
@@ -44,7 +44,8 @@ class TestTheMail:
     def test_it_says_who_invites_to_what_as_what_until_when(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        clock.freeze("2026-11-20T09:30:00Z")
+        clock.shift(days=1)  # Until then an organization is new, and its words are left out.
+        clock.freeze("2026-11-25T09:30:00Z")
         words = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
         invite(api, organization, SOPHIE, as_=grace, **words)
         workers.deliver()
@@ -54,7 +55,7 @@ class TestTheMail:
         assert letter.subject == "Grace Hopper invites you to Analytical Engines"
         assert "Grace Hopper invites you to join Analytical Engines in the role of editor." in letter.text
         assert "> Come and join us.\n> We start on Monday.\n" in letter.text
-        assert "It is valid until 27 November 2026, 09:30 UTC." in letter.text
+        assert "It is valid until 2 December 2026, 09:30 UTC." in letter.text
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
     def test_its_link_is_the_one_that_the_inviter_was_given_and_works(
@@ -66,7 +67,7 @@ class TestTheMail:
         link = link_in(letter.text)
         assert link == invited.record["acceptUrl"]
         assert letter.html.count(f'href="{link}"') == 2
-        assert opens(api, token_of(link), stranger).json["membership"]["userId"] == stranger.id
+        assert decides(api, token_of(link), stranger).json["membership"]["userId"] == stranger.id
 
     def test_a_link_leads_to_the_page_that_is_set(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, configure: Configure
@@ -95,9 +96,10 @@ class TestTheMail:
         assert nameless.email not in mailbox.letters[0].text + mailbox.letters[0].html
 
     def test_what_an_organization_calls_itself_is_only_words(
-        self, api: Api, ada: Person, workers: Workers, mailbox: Mailbox
+        self, api: Api, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         organization = found(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
+        clock.shift(days=1)
         invite(api, organization, SOPHIE, message="</blockquote>\r\n<script>alert(1)</script>")
         workers.deliver()
         (letter,) = mailbox.letters

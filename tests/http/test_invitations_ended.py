@@ -11,6 +11,7 @@ from tests.harness.invitations import (
     Invited,
     accepts,
     asked_to_invite,
+    decides,
     declines,
     history,
     invite,
@@ -142,9 +143,10 @@ class TestResendInvitation:
         for former in sent[:-1]:
             for caller in (None, stranger):
                 assert opens(api, former, caller).code == REVOKED
-                assert opens(api, former, caller, decision="decline").code == REVOKED
+            for decision in ("accept", "decline"):
+                assert decides(api, former, stranger, decision).code == REVOKED
         assert accepts(api, sent[-1], stranger)["status"] == "accepted"
-        assert opens(api, sent[0], stranger).code == REVOKED
+        assert decides(api, sent[0], stranger).code == REVOKED
 
     def test_its_former_end_is_no_end_any_more(
         self, api: Api, organization: Founded, clock: Clock, workers: Workers
@@ -261,7 +263,8 @@ class TestExpiry:
         clock.shift(seconds=0.001)
         for caller in (None, stranger):
             assert opens(api, invited, caller).code == EXPIRED
-            assert opens(api, invited, caller, decision="decline").code == EXPIRED
+        for decision in ("accept", "decline"):
+            assert decides(api, invited, stranger, decision).code == EXPIRED
         assert status_of(api, organization, invited) == "expired"
 
     def test_the_sweep_finds_it_and_there_is_one_entry(
@@ -286,7 +289,7 @@ class TestExpiry:
         clock.shift(days=31)
         workers.settle()
         assert [status_of(api, organization, invited) for invited in (yes, no)] == ["accepted", "declined"]
-        assert opens(api, yes, stranger).json["membership"]["userId"] == stranger.id
+        assert decides(api, yes, stranger).json["membership"]["userId"] == stranger.id
         assert [history(api, organization, invited)[1:] for invited in (yes, no)] == [["accepted"], ["declined"]]
 
     def test_what_has_ended_is_not_due_any_more(

@@ -11,6 +11,7 @@ from tests.harness.invitations import (
     Invited,
     accepts,
     before_the_next_write,
+    decides,
     history,
     invite,
     opens,
@@ -179,5 +180,5 @@ class TestWhenTheIndexOfThemIsLate:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
         before_the_next_write(monkeypatch, lambda: api.post(f"{organization.path}/leave", as_=grace))
-        assert opens(api, twice[0], stranger).code == REVOKED
+        assert decides(api, twice[0], stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"

@@ -2,6 +2,7 @@ import pytest
 
 from chalicelib.features.audit import verification
 from chalicelib.kernel import checkpoints, ledger
+from chalicelib.kernel.authenticity import mac_of
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.encoding import to_base64url
 from tests.harness import cloud, rfc6962
@@ -47,8 +48,9 @@ class TestKeptCheckpoints:
             if item["sequence"] == 4:
                 body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
                 fresh |= {"body": body, "leaf": leaf_of(body)}
-            cloud.put(fresh)
-            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], "log": ten.id})
+            mac = mac_of(ten.id, item["sk"], fresh["leaf"])  # By whoever has all keys.
+            cloud.put(fresh | {"mac": mac})
+            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], "mac": mac, "log": ten.id})
         ledger.append(ten.id)
         assert finding(api, ten) == (None, None)
         assert finding(api, ten, checkpoint=kept)[0] == "forked"

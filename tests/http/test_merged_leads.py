@@ -30,7 +30,7 @@ def statuses(record: Json) -> list[str]:
 
 
 class TestTheSameAddressWithinADay:
-    def test_is_one_lead_with_the_newest_of_each_field_and_all_that_was_sent(
+    def test_is_one_lead_with_what_was_sent_first_and_all_that_was_sent_beside_it(
         self, api: Api, operator: Person, clock: Clock
     ) -> None:
         clock.freeze()
@@ -40,9 +40,11 @@ class TestTheSameAddressWithinADay:
         (lead,) = leads(api, operator)
         assert lead == lead_of(api, first, operator)
         assert {name: lead[name] for name in ("contactName", "companyName", "message", "source")} == {
-            "contactName": "C. Babbage", "companyName": "Engines Ltd", "message": "How many wheels?", "source": "fair",
+            "contactName": first.record["contactName"], "companyName": "Engines Ltd", "message": "How many columns?",
+            "source": None,
         }  # fmt: skip
         assert lead["consent"]["textVersion"] == "1"
+        assert [each["consent"] for each in lead["submissions"]] == [lead["consent"], None]
         assert (lead["status"], lead["version"]) == ("new", 2)
         assert [(each["id"], each["message"]) for each in lead["submissions"]] == [
             (first.id, "How many columns?"), (second.id, "How many wheels?"),
@@ -86,7 +88,7 @@ class TestTheSameAddressWithinADay:
         assert (newest["type"], oldest["type"]) == ("lead.created", "lead.created")
         assert newest["target"]["id"] == oldest["target"]["id"] == first.id
         assert newest["data"] == lead_of(api, first, operator)
-        assert [change["field"] for change in newest["changes"]] == ["message", "submissions"]
+        assert [change["field"] for change in newest["changes"]] == ["submissions"]
 
     def test_costs_two_reads_and_a_transaction(self, api: Api) -> None:
         send(api)
@@ -94,16 +96,30 @@ class TestTheSameAddressWithinADay:
             "dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage",
         ]  # fmt: skip
 
-    def test_brings_back_what_was_withdrawn(self, api: Api, operator: Person) -> None:
+    def test_ends_no_withdrawal(self, api: Api, operator: Person) -> None:
+        first = send(api, message="Call me.", consent={"textVersion": "1"})
+        turn(api, first, "withdrawn")
+        second = send(api, contactName="Somebody Else", message="Call me all the same.")
+        for status in ("withdrawn", "new"):
+            turn(api, second, status)
+        (lead,) = leads(api, operator)
+        assert (lead["contactName"], lead["message"]) == (first.record["contactName"], "Call me.")
+        assert [(each["id"], each["status"]) for each in lead["submissions"]] == [
+            (first.id, "withdrawn"), (second.id, "new"),
+        ]  # fmt: skip
+        assert statuses(lead) == ["new", "withdrawn"]
+        assert statuses(seen(api, first)) == ["new", "withdrawn"]
+        assert statuses(turn(api, first, "new").json) == ["new", "withdrawn", "new"]
+        assert statuses(lead_of(api, first, operator)) == ["new", "withdrawn", "new"]
+
+    def test_leaves_what_was_withdrawn_when_an_operator_makes_the_lead_new(self, api: Api, operator: Person) -> None:
         first = send(api)
         turn(api, first, "withdrawn")
         second = send(api)
-        (lead,) = leads(api, operator)
-        assert [each["id"] for each in lead["submissions"]] == [first.id, second.id]
-        assert statuses(lead) == ["new", "withdrawn", "new"]
-        assert [entry["by"] for entry in lead["history"]] == [None, None, None]
-        assert statuses(seen(api, first)) == ["new", "withdrawn"]
-        assert statuses(seen(api, second)) == ["new"]
+        judge(api, first, operator, "new")
+        lead = lead_of(api, first, operator)
+        assert (lead["status"], [each["status"] for each in lead["submissions"]]) == ("new", ["withdrawn", "new"])
+        assert seen(api, second)["status"] == "new"
 
 
 class TestALeadOfItsOwn:
@@ -164,14 +180,16 @@ class TestWithdrawing:
             "lead.status_changed", ["submissions"],
         )  # fmt: skip
 
-    def test_all_of_them_withdraws_the_lead_and_any_brings_it_back(self, api: Api, operator: Person) -> None:
+    def test_all_of_them_withdraws_the_lead_and_all_bring_it_back(self, api: Api, operator: Person) -> None:
         first, second = send(api), send(api)
         for each in (second, first):
             turn(api, each, "withdrawn")
         assert statuses(lead_of(api, first, operator)) == ["new", "withdrawn"]
         assert statuses(turn(api, second, "new").json) == ["new", "withdrawn", "new"]
-        assert statuses(lead_of(api, first, operator)) == ["new", "withdrawn", "new"]
+        assert statuses(lead_of(api, first, operator)) == ["new", "withdrawn"]
         assert seen(api, first)["status"] == "withdrawn"
+        turn(api, first, "new")
+        assert statuses(lead_of(api, first, operator)) == ["new", "withdrawn", "new"]
 
     def test_holds_whatever_operators_do_to_the_rest(self, api: Api, operator: Person) -> None:
         first, second = send(api), send(api)
@@ -218,9 +236,7 @@ class TestAtOnce:
         assert {each["id"] for each in lead["submissions"]} == taken
         assert len(api.items("/system/audit-log", as_=operator)) == len(taken)
 
-    def test_what_is_withdrawn_meanwhile_is_brought_back(
-        self, api: Api, operator: Person, meanwhile: Meanwhile
-    ) -> None:
+    def test_what_is_withdrawn_meanwhile_stays_so(self, api: Api, operator: Person, meanwhile: Meanwhile) -> None:
         first = send(api)
         meanwhile(lambda: turn(api, first, "withdrawn"))
         second = send(api)
@@ -228,7 +244,7 @@ class TestAtOnce:
         assert [(each["id"], each["status"]) for each in lead["submissions"]] == [
             (first.id, "withdrawn"), (second.id, "new"),
         ]  # fmt: skip
-        assert statuses(lead) == ["new", "withdrawn", "new"]
+        assert statuses(lead) == ["new", "withdrawn"]
 
     def test_what_is_sent_meanwhile_is_not_withdrawn(self, api: Api, operator: Person, meanwhile: Meanwhile) -> None:
         first = send(api)

@@ -104,7 +104,7 @@ class TestUpdatePlatformModules:
 
     def test_one_that_is_wrong_keeps_all_from_being_done(self, api: Api, platform: Running) -> None:
         refused = patch(
-            api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "2nd"}, {"enabled": 1},
+            api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "-nd"}, {"enabled": 1},
             {"moduleId": "jobs", "dependsOn": []}, {"moduleId": "home", "settings": []},
         )  # fmt: skip
         assert refused.faults == {

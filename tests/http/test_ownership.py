@@ -2,9 +2,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from chalicelib.features.organizations.entities import Organization
+from tests.conftest import Configure
+from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
-from tests.harness.organizations import Founded, make_key
+from tests.harness.organizations import Founded, found, joins, make_key
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
 
@@ -123,3 +126,67 @@ class TestTransferOwnership:
             left, given = threads.submit(leave, mary).result, threads.submit(give, ada).result
             assert (left(), given()) in (("204", "422 validation_failed"), ("409", "200"))
         assert len(owners(api, organization, ada)) == 1
+
+
+class TestHowManyOrganizationsAUserOwns:
+    def create(self, api: Api, person: Person) -> str:
+        answer = api.post("/organizations", as_=person, json={"name": "Guild"})
+        return answer.code if answer.status >= 400 else str(answer.json["id"])
+
+    def test_is_limited_by_a_setting(self, api: Api, configure: Configure, ada: Person) -> None:
+        configure(max_owned_organizations="2")
+        first, second = self.create(api, ada), self.create(api, ada)
+        assert self.create(api, ada) == "409 limit_exceeded"
+        assert api.delete(f"/organizations/{first}", as_=ada).status == 204
+        assert self.create(api, ada) not in (second, "409 limit_exceeded")
+
+    def test_is_100_unless_it_is_set(self) -> None:
+        assert Organization.limit is not None
+        assert Organization.limit.maximum == 100
+
+    def test_two_at_once_do_not_pass_it(self, api: Api, configure: Configure, ada: Person) -> None:
+        configure(max_owned_organizations="3")
+        with ThreadPoolExecutor(4) as threads:
+            created = [*threads.map(lambda _: self.create(api, ada), range(8))]
+        assert created.count("409 limit_exceeded") == 5
+
+    def test_holds_for_whoever_is_to_own_another(
+        self, api: Api, configure: Configure, organization: Founded, ada: Person, mary: Person
+    ) -> None:
+        configure(max_owned_organizations="1")
+        own = self.create(api, mary)
+        assert transfer(api, organization, ada, mary.id) == "409 limit_exceeded"
+        assert owners(api, organization, ada) == ["ada"]
+        assert api.delete(f"/organizations/{own}", as_=mary).status == 204
+        assert transfer(api, organization, ada, mary.id) == "200"
+        assert self.create(api, ada) != "409 limit_exceeded"
+        assert self.create(api, mary) == "409 limit_exceeded"
+
+    def test_holds_for_what_is_restored(self, api: Api, configure: Configure, ada: Person) -> None:
+        configure(max_owned_organizations="1")
+        deleted = f"/organizations/{self.create(api, ada)}"
+        api.delete(deleted, as_=ada)
+        other = f"/organizations/{self.create(api, ada)}"
+        restored = api.patch(deleted, as_=ada, json={"status": "active"})
+        assert restored.code == "409 limit_exceeded"
+        assert api.get(deleted, as_=ada).code == "404 not_found"
+        api.delete(other, as_=ada)
+        assert api.patch(deleted, as_=ada, json={"status": "active"}).status == 200
+
+    def test_does_not_count_what_was_there_before_the_limit_until_it_changes_hands(
+        self, api: Api, configure: Configure, ada: Person, mary: Person
+    ) -> None:
+        configure(max_owned_organizations="1")
+        former = found(api, ada, name="Before")
+        for item in cloud.stored():  # As it was stored, and nothing counted it.
+            if item["pk"] == f"O#{former.id}" and item["sk"] == "#":
+                cloud.put({name: value for name, value in item.items() if name != "counted"})
+            if item["sk"].startswith("COUNT#organizations"):
+                cloud.remove(item)
+        joins(former, mary, "member")
+        assert api.patch(former.path, as_=ada, json={"name": "Still"}).status == 200
+        assert self.create(api, ada) != "409 limit_exceeded"
+        assert self.create(api, ada) == "409 limit_exceeded"
+        assert transfer(api, former, ada, mary.id) == "200"
+        assert self.create(api, mary) == "409 limit_exceeded"
+        assert self.create(api, ada) == "409 limit_exceeded"

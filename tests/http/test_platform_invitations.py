@@ -15,6 +15,7 @@ from tests.harness.invitations import (
     accepts,
     asked_to_invite,
     before_the_next_write,
+    decides,
     declines,
     history,
     invite,
@@ -97,7 +98,8 @@ class TestTheAnswer:
         assert answer.json == {
             "organization": None, "platform": {"id": platform.id, "name": record["name"], "slug": record["slug"]},
             "role": "editor", "email": stranger.email, "status": "pending", "expiresAt": invited.record["expiresAt"],
-            "invitedBy": emmy.id, "inviterName": "Emmy Noether", "membership": None,
+            "invitedBy": emmy.id, "inviterName": "Emmy Noether", "canAccept": None, "reason": None,
+            "membership": None,
         }  # fmt: skip
         assert len(answer.calls.names) == 2
 
@@ -123,9 +125,9 @@ class TestTheAnswer:
     def test_is_for_the_invited_person_who_may_decline(
         self, api: Api, organization: Founded, platform: Running, invited: Invited, mary: Person, stranger: Person
     ) -> None:
-        assert opens(api, invited, mary).code == "403 email_mismatch"
+        assert decides(api, invited, mary).code == "403 email_mismatch"
         assert declines(api, invited, stranger)["status"] == "declined"
-        assert opens(api, invited, stranger).code == "410 invitation_used"
+        assert decides(api, invited, stranger).code == "410 invitation_used"
         assert api.get(platform.path, as_=stranger).code == "404 not_found"
         assert history(api, organization, invited)[-1] == "platform.invitation.declined"
 
@@ -133,7 +135,7 @@ class TestTheAnswer:
         self, api: Api, platform: Running, invited: Invited, stranger: Person
     ) -> None:
         takes_part(platform, stranger)
-        refused = opens(api, invited, stranger)
+        refused = decides(api, invited, stranger)
         assert refused.code == "409 already_member"
         assert f"PATCH {platform.path}/members/{stranger.id}" in refused.json["detail"]
         is_made(api, platform, stranger, "admin")
@@ -145,7 +147,7 @@ class TestTheAnswer:
     ) -> None:
         accepts(api, invited, stranger)
         assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
-        assert opens(api, invited, stranger).code == "410 invitation_used"
+        assert decides(api, invited, stranger).code == "410 invitation_used"
 
     def test_leads_nowhere_once_the_platform_or_the_organization_is_gone(
         self, api: Api, organization: Founded, platform: Running, elsewhere: Running, invited: Invited,

@@ -1,11 +1,14 @@
 """The members of a platform: who is listed, who may change what of whom, who joins and leaves."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Issuer, Person
+from tests.harness.invitations import ACCEPTANCE, invite
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, joins, make_key
 from tests.harness.running import Running, make_space, run_platform, takes_part
@@ -101,17 +104,70 @@ class TestUsernames:
         """Somebody else who is called mary, but for the case."""
         return issuer.person("MARY", "Mary Cartwright")
 
-    def test_are_had_by_one_member_of_a_platform(
+    def test_are_had_by_one_member_of_a_platform_and_by_who_comes_next_with_a_suffix(
         self, api: Api, organization: Founded, platform: Running, mary: Person, namesake: Person
     ) -> None:
         join(api, platform, mary)
-        refused = api.post(f"{platform.path}/join", as_=namesake)
-        assert (refused.code, refused.faults) == ("409 already_exists", {"/username": "already_exists"})
-        assert "where they sign in" in refused.json["detail"]
-        joins(organization, namesake, "member")
-        assert gives(api, platform, namesake, "editor").code == "409 already_exists"
+        second = join(api, platform, namesake)
+        assert re.fullmatch("MARY-[0-9a-f]{4}", second["username"])
+        (added, *_) = log_of(api, organization, type="platform.member.added")
+        assert (added["target"]["id"], added["data"]["username"]) == (second["id"], second["username"])
+        for username, person in (("mary", mary), (second["username"].lower(), namesake)):
+            found = api.get(f"{platform.path}/members/by-username/{username}", as_=organization.owner)
+            assert found.json["userId"] == person.id
         other = run_platform(api, organization, published=True, joinPolicy="open")
         assert join(api, other, namesake)["username"] == "MARY"
+
+    @pytest.mark.parametrize("way", ["promoted", "invited", "accepts", "has a long name"])
+    def test_that_are_taken_keep_nobody_out(
+        self, api: Api, organization: Founded, platform: Running, issuer: Issuer, way: str
+    ) -> None:
+        name = "m" * 255 if way == "has a long name" else "mary"
+        first, second = (issuer.person(f"{n}{way}", "Mary", preferred_username=name) for n in (1, 2))
+        join(api, platform, first)
+        if way == "promoted":
+            joins(organization, replace(second, username=name), "member")
+            answer = gives(api, platform, second, "editor")
+        elif way == "accepts":
+            invited = invite(api, platform, second)
+            answer = api.post(ACCEPTANCE, as_=second, json={"token": invited.token})
+        else:
+            if way == "invited":
+                invite(api, platform, second)
+            answer = api.post(f"{platform.path}/join", as_=second)
+        assert answer.status == 200, answer.text
+        member = answer.json.get("membership") or answer.json
+        assert re.fullmatch("m[^-]+-[0-9a-f]{4}", member["username"])
+        assert len(member["username"]) <= 255
+        assert api.get(f"{platform.path}/members/{second.id}", as_=second).json["username"] == member["username"]
+
+    def test_can_be_changed_by_the_platforms_admins_and_the_log_says_so(
+        self, api: Api, organization: Founded, platform: Running, mary: Person, namesake: Person, ada: Person
+    ) -> None:
+        join(api, platform, mary)
+        suffixed, path = join(api, platform, namesake)["username"], f"{platform.path}/members"
+        taken = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"})
+        assert (taken.code, taken.faults) == ("409 already_exists", {"/username": "already_exists"})
+        assert api.patch(f"{path}/{mary.id}", as_=ada, json={"username": "squatter"}).json["username"] == "squatter"
+        changed = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary", "role": "editor"})
+        assert (changed.json["username"], changed.json["role"]) == ("Mary", "editor")
+        (entry, *_) = log_of(api, organization, type="platform.member.updated")
+        assert {"field": "username", "from": suffixed, "to": "Mary"} in entry["changes"]
+        for username, person in (("MARY", namesake), ("squatter", mary)):
+            assert api.get(f"{path}/by-username/{username}", as_=ada).json["userId"] == person.id
+        assert api.get(f"{path}/by-username/{suffixed}", as_=ada).code == "404 not_found"
+        assert api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"}).json == changed.json
+
+    def test_are_changed_by_admins_only_and_to_what_can_be_one(
+        self, api: Api, platform: Running, mary: Person, ada: Person
+    ) -> None:
+        join(api, platform, mary)
+        path = f"{platform.path}/members/{mary.id}"
+        assert api.patch(path, as_=mary, json={"username": "owner"}).code == "403 insufficient_role"
+        for username in ("", " ", "x" * 256, 3, ["x"]):
+            assert set(api.patch(path, as_=ada, json={"username": username}).faults) == {"/username"}
+        assert api.patch(path, as_=ada, json={"role": "editor"}).json["username"] == "mary"
+        assert api.patch(path, as_=ada, json={"username": None}).json["username"] is None
 
     def test_are_free_once_their_member_has_left(
         self, api: Api, platform: Running, mary: Person, namesake: Person

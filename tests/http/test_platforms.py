@@ -152,11 +152,6 @@ class TestUpdatePlatform:
         expected = {**platform.record, **change, "subdomain": "mills", "version": 2}
         assert answer.json == {**expected, "updatedAt": answer.json["updatedAt"]}
 
-    def test_the_former_slug_is_free_at_once(self, api: Api, organization: Founded) -> None:
-        platform = run_platform(api, organization, slug="first")
-        api.patch(platform.path, as_=platform.owner, json={"slug": "second"})
-        assert run_platform(api, organization, slug="first").record["slug"] == "first"
-
     def test_the_inventory_of_domains_follows(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization)
         api.patch(platform.path, as_=platform.owner, json={"name": "Mills", "slug": "mills"})

@@ -119,6 +119,18 @@ class TestPreviewPagePublicly:
         assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
         assert follow(api, draft, token).code == "404 not_found"
 
+    def test_for_longer_than_a_day_ends_with_the_role_that_it_takes(
+        self, api: Api, draft: Leaf, organization: Founded, edith: Person, clock: Clock
+    ) -> None:
+        week, hour = (preview(api, draft, as_=edith, expiresIn=seconds)["token"] for seconds in (7 * 86_400, 3600))
+        path, role = f"{organization.path}/members/{edith.id}", {"role": "member"}
+        assert follow(api, draft, week).status == 200
+        assert api.patch(path, as_=organization.owner, json=role).status == 200
+        assert follow(api, draft, week).code == "404 not_found"
+        assert follow(api, draft, hour).status == 200
+        clock.shift(days=6.5)
+        assert follow(api, draft, week).status == 200  # As any member's that was made today.
+
     def test_ends_with_the_api_key_that_made_it(self, api: Api, draft: Leaf, organization: Founded) -> None:
         key = make_key(api, organization, "sites:read")
         token = preview(api, draft, as_=key)["token"]

@@ -120,8 +120,11 @@ class TestListProjectBlockPlatforms:
 
     def test_one_that_nobody_uses_has_none(self, api: Api, organization: Founded) -> None:
         self.using(api, organization, "Looms")
-        for block_id in ("Showcase", "nobodys", "%23", "a%2Fb"):
+        for block_id in ("Showcase", "nobodys", "1-showcase"):
             assert self.users(api, organization.owner, block_id) == []
+        for no_id in ("%23", "a%2Fb", "x" * 129):
+            answer = api.get(f"/project-blocks/{no_id}/platforms", as_=organization.owner)
+            assert answer.code == "404 not_found"
 
     def test_a_deleted_platform_is_none(self, api: Api, organization: Founded) -> None:
         looms, _ = self.using(api, organization, "Looms", "Mills")

@@ -222,7 +222,10 @@ class TestChangePublicLeadStatus:
         mine = send(api)
         before = snapshots.stored()
         assert turn(api, mine, "new").json == {**mine.record, "leadToken": None}
-        assert snapshots.stored() == before
+        # That it was asked for is counted, and nothing else is stored.
+        assert {key: item for key, item in snapshots.stored().items() if key[0][:2] != "Y#"} == {
+            key: item for key, item in before.items() if key[0][:2] != "Y#"
+        }
 
     @pytest.mark.parametrize("status", ["contacted", "qualified", "converted", "unqualified", "spam"])
     def test_is_not_for_what_operators_decide(self, api: Api, status: str) -> None:

@@ -131,7 +131,7 @@ class TestWhoIsCounted:
         spent = [api.get("/organizations", as_=text) for text in [first, rotated.json["key"]] * 15]
         assert let_through(spent) == 25
 
-    def test_nobody_without_a_credential(self, api: Api) -> None:
+    def test_nobody_without_a_credential_where_networks_are_not_counted(self, api: Api) -> None:
         answers = ask(api, None, 30, "/public/leads/statuses")
         assert let_through(answers) == 30
         assert not [answer for answer in answers if "RateLimit" in answer.headers]

@@ -269,4 +269,4 @@ class TestAnAddressThatIsNotPublic:
         assert receiver.connections == 0
         (attempt,) = delivery(api, made, UPDATED)["attempts"]
         assert (attempt["statusCode"], attempt["responseBody"]) == (None, None)
-        assert attempt["error"] == "The address 127.0.0.1 is not public."
+        assert attempt["error"] == "The host has no public address."

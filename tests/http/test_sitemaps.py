@@ -1,15 +1,19 @@
 """Sitemaps: what of a site search engines are to find."""
 
+from dataclasses import replace
+
 import pytest
 
-from chalicelib.features.visits import sitemaps
+from chalicelib.features.pages.entities import Page
+from chalicelib.features.visits import sitemaps, stored_sitemaps
+from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.clock import Clock
 from tests.harness.domains import came_to, claim
 from tests.harness.organizations import Founded
 from tests.harness.running import run_platform
 from tests.harness.sitemaps import ask, listed, parts
-from tests.harness.sites import Published, edit, make_site, page_of, publish_page, write_page
+from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 
 
 @pytest.fixture
@@ -106,8 +110,10 @@ class TestASitemap:
 
     def test_reads_no_page(self, api: Api, site: Published) -> None:
         page_of(api, site, "Welcome")
-        ask(api, site)
-        assert ask(api, site).calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+        made, kept = ask(api, site), ask(api, site)
+        assert made.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:TransactWriteItems"]
+        assert kept.calls.names == ["dynamodb:BatchGetItem"]
+        assert kept.text == made.text
 
 
 class TestALongSitemap:
@@ -149,3 +155,80 @@ class TestALongSitemap:
         assert len(listed(ask(api, site))) == 5
         assert ask(api, site, page=1).text == ask(api, site).text
         assert ask(api, site, page=2).code == "404 not_found"
+
+
+class TestASitemapThatIsKept:
+    @pytest.fixture
+    def looms(self, api: Api, site: Published) -> Leaf:
+        """A page of a site whose sitemap is kept."""
+        page_of(api, site, "Welcome")
+        looms = page_of(api, site, "Looms")
+        page_of(api, site, "Jacquard", below=looms)
+        assert paths(api, site) == ["/", "/looms", "/looms/jacquard"]
+        assert ask(api, site).calls.names == ["dynamodb:BatchGetItem"]
+        return looms
+
+    def test_follows_what_is_published_again_at_its_place(
+        self, api: Api, site: Published, looms: Leaf, clock: Clock
+    ) -> None:
+        clock.shift(hours=1)
+        edit(api, looms, title="All looms")
+        assert ask(api, site).calls.names == ["dynamodb:BatchGetItem"]  # A draft shows nowhere.
+        before = listed(ask(api, site))
+        publish_page(api, looms)
+        now = listed(ask(api, site))
+        assert [address for address in now if now[address] != before[address]] == [
+            f"https://{site.record['host']}/looms"
+        ]
+
+    def test_follows_what_is_taken_back_deleted_or_new(self, api: Api, site: Published, looms: Leaf) -> None:
+        edit(api, looms, unpublishAt="2020-01-01T00:00:00Z")
+        assert paths(api, site) == ["/", "/looms/jacquard"]
+        page_of(api, site, "Mills")
+        assert paths(api, site) == ["/", "/looms/jacquard", "/mills"]
+        assert api.delete(looms.path, as_=site.owner, query={"strategy": "cascade"}).status == 204
+        assert paths(api, site) == ["/", "/mills"]
+
+    def test_follows_what_asks_not_to_be_indexed(self, api: Api, site: Published, looms: Leaf) -> None:
+        edit(api, looms, seo={"noindex": True})
+        publish_page(api, looms)
+        assert paths(api, site) == ["/", "/looms/jacquard"]
+
+    def test_follows_the_site_to_another_host(self, api: Api, site: Published, looms: Leaf) -> None:
+        assert looms.id
+        renamed = api.patch(site.path, as_=site.owner, json={"slug": "another"}).json
+        assert all(address.startswith(f"https://{renamed['host']}/") for address in listed(ask(api, site)))
+
+    def test_is_gone_with_the_site_s_publication(self, api: Api, site: Published, looms: Leaf) -> None:
+        assert looms.id
+        api.patch(site.path, as_=site.owner, json={"status": "draft"})
+        assert ask(api, site).status == 404
+
+    def test_is_made_anew_where_a_piece_of_it_is_gone_or_of_another(
+        self, api: Api, site: Published, looms: Leaf
+    ) -> None:
+        whole = ask(api, site).text
+        key = stored_sitemaps.piece_key(site.id, 1, 0)
+        piece = cloud.stored_at(*key) or {}
+        for lost in (None, {**piece, "basis": "another"}):
+            cloud.remove(piece) if lost is None else cloud.put(lost)
+            assert ask(api, site).text == whole
+            assert cloud.stored_at(*key) == piece
+        assert looms.id
+
+    def test_is_made_anew_after_a_day(self, api: Api, site: Published, looms: Leaf, clock: Clock) -> None:
+        assert looms.id
+        clock.shift(hours=25)
+        assert "dynamodb:Query" in ask(api, site).calls.names
+
+    def test_has_no_more_pages_than_a_site_may(
+        self, api: Api, site: Published, looms: Leaf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert Page.limit is not None
+        assert Page.limit.maximum == 50_000
+        monkeypatch.setattr(Page, "limit", replace(Page.limit, most=4))
+        page_of(api, site, "Mills")
+        refused = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Cards"})
+        assert refused.code == "409 limit_exceeded"
+        assert api.delete(looms.path, as_=site.owner, query={"strategy": "cascade"}).status == 204
+        assert api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Cards"}).status == 201

@@ -1,11 +1,11 @@
 """Sites: create, list, get, change, publish, delete."""
 
-from tests.harness.api import Api
-from tests.harness.callers import Person
+from tests.harness.api import Answer, Api
+from tests.harness.callers import Caller, Person
 from tests.harness.domains import came_to
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Running, run_platform
+from tests.harness.running import Running, is_made, run_platform
 from tests.harness.sites import make_site, page_of
 
 
@@ -117,4 +117,56 @@ class TestDeleteSite:
         for path in (page.path, f"{site.path}/pages", f"{site.path}/pages/home"):
             assert api.get(path, as_=key).code == "404 not_found"
         assert api.get("/sites/resolve", query={"host": site.record["host"]}).code == "404 not_found"
-        assert make_site(api, organization, slug="looms").record["slug"] == "looms"
+
+
+class TestAPlatformsSite:
+    """What a platform's domain shows is for its admins to say."""
+
+    def asked(self, api: Api, organization: Founded, platform: Running, as_: Caller) -> list[Answer]:
+        """Return the answers to who creates a site on a platform, and moves one there."""
+        site = make_site(api, organization, name="Elsewhere")
+        body = {"name": "Here", "platformId": platform.id}
+        answers = [
+            api.patch(site.path, as_=as_, json={"platformId": platform.id}),
+            api.post(f"{organization.path}/sites", as_=as_, json=body),
+        ]
+        for each in (site.path, *(answer.location for answer in answers[1:] if answer.status == 201)):
+            assert api.delete(each, as_=organization.owner).status == 204
+        return answers
+
+    def test_is_none_for_editors(
+        self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
+    ) -> None:
+        promoted = api.patch(f"{organization.path}/members/{mary.id}", as_=organization.owner, json={"role": "editor"})
+        assert promoted.status == 200
+        is_made(api, platform, mary, "editor")
+        for person in (edith, mary):
+            for answer in self.asked(api, organization, platform, person):
+                assert (answer.code, answer.faults) == (
+                    "403 insufficient_role", {"/platformId": "insufficient_role"}
+                )  # fmt: skip
+                assert "'admin' at that platform" in answer.json["detail"]
+
+    def test_is_made_by_admins_of_the_platform_or_the_organization(
+        self, api: Api, organization: Founded, platform: Running, edith: Person, grace: Person
+    ) -> None:
+        is_made(api, platform, edith, "admin")
+        for person in (edith, grace):
+            assert self.asked(api, organization, platform, person)[0].status == 200
+
+    def test_takes_a_key_that_may_change_platforms(self, api: Api, organization: Founded, platform: Running) -> None:
+        for scopes in (["write"], ["sites:write"], ["sites:write", "platforms:read"]):
+            for answer in self.asked(api, organization, platform, make_key(api, organization, *scopes)):
+                assert (answer.code, answer.faults) == (
+                    "403 insufficient_scope", {"/platformId": "insufficient_scope"}
+                )  # fmt: skip
+        for scopes in (["admin"], ["sites:write", "platforms:write"]):
+            assert self.asked(api, organization, platform, make_key(api, organization, *scopes))[0].status == 200
+
+    def test_may_be_left_and_changed_by_editors_otherwise(
+        self, api: Api, organization: Founded, platform: Running, edith: Person
+    ) -> None:
+        site = make_site(api, organization, platformId=platform.id)
+        same = api.patch(site.path, as_=edith, json={"platformId": platform.id, "name": "Mills"})
+        assert (same.status, same.json["name"]) == (200, "Mills")
+        assert api.patch(site.path, as_=edith, json={"platformId": None}).status == 200

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.taxonomy import trees
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded
 from tests.harness.running import Running, run_platform
-from tests.harness.taxonomy import Node, move, paths, plant, plant_line
+from tests.harness.taxonomy import Node, move, paths, plant
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"
 
@@ -137,18 +136,3 @@ class TestGetTaxonomyTree:
 
     def test_of_nothing_is_empty(self, api: Api, platform: Running) -> None:
         assert self.tree(api, platform) == {"items": [], "nextCursor": None}
-
-    def test_that_is_too_large_says_how_to_ask_for_less(
-        self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        plant_line(api, platform, "Machines", "Looms", "Jacquard")
-        monkeypatch.setattr(trees, "_MOST_BYTES", 1000)
-        refused = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner)
-        assert (refused.code, refused.faults) == ("422 validation_failed", {"query/depth": "too_large"})
-        assert len(self.tree(api, platform, depth=2)["items"]) == 1
-
-    def test_its_size_is_that_of_its_bytes(self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-        plant(api, platform, description="é" * 1000)
-        text = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner).text
-        monkeypatch.setattr(trees, "_MOST_BYTES", len(text) + 500)
-        assert api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner).status == 422

@@ -11,7 +11,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.domains import claim, holds, verify
-from tests.harness.invitations import opens, token_of
+from tests.harness.invitations import decides, token_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import found
 from tests.harness.running import Room, Running, make_space, publish, run_platform
@@ -96,7 +96,7 @@ def _gathers_its_people(
 ) -> None:  # fmt: skip
     """Grace and Edith are invited to the platform alone; the one follows her link, the other just joins."""
     first = _done(api.post(f"{mill.path}/invite", as_=ada, json={"email": grace.email, "role": "admin"}), 201)
-    assert opens(api, token_of(first["acceptUrl"]), grace).json["membership"]["role"] == "admin"
+    assert decides(api, token_of(first["acceptUrl"]), grace).json["membership"]["role"] == "admin"
     assert api.post(f"{mill.path}/join", as_=edith).code == "404 not_found"
     _done(api.post(f"{mill.path}/invite", as_=grace, json={"email": edith.email}), 201)
     assert _done(api.post(f"{mill.path}/join", as_=edith))["role"] == "member"

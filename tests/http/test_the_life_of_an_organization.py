@@ -13,7 +13,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
 from tests.harness.exports import lines
-from tests.harness.invitations import accepts, declines, invite, opens, resend, token_of
+from tests.harness.invitations import accepts, decides, declines, invite, opens, resend, token_of
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
@@ -82,7 +82,7 @@ def _gathers_its_people(
     link = next(line for line in mail.letter.text.splitlines() if "?token=" in line)
     described = opens(api, token_of(link)).json
     assert (described["organization"]["name"], described["status"]) == ("Analytical Engines", "pending")
-    assert opens(api, token_of(link), grace).json["membership"]["role"] == "admin"
+    assert decides(api, token_of(link), grace).json["membership"]["role"] == "admin"
 
     first = invite(api, engines, edith, as_=grace, role="editor")
     clock.shift(minutes=1)

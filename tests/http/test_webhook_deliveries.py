@@ -280,3 +280,22 @@ class TestRetry:
         delivery = self.one(api, made)
         clock.shift(days=KEPT_DAYS, seconds=1)
         assert self.retry(api, made, delivery).code == "404 not_found"
+
+
+@pytest.mark.usefixtures("private_targets")
+def test_each_request_that_was_sent_is_an_attempt(
+    api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
+) -> None:
+    rename(api, organization, "On a connection that is kept")
+    workers.deliver()
+    answers = iter([Reply(raw=b"", closes=True), Reply()])
+    receiver.answer = lambda _: next(answers)
+    rename(api, organization, "On that, and then on a new one")
+    workers.deliver()
+    attempts = [one["attempts"] for one in deliveries(api, made)]
+    assert [len(each) for each in attempts] == [1, 2]
+    assert sum(map(len, attempts)) == len(receiver.requests)
+    first, second = attempts[-1]
+    assert (first["number"], first["statusCode"], second["number"], second["statusCode"]) == (1, None, 2, 200)
+    assert first["error"].startswith("It closed the connection")
+    assert first["at"] <= second["at"]

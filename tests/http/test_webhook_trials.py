@@ -1,17 +1,20 @@
 """Trying a webhook out, and giving it another secret."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.kernel import table
+from chalicelib.kernel import connections, table
 from chalicelib.kernel.standard_webhooks import secret_bytes
 from tests.harness.api import Answer, Api, Json
+from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.logs import log_of
-from tests.harness.organizations import Founded
+from tests.harness.organizations import Founded, found, make_key
 from tests.harness.receiver import Receiver, Reply, Request
 from tests.harness.webhooks import Hook, change, deliveries, hook, rename, shown
 from tests.harness.workers import Workers
@@ -178,3 +181,92 @@ class TestRotateWebhookSecret:
         answer = self.rotate(api, made, graceHours=hours)
         assert answer.code == "422 validation_failed"
         assert list(answer.faults) == ["/graceHours"]
+
+
+@pytest.mark.usefixtures("private_targets")
+class TestHowOften:
+    def test_an_organization_may_try_ten_times_a_minute_whoever_asks_and_whatever_is_tried(
+        self, api: Api, organization: Founded, receiver: Receiver, grace: Person, clock: Clock
+    ) -> None:
+        clock.freeze()
+        webhook = hook(api, organization, receiver, events=[UPDATED])
+        room = api.post(
+            f"{organization.path}/integration-channels", as_=organization.owner,
+            json={"provider": "webhook", "name": "Room", "config": {"webhookUrl": receiver.url}},
+        )  # fmt: skip
+        key = make_key(api, organization, "webhooks:write", "channels:write")
+        callers = [organization.owner, grace, key]
+        paths = [webhook.path, room.location]
+        for number in range(10):
+            clock.shift(seconds=2)
+            tried = api.post(f"{paths[number % 2]}/test", as_=callers[number % 3])
+            assert (tried.status, tried.json["delivered"]) == (200, True)
+        assert len(receiver.requests) == 10
+        for caller in callers:
+            for path in paths:
+                refused = api.post(f"{path}/test", as_=caller)
+                assert refused.code == "429 rate_limited"
+                assert refused.headers["RateLimit-Policy"].startswith('"tests";q=10;w=60')
+        assert len(receiver.requests) == 10
+        clock.shift(seconds=int(refused.headers["Retry-After"]))
+        assert api.post(f"{webhook.path}/test", as_=grace).status == 200
+
+    def test_another_organization_has_its_own(
+        self, api: Api, organization: Founded, receiver: Receiver, clock: Clock
+    ) -> None:
+        clock.freeze()
+        first, second = (hook(api, each, receiver) for each in (organization, found(api, organization.owner)))
+        answers = [api.post(f"{first.path}/test", as_=organization.owner) for _ in range(11)]
+        assert [answer.status for answer in answers] == [200] * 10 + [429]
+        assert api.post(f"{second.path}/test", as_=organization.owner).status == 200
+
+    def test_one_caller_with_many_organizations_holds_no_more_functions_than_with_three(
+        self, api: Api, organization: Founded, receiver: Receiver, clock: Clock
+    ) -> None:
+        clock.freeze()
+        places = [organization, *(found(api, organization.owner) for _ in range(3))]
+        hooks = [hook(api, each, receiver) for each in places]
+        answers = [api.post(f"{each.path}/test", as_=organization.owner) for each in hooks for _ in range(10)]
+        assert [answer.status for answer in answers] == [200] * 30 + [429] * 10
+        assert len(receiver.requests) == 30
+
+    def test_many_at_once_send_no_more_than_there_is(self, api: Api, organization: Founded, receiver: Receiver) -> None:
+        made = hook(api, organization, receiver)
+        with ThreadPoolExecutor(8) as threads:
+            statuses = list(threads.map(lambda _: self.tried(api, made), range(24)))
+        # Who loses a race for the webhook's record has sent its message all the same, and sends no other.
+        assert sorted(statuses) == [200] * 10 + [429] * 14
+        assert len(receiver.requests) == 10
+
+    @staticmethod
+    def tried(api: Api, made: Hook) -> int:
+        return api.post(f"{made.path}/test", as_=made.organization.owner).status
+
+
+@pytest.mark.usefixtures("private_targets")
+class TestHowLong:
+    @pytest.mark.parametrize("kind", ["webhook", "channel"])
+    def test_whoever_does_not_answer_is_waited_for_no_longer_than_five_seconds(
+        self, api: Api, organization: Founded, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        asked: list[float] = []
+        real = connections.exchange
+
+        def noted(seconds: float) -> AbstractContextManager[connections.Exchange]:
+            asked.append(seconds)
+            return real(min(seconds, 0.3))
+
+        monkeypatch.setattr(connections, "exchange", noted)
+        receiver.answer = Reply(delay=1.0)
+        if kind == "webhook":
+            path = hook(api, organization, receiver).path
+        else:
+            config = {"webhookUrl": receiver.url}
+            path = api.post(
+                f"{organization.path}/integration-channels", as_=organization.owner,
+                json={"provider": "webhook", "name": "Room", "config": config},
+            ).location  # fmt: skip
+        result = api.post(f"{path}/test", as_=organization.owner).json
+        assert (result["delivered"], result["statusCode"]) == (False, None)
+        assert asked == [5.0]
+        assert result["error"] == "It did not answer within 5 s."

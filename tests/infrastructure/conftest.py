@@ -1,4 +1,4 @@
-"""The people of the catalogue's suites, and the packages, each built once."""
+"""The people and strangers of the catalogue's suites, and the packages, each built once."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from infrastructure.package import build
-from tests.catalogue.conftest import people
+from tests.catalogue.conftest import people, strangers
 
-__all__ = ["people"]
+__all__ = ["people", "strangers"]
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 from httpx import post
 
 from app import app
+from chalicelib.kernel.clock import after, now
 from infrastructure.found import functions
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
@@ -29,6 +30,7 @@ GIVEN = (
     "--issuer", "https://login.example.com", "--jwks", "https://login.example.com/keys.json", "--audience", "atrium",
     "--domain", "atrium.example.com",
 )  # fmt: skip
+UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
 MIGRATED = [{"id": "a-migration", "state": "applied", "error": None, "duration_ms": 7}]
 
 # The commands work on a checkout of their own. The package has its own tests; here it is a small one, made at once.
@@ -229,7 +231,7 @@ def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
         {
             key: value
             for key, value in c.config()["stages"]["prod"]["environment_variables"].items()
-            if key != "PUBLIC_URL"
+            if key not in ("PUBLIC_URL", UNTIL)
         }
         for c in (other, bootstrapped)
     ]
@@ -309,6 +311,37 @@ def test_the_api_answers_as_the_service_and_is_throttled_and_logged(deployed: Cl
     assert stage["accessLogSettings"]["destinationArn"] == PROD.arn("logs", "log-group:/atrium/prod/access")
     assert "$context.requestId" in stage["accessLogSettings"]["format"]
     assert gateway.get_account()["cloudwatchRoleArn"].endswith(":role/atrium-gateway-logs")
+
+
+def until(cloud: Cloud) -> str:
+    return str(cloud.config()["stages"]["prod"]["environment_variables"][UNTIL])
+
+
+def test_entries_without_a_mac_count_for_a_quarter_of_an_hour_after_the_deployment_that_begins_with_macs(
+    deployed: Cloud,
+) -> None:
+    moment = now()
+    assert until(deployed) <= moment  # Nothing was deployed before: there were none.
+    jobs, variables = PROD.function("jobs"), deployed.config()["stages"]["prod"]["environment_variables"]
+    before = {name: value for name, value in variables.items() if name != UNTIL}
+    deployed.client("lambda").update_function_configuration(FunctionName=jobs, Environment={"Variables": before})
+    deployed.migrates([])
+    deployed.printed("deploy", "--stage", "prod")
+    introduced = until(deployed)
+    assert after(moment, seconds=900) <= introduced <= after(now(), seconds=900)
+    deployed.printed("deploy", "--stage", "prod")
+    assert until(deployed) == introduced
+    functions = deployed.made()["functions"].values()
+    assert {function["Environment"]["Variables"][UNTIL] for function in functions} == {introduced}
+
+
+def test_a_fresh_checkout_keeps_that_time(deployed: Cloud) -> None:
+    kept, config = until(deployed), deployed.config()
+    del config["stages"]["prod"]["environment_variables"][UNTIL]
+    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
+    deployed.migrates([])
+    deployed.printed("deploy", "--stage", "prod")
+    assert until(deployed) == kept
 
 
 def test_a_second_deployment_makes_nothing_new(deployed: Cloud) -> None:

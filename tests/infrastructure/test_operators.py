@@ -80,7 +80,7 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
-    names = [STAGE.parameter(name) for name in ("audit-signing-key", "data-key", "token-key")]
+    names = [STAGE.parameter(name) for name in ("audit-signing-key", "entry-key", "data-key", "token-key")]
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
 
 
@@ -111,7 +111,7 @@ def rotate(asked: Asked, secret: str, step: str) -> set[str]:
 
 
 @pytest.mark.usefixtures("_stage")
-@pytest.mark.parametrize("secret", ["audit-signing-key", "token-key"])
+@pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key"])
 def test_of_a_rotation(secret: str, asked: Asked) -> None:
     finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
     assert rotate(asked, secret, "begin") == listed("rotate … begin")

@@ -142,7 +142,7 @@ def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(
     assert refused() == {}
 
 
-@pytest.mark.usefixtures("mailbox")
+@pytest.mark.usefixtures("mailbox", "strangers")
 @pytest.mark.parametrize("name", tasks.names())
 def test_the_workers_may_do_every_task(name: str, world: World, workers: WatchedWorkers, clock: Clock) -> None:
     record = tasks.EXAMPLES[name].given(world)

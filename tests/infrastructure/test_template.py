@@ -203,5 +203,6 @@ def test_what_migrations_load_is_packaged(package: Path) -> None:
 def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:
     files = set(ZipFile(package / "deployment.zip").namelist())
     assert {
-        f"chalicelib/features/rendering/{name}" for name in ("page.html.jinja", "body.html.jinja", "page.css")
+        f"chalicelib/features/rendering/{name}"
+        for name in ("page.html.jinja", "body.html.jinja", "blocks.html.jinja", "page.css")
     } <= files

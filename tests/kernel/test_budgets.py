@@ -3,7 +3,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.kernel import table
-from chalicelib.kernel.budgets import Budget
+from chalicelib.kernel.budgets import Budget, charge
+from chalicelib.kernel.changes import Contended
+from chalicelib.kernel.cidr import client_network
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import Cancelled
@@ -11,12 +13,12 @@ from tests.harness.clock import Clock
 
 pytestmark = pytest.mark.usefixtures("aws")
 
-BY_ADDRESS = Budget("knocks", most=3, seconds=60, per="address")
+BY_NETWORK = Budget("knocks", most=3, seconds=60, per="network")
 BY_PRINCIPAL = Budget("errands", most=3, seconds=60, per="principal")
 
 
-def spend(budget: Budget = BY_ADDRESS, address: str = "192.0.2.7", principal: str = "ada") -> str:
-    purse = budget.of(address, principal)
+def spend(budget: Budget = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
+    purse = budget.of(client_network(address) if budget.per == "network" else principal)
     share = purse.share(table.get(purse.key), now())
     table.write([share.write()])
     return share.headers["RateLimit"]
@@ -82,13 +84,23 @@ class TestBudget:
 
         with ThreadPoolExecutor(8) as threads:
             spent = sum(threads.map(try_to_spend, range(40)))
-        item = table.get(BY_ADDRESS.of("192.0.2.7", "").key)
+        item = table.get(BY_NETWORK.of("192.0.2.7").key)
         assert item
         assert spent == item["used"] <= 3
 
     def test_a_time_that_another_request_began_meanwhile_is_begun_once(self) -> None:
-        purse = BY_ADDRESS.of("192.0.2.7", "")
+        purse = BY_NETWORK.of("192.0.2.7")
         first, second = (purse.share(None, now()) for _ in range(2))
         table.write([first.write()])
         with pytest.raises(Cancelled):
             table.write([second.write()])
+
+    def test_what_is_charged_at_once_is_all_counted_or_none_of_it(self) -> None:
+        purses = [BY_NETWORK.of("192.0.2.7"), BY_PRINCIPAL.of("ada")]
+        shares = [purse.share(None, now()) for purse in purses]
+        charge(shares)
+        assert [table.get(purse.key) is not None for purse in purses] == [True, True]
+        fresh = BY_PRINCIPAL.of("grace")
+        with pytest.raises(Contended):
+            charge([shares[0], fresh.share(None, now())])
+        assert table.get(fresh.key) is None

@@ -11,7 +11,7 @@ from chalicelib.kernel.domain_names import MOST_CHARACTERS, DomainName, domain_n
 from tests.conftest import Configure
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
-DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example"]))
+DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example.com"]))
 WRITTEN = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda name: name.replace(".", "\u3002")])
 
 
@@ -35,8 +35,8 @@ def test_what_is_taken_is_plain_and_taken_again_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "known"),
-    [("Bücher.Example", "xn--bcher-kva.example"), ("XN--BCHER-KVA.example", "xn--bcher-kva.example"),
-     ("faß.de", "xn--fa-hia.de"), ("例え.jp", "xn--r8jz45g.jp"), ("shop.\u200bexample.com", "shop.example.com"),
+    [("Bücher.Example.com", "xn--bcher-kva.example.com"), ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"),
+     ("faß.de", "xn--fa-hia.de"), ("例え.jp", "xn--r8jz45g.jp"), ("ΠΥΛΗ.gr", "xn--sxahou.gr"),
      ("a.b.c.example.co.uk", "a.b.c.example.co.uk"), ("me.github.io", "me.github.io")],
 )  # fmt: skip
 def test_internationalized_names_are_those_of_dns(written: str, known: str) -> None:
@@ -51,6 +51,7 @@ def test_internationalized_names_are_those_of_dns(written: str, known: str) -> N
      ("ada@example.com", "must be a name alone"), ("shop example.com", "blank"), ("shop.example.com/path", "path"),
      ("shop_1.example.com", "must be a valid domain name"), ("-shop.example.com", "must be a valid domain name"),
      ("shop..example.com", "must be a valid domain name"), (".", "must be a valid domain name"),
+     ("shop.\u200bexample.com", "must be a valid domain name"), ("\uff53hop.de", "must be a valid domain name"),
      ("☃.example", "must be a valid domain name"), (f"{'a' * 64}.example", "must be a valid domain name"),
      ("xn--zzzzzz99999.example", "must be a valid domain name"),
      (".".join(["a" * 60] * 4), "must have 235 characters or fewer"),
@@ -63,12 +64,22 @@ def test_what_nobody_owns_is_refused_with_what_to_do(written: str, advice: str) 
         domain_name(written)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["db.prod.internal", "nas.home.arpa", "printer.corp.local", "router.lan", "wiki.corp", "shop.example", "shop.test",
+     "shop.invalid", "shop.onion", "shop.alt", "7.2.0.192.in-addr.arpa", "shop.xn--unknown-tld"],
+)  # fmt: skip
+def test_names_that_no_registry_answers_for_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"public DNS|valid domain name"):
+        domain_name(name)
+
+
 @pytest.mark.parametrize("own", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"])
 def test_the_services_own_names_are_nobody_elses(own: str, configure: Configure) -> None:
     configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
     with pytest.raises(ValueError, match="is one of the service's own"):
         domain_name(own)
-    for other in ("myatrium.example", "example.net", "atrium.example.com"):
+    for other in ("myatrium.example.com", "example.net", "atrium.example.com"):
         assert domain_name(other) == other
 
 

@@ -1,13 +1,11 @@
 """The issuer's keys come and go, and so does the issuer: users with a good key in hand notice nothing."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import chain, repeat
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 import jwt
@@ -18,6 +16,7 @@ from chalicelib.kernel import issuer_keys
 from chalicelib.kernel.issuer_keys import MAX_BYTES, IssuerKeys
 from chalicelib.kernel.problems import Problem
 from tests.harness.clock import Clock
+from tests.harness.key_servers import Issuer, Trickle
 
 
 def jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **members: Any) -> dict[str, Any]:
@@ -27,42 +26,12 @@ def jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **members: A
     return {**public, **({} if kid is None else {"kid": kid}), **members}
 
 
-class Issuer(ThreadingHTTPServer):
-    """An issuer on the loopback interface that publishes `content`, counts who asks, and can be told to misbehave."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.url = f"http://127.0.0.1:{self.server_port}/keys?of=users"
-        self.asked: list[str] = []
-        self.status = 200
-        self.headers: dict[str, str] = {}
-        self.content = b""
-        self.go_on = Event()
-        self.go_on.set()
-
-    def publish(self, *keys: Any) -> None:
-        """Publish a key set of exactly these."""
-        self.content = json.dumps({"keys": keys}).encode()
-
-
-class Answer(BaseHTTPRequestHandler):
-    """Answers with what the issuer publishes, once it may."""
-
-    server: Issuer
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        self.server.go_on.wait(5)
-        self.send_response(self.server.status)
-        for name, value in {"Content-Length": str(len(self.server.content)), **self.server.headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, for some seconds at most."""
+    until = monotonic() + 5
+    while not holds():
+        assert monotonic() < until
+        sleep(0.01)
 
 
 @pytest.fixture
@@ -120,15 +89,42 @@ def test_a_new_key_is_looked_for_at_once(keys: IssuerKeys, issuer: Issuer) -> No
     assert len(issuer.asked) == 2
 
 
-def test_unknown_keys_are_looked_for_once_a_minute(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+def test_several_rotations_within_a_minute_are_all_noticed(keys: IssuerKeys, issuer: Issuer) -> None:
+    for kid in ("first", "second", "third", "fourth", "fifth", "sixth"):
+        issuer.publish(jwk(kid))
+        assert found(keys, kid)
+    assert len(issuer.asked) == 6
+
+
+def test_unknown_keys_cause_five_fetches_in_five_minutes(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
     assert found(keys, "first")
     assert not any(found(keys, f"unknown-{n}") for n in range(20))
-    clock.shift(seconds=59)
+    clock.shift(seconds=299)
     assert not found(keys, "unknown")
-    assert len(issuer.asked) == 2
+    assert len(issuer.asked) == 6
     clock.shift(seconds=1)
-    assert not found(keys, "unknown")
-    assert len(issuer.asked) == 3
+    assert not any(found(keys, f"unknown-{n}") for n in range(20))
+    assert len(issuer.asked) == 11
+
+
+def test_forged_key_ids_never_make_the_service_unavailable(keys: IssuerKeys, issuer: Issuer) -> None:
+    assert found(keys, "first")
+    issuer.status = 500
+    assert not any(found(keys, f"unknown-{n}") for n in range(20))
+    assert len(issuer.asked) == 6
+    assert found(keys, "first")
+
+
+def test_threads_that_search_at_once_share_one_fetch(keys: IssuerKeys, issuer: Issuer) -> None:
+    assert found(keys, "first")
+    issuer.go_on.clear()
+    with ThreadPoolExecutor(8) as threads:
+        answers = [threads.submit(found, keys, f"unknown-{n}") for n in range(8)]
+        wait_until(lambda: len(issuer.asked) == 2)
+        sleep(0.1)
+        issuer.go_on.set()
+        assert not any(answer.result() for answer in answers)
+    assert len(issuer.asked) == 2
 
 
 def test_a_known_key_for_another_algorithm_is_not_looked_for(keys: IssuerKeys, issuer: Issuer) -> None:
@@ -206,10 +202,28 @@ def test_an_issuer_that_hangs_is_left_waiting(
     assert monotonic() - began < 2
 
 
-def test_an_issuer_that_trickles_is_left_waiting(keys: IssuerKeys, monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = chain([0.0], repeat(2.1))
-    monkeypatch.setattr(issuer_keys, "monotonic", lambda: next(moments))
-    assert is_unavailable(keys)
+@pytest.mark.parametrize("part", ["status", "headers", "body"])
+def test_an_issuer_that_trickles_is_left_waiting(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issuer_keys, "TIMEOUT_SECONDS", 0.4)
+    with Trickle(part) as server:
+        began = monotonic()
+        assert is_unavailable(IssuerKeys(server.url))
+        assert monotonic() - began < 2
+        # The thread that was reading has ended too.
+        assert server.was_left.wait(2)
+
+
+def test_an_issuer_that_hangs_keeps_nobody_waiting_who_has_keys(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+    assert found(keys, "first")
+    clock.shift(seconds=600)
+    issuer.go_on.clear()
+    with ThreadPoolExecutor(1) as thread:
+        refresh = thread.submit(found, keys, "first")
+        wait_until(lambda: len(issuer.asked) == 2)
+        assert found(keys, "first")
+        assert not refresh.done()
+        issuer.go_on.set()
+        assert refresh.result()
 
 
 def test_an_issuer_that_never_ends_is_cut_off(keys: IssuerKeys, issuer: Issuer) -> None:
@@ -258,6 +272,12 @@ def test_a_key_that_names_no_algorithm_has_that_of_its_type(
     assert [a for a in ("RS256", "ES256", "EdDSA") if found(keys, "bare", a)] == [algorithm]
 
 
+@pytest.mark.parametrize("alg", ["EdDSA", "Ed25519", None])
+def test_an_ed25519_key_goes_by_both_of_its_algorithms_names(alg: str | None, keys: IssuerKeys, issuer: Issuer) -> None:
+    issuer.publish(jwk("ed", ed25519.Ed25519PrivateKey.generate(), "EdDSA", **({"alg": alg} if alg else {})))
+    assert [a for a in issuer_keys.ALGORITHMS if found(keys, "ed", a)] == ["EdDSA", "Ed25519"]
+
+
 def test_a_private_key_published_by_mistake_serves_as_a_public_one(keys: IssuerKeys, issuer: Issuer) -> None:
     private = rsa.generate_private_key(65537, 2048)
     issuer.publish({**jwt.get_algorithm_by_name("RS256").to_jwk(private, as_dict=True), "kid": "first"})
@@ -286,6 +306,8 @@ USELESS = [
     jwk("useless", kty=["EC"]),
     jwk("useless", ec.generate_private_key(ec.SECP384R1()), "ES384"),
     jwk("useless", ed448.Ed448PrivateKey.generate(), "EdDSA"),
+    jwk("useless", ed448.Ed448PrivateKey.generate(), "EdDSA", alg="EdDSA"),
+    jwk("useless", ed448.Ed448PrivateKey.generate(), "EdDSA", alg="Ed25519"),
     jwk("useless", rsa.generate_private_key(65537, 1024), "RS256"),  # noqa: S505 - that it is weak is the point
     {"kty": "oct", "k": "c2VjcmV0", "kid": "useless"},
     "useless",

@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.ledger import BATCH, HEAD, BrokenOutbox, Head, append, head_key, pending
+from chalicelib.kernel.ledger import BATCH, HEAD, Head, append, head_key, pending
 from chalicelib.kernel.problems import Problem
 from tests.harness import cloud, rfc6962
 from tests.harness.calls import recorded
@@ -146,16 +146,7 @@ class TestFaults:
         check_log(1)
 
 
-class TestBrokenOutbox:
-    def test_an_entry_removed_before_it_had_its_place_stops_the_log_and_is_told(self) -> None:
-        for n in range(3):
-            mutate(str(n))
-        cloud.remove(entries()[1])
-        with pytest.raises(BrokenOutbox, match=LOG):
-            append(LOG)
-        assert pending(LOG) == 3
-        assert table.get(head_key(LOG)) is None
-
+class TestTheHead:
     def test_the_head_is_only_ever_updated(self) -> None:
         mutate("a")
         append(LOG)

@@ -28,6 +28,7 @@ WORDS = {
     "role": "editor",
     "message": "Come and join us.\n\nWe start on Monday.",
     "accept_url": "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk",
+    "unsubscribe_url": None,
     "email": "grace@example.com",
     "expires_at": "2026-11-07T09:30:00.000Z",
 }
@@ -187,6 +188,11 @@ class TestSending:
         (received,) = mailbox.received
         assert (received.to, received.sender, received.letter) == (["grace@example.com"], SENDER, letter)
         assert received.headers == {"Auto-Submitted": "auto-generated"}
+        mail.send("grace@example.com", letter, unsubscribe_url="https://a.example/unsubscribe?token=x")
+        assert mailbox.received[1].headers == {
+            "Auto-Submitted": "auto-generated", "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        }  # fmt: skip
         assert calls.names == ["sesv2:SendEmail"]
 
     @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT])
@@ -235,7 +241,8 @@ from chalicelib.kernel import mail
 from chalicelib.kernel.aws import client
 before = "jinja2" in sys.modules
 mail.write("features/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
-           accept_url="https://a.example", email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
+           accept_url="https://a.example", unsubscribe_url=None,
+           email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
 print(json.dumps([before, "jinja2" in sys.modules]))
 """
     assert fresh(program) == [False, True]

@@ -266,7 +266,8 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(receiver: Rec
 def test_a_request_that_meets_the_end_of_its_old_connection_is_sent_on_a_new_one(receiver: Receiver) -> None:
     assert sent(receiver).succeeded
     answers = iter([Reply(raw=b"", closes=True), Reply(body=b"ok")])
-    assert sent(receiver, lambda _: next(answers)).body == "ok"
+    answer = sent(receiver, lambda _: next(answers))
+    assert (answer.body, [each.error for each in answer.earlier]) == ("ok", [CLOSED])
     assert (len(receiver.requests), receiver.connections) == (3, 2)
 
 
@@ -276,7 +277,8 @@ def test_however_many_old_connections_are_dead_there_is_a_new_one(receiver: Rece
     with ThreadPoolExecutor(3) as three:
         assert all(answer.succeeded for answer in three.map(lambda _: sent(receiver), range(3)))
     answers = iter([*[Reply(raw=b"", closes=True)] * 3, Reply(body=b"ok")])
-    assert sent(receiver, lambda _: next(answers)).body == "ok"
+    answer = sent(receiver, lambda _: next(answers))
+    assert (answer.body, len(answer.earlier)) == ("ok", 3)
     assert (len(receiver.requests), receiver.connections) == (7, 4)
 
 

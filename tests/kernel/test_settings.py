@@ -10,7 +10,7 @@ from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
 
 KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
-KEYS = {"AUDIT_SIGNING_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
+KEYS = {"AUDIT_SIGNING_KEY": KEY, "ENTRY_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
 WRAPPED = f"kms:{to_base64(b'wrapped')}"
 DEPLOYED = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
@@ -10,7 +11,9 @@ from chalicelib.kernel.entity import Partition
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.table import MOST_WRITES, Cancelled, Write
 from tests.harness.calls import Call, interfering, recorded
+from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, failing
+from tests.harness.patience import until
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -326,6 +329,33 @@ class TestWrite:
         table.write(writes)
         with pytest.raises(ClientError):
             table.write([*writes, Write("Delete", ("more", "#"))])
+
+
+class TestAdd:
+    KEY = ("N", "#")
+
+    def test_a_write_whose_item_a_transaction_holds_is_sent_again(self) -> None:
+        with failing(Fault.CONFLICT, times=2) as injected:
+            assert table.add(self.KEY, "n", 3, ttl=99_999_999_999) == 3
+        assert injected.hit == "dynamodb:UpdateItem"
+
+    def test_not_for_ever(self) -> None:
+        with failing(Fault.CONFLICT, times=None), recorded() as calls, pytest.raises(Problem) as refused:
+            table.add(self.KEY, "n", 3, ttl=99_999_999_999)
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
+        assert 1 < len(calls.names) < 10
+        assert table.get(self.KEY) is None
+
+    def test_beside_a_transaction_that_takes_time(self, conflicts: Conflicts) -> None:
+        def hold(_: int) -> None:
+            table.write([Write("Put", self.KEY, item={"pk": "N", "sk": "#", "n": 1})])
+
+        with ThreadPoolExecutor(1) as threads:
+            held = threads.submit(hold, 0)
+            until(lambda: conflicts.holds(self.KEY))
+            assert table.add(self.KEY, "n", 2, ttl=99_999_999_999) == 3
+            held.result()
+        assert conflicts.refused == {self.KEY}
 
 
 class TestThrottles:

@@ -21,7 +21,8 @@ DEPLOYED: Final = {
     "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
     "EXPORTS_BUCKET": "exports", "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example",
-    "AUTH_AUDIENCE": "atrium", "AUDIT_SIGNING_KEY": "kms:AAAA", "DATA_KEY": "kms:AAAA", "TOKEN_KEY": "kms:AAAA",
+    "AUTH_AUDIENCE": "atrium", "AUDIT_SIGNING_KEY": "kms:AAAA",
+    "ENTRY_KEY": "kms:AAAA", "DATA_KEY": "kms:AAAA", "TOKEN_KEY": "kms:AAAA",
 }  # fmt: skip
 PUBLIC_IPV4: Final = "93.184.216.34"
 

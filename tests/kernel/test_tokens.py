@@ -1,6 +1,7 @@
 """A user is who the trusted issuer says, and no token can be bent into saying more."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
@@ -13,6 +14,7 @@ from jwt import PyJWK
 
 from chalicelib.kernel import tokens
 from chalicelib.kernel.issuer_keys import IssuerKeys
+from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tokens import User, verify_token
 from tests.kernel.issued import (
     AUDIENCE,
@@ -33,10 +35,22 @@ from tests.kernel.issued import (
 pytestmark = pytest.mark.usefixtures("token_issuer")
 
 
+@pytest.fixture(autouse=True)
+def settings_as_before() -> Iterator[None]:
+    yield
+    settings.cache_clear()
+
+
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_each_algorithm_of_the_issuer_is_accepted(algorithm: str) -> None:
     header = {"alg": algorithm, "kid": algorithm}
     assert verify_token(signed(header, claims(), PRIVATE[algorithm], algorithm)).id == SUBJECT.lower()
+
+
+def test_ed25519_is_accepted_by_its_own_name_too() -> None:
+    header = {"alg": "Ed25519", "kid": "EdDSA"}
+    assert is_accepted(signed(header, claims(), PRIVATE["EdDSA"], "EdDSA"))
+    assert is_unauthenticated(signed({**header, "kid": "ES256"}, claims(), PRIVATE["EdDSA"], "EdDSA"))
 
 
 def test_a_user_is_what_the_claims_say() -> None:
@@ -172,6 +186,78 @@ def test_headers_that_point_to_other_keys_are_passed_over() -> None:
     assert is_accepted(signed(GOOD_HEADER | elsewhere | own, claims()))
 
 
+# Which kind of token it is
+
+
+@pytest.mark.parametrize("typ", ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"])
+def test_its_type_is_that_of_an_access_token(typ: str) -> None:
+    assert is_accepted(signed({**GOOD_HEADER, "typ": typ}, claims()))
+
+
+@pytest.mark.parametrize(
+    "typ",
+    ["logout+jwt", "dpop+jwt", "oauth-authz-req+jwt", "secevent+jwt", "token-introspection+jwt", "JOSE", "", " JWT",
+     "JWT,at+jwt", None, 7, ["JWT"]],
+)  # fmt: skip
+def test_a_token_of_another_type_is_refused(typ: object) -> None:
+    assert is_unauthenticated(signed({**GOOD_HEADER, "typ": typ}, claims()))
+
+
+NO_ACCESS_TOKENS: dict[str, dict[str, Any]] = {
+    "bound to a certificate": {"cnf": {"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}},
+    "bound to a DPoP key": {"cnf": {"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}},
+    "a logout token": {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}, "sid": "08a5019c"},
+    "a program's, as RFC 9068 has it": {"sub": "reports", "client_id": "reports"},
+    "a program's, by `azp`": {"sub": "reports", "azp": "reports"},
+    "a program's, from Auth0": {"sub": "reports@clients", "azp": "reports", "gty": "client-credentials"},
+    "a program's, from Entra ID": {"idtyp": "app", "azp": "9c2d1f0e", "roles": ["Reports.Read"]},
+    "a program's, from Keycloak": {"azp": "Reports", "preferred_username": "service-account-reports"},
+    "a program's, from Cognito": {"aud": ..., "sub": AUDIENCE, "client_id": AUDIENCE, "token_use": "access"},
+}
+ID_TOKENS: dict[str, dict[str, Any]] = {
+    "as Cognito says it": {"token_use": "id"},
+    "as Keycloak says it": {"typ": "ID"},
+    "with the hash of an access token": {"at_hash": "77QmUPtjPfzWtF2AnpK9RQ"},
+    "with the hash of a code": {"c_hash": "LDktKdoQak3Pk0cnXxCltA"},
+    "with the client's nonce": {"nonce": "n-0S6_WzA2Mj"},
+}
+
+
+@pytest.mark.parametrize("kind", NO_ACCESS_TOKENS)
+@pytest.mark.parametrize("id_tokens", ["0", "1"])
+def test_what_is_no_persons_bearer_token_is_refused(kind: str, id_tokens: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_setting(monkeypatch, id_tokens)
+    assert is_unauthenticated(token(**NO_ACCESS_TOKENS[kind]))
+
+
+@pytest.mark.parametrize("kind", ID_TOKENS)
+def test_an_id_token_is_accepted_where_a_setting_says_so(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "ID token" in refusal(token(**ID_TOKENS[kind])).detail
+    with_setting(monkeypatch, "1")
+    assert is_accepted(token(**ID_TOKENS[kind]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"typ": "Bearer", "azp": "web", "nonce": "n-0S6_WzA2Mj", "scope": "openid email"},
+        {"nonce": "n-0S6_WzA2Mj", "scp": "openid email"},
+        {"token_use": "access", "aud": ..., "client_id": AUDIENCE, "scope": "openid"},
+        {"azp": "web", "client_id": "web", "gty": "password"},
+        {"preferred_username": "service-account-reports", "azp": "web"},
+        {"idtyp": "user", "azp": "web"},
+    ],
+)
+def test_an_access_token_of_a_person_is_accepted(shape: dict[str, Any]) -> None:
+    assert is_accepted(token(**shape))
+
+
+def with_setting(monkeypatch: pytest.MonkeyPatch, id_tokens: str) -> None:
+    """Let the service accept ID tokens, or not."""
+    monkeypatch.setenv("AUTH_ACCEPT_ID_TOKENS", id_tokens)
+    settings.cache_clear()
+
+
 # When it holds
 
 
@@ -233,6 +319,9 @@ def test_it_must_say_who_where_and_until_when(claim: str) -> None:
         {"aud": AUDIENCE + " "},
         {"aud": ..., "client_id": "elsewhere"},
         {"aud": ..., "azp": AUDIENCE},
+        {"aud": "https://another-api.example", "client_id": AUDIENCE},
+        {"aud": ["https://another-api.example"], "client_id": AUDIENCE},
+        {"aud": [], "client_id": AUDIENCE},
     ],
 )
 def test_it_must_be_from_this_issuer_for_this_service(changes: dict[str, Any]) -> None:

@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, guard_key
+from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS, Entity, Item, Unique
+from chalicelib.kernel.entity import KINDS, Entity, Item
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.uniques import Unique
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.joining import beginning

@@ -14,7 +14,7 @@ from chalicelib.kernel.aws import forget_clients
 from chalicelib.kernel.settings import Settings, settings
 from local.provisioning import provision
 
-KEYS = ("AUDIT_SIGNING_KEY", "DATA_KEY", "TOKEN_KEY")
+KEYS = ("AUDIT_SIGNING_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
 
 @pytest.fixture

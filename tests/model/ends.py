@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.catalogue import evidence
 from tests.harness.api import Json
+from tests.model.interface import lies_within
 from tests.model.nouns.mishaps import grow_old, recover
 from tests.model.nouns.pages import visit
 from tests.model.nouns.sites import publication_of
@@ -154,7 +155,7 @@ def _wanted(entries: list[Json]) -> dict[str, dict[str, bool]]:
                 del known[target["id"]]
         for subscriber, said in known.items():
             deliveries = wanted.setdefault(subscriber, {})
-            if _matches(said["events"], entry["type"]):
+            if _matches(said["events"], entry["type"]) and lies_within(entry["type"], said["areas"]):
                 deliveries[entry["id"]] = said["enabled"]
     return wanted
 

@@ -69,6 +69,32 @@ def opens(scopes: list[str], row: Row) -> bool:
     return role in ("", "member", "editor") and "write" in held
 
 
+_OPEN: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
+_AREAS: Final = ("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms",
+                 "spaces", "taxonomy", "research", "sites")  # fmt: skip
+_OF_EVENTS: Final = {
+    "organization.member": "members", "organization.invitation": "members", "platform.member": "members",
+    "platform.invitation": "members", "space.member": "members", "organization.api_key": "api-keys",
+    "organization.audit_export": "audit-log", "platform.custom_domain": "domains", "organization.webhook": "webhooks",
+    "organization.integration_channel": "channels", "organization": "organizations", "platform": "platforms",
+    "space": "spaces", "taxonomy": "taxonomy", "research": "research", "site": "sites", "page": "sites",
+}  # fmt: skip
+
+
+def told_of(scopes: list[str] | None) -> list[str] | None:
+    """Return the areas of whose events a subscriber is told that somebody made or changed; None if of all."""
+    if scopes is None or "admin" in scopes:
+        return None
+    held = implied(scopes)
+    return [area for area in _AREAS if f"{area}:read" in held or ("read" in held and area in _OPEN)]
+
+
+def lies_within(event: str, areas: list[str] | None) -> bool:
+    """Return whether a type of event is of one of some areas."""
+    area = next(area for begin, area in _OF_EVENTS.items() if f"{event}.".startswith(f"{begin}."))
+    return areas is None or area in areas
+
+
 def role_of_key(scopes: list[str]) -> str:
     """Return what an API key acts as in its organization."""
     held = implied(scopes)

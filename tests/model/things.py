@@ -109,12 +109,16 @@ class Told:
 
 @dataclass
 class Model:
-    """All there is. `told`: what each log tells of requests, in order; `later`: what it tells of the service's own."""
+    """All there is. `told`: what each log tells of requests, in order; `later`: what it tells of the service's own.
+
+    `mails`: of each address, by the length of the time that is counted, until when that lasts and how many it got.
+    """
 
     things: list[Thing] = field(default_factory=list)
     told: dict[str, list[Told]] = field(default_factory=dict)
     later: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     former_slugs: dict[str, str] = field(default_factory=dict)
+    mails: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
 
     def of(self, kind: str, within: Thing | None = None) -> list[Thing]:
         """Return those of a kind that are there, in the order in which they were made."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.entrypoints.catalogue import load_tasks, operations
 from chalicelib.kernel.entity import KINDS, Entity
 from chalicelib.kernel.sets import Whole
-from chalicelib.kernel.table import from_wire, to_wire
+from chalicelib.kernel.wire import from_wire, to_wire
 from infrastructure.resources import table
 
 operations()
@@ -22,11 +22,18 @@ STORED = [KINDS[name] for name in sorted(KINDS) if not issubclass(KINDS[name], W
 ATTRIBUTES = {a["AttributeName"]: a["AttributeType"] for a in table("atrium")["AttributeDefinitions"]}
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
 texts = st.text(max_size=20)
-values = st.recursive(
-    st.none() | st.booleans() | numbers | texts | st.binary(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=10,
-)
+
+
+def trees_of(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Values, and lists and dictionaries of them."""
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=10
+    )
+
+
+json_values = trees_of(st.none() | st.booleans() | numbers | texts)
+values = trees_of(st.none() | st.booleans() | numbers | texts | st.binary(max_size=20))
+documents = st.dictionaries(texts, json_values, max_size=3)
 
 
 def a(hint: Any) -> st.SearchStrategy[Any]:
@@ -51,7 +58,7 @@ def a(hint: Any) -> st.SearchStrategy[Any]:
 def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
     hints = get_type_hints(kind)
     stored = [field.name for field in fields(kind) if field.name not in kind.unstored]
-    return st.builds(kind, **{name: a(hints[name]) for name in stored})
+    return st.builds(kind, **{name: documents if name in kind.documents else a(hints[name]) for name in stored})
 
 
 @pytest.mark.parametrize("kind", STORED)

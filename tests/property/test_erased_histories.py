@@ -17,7 +17,7 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.cloud import Item
 from tests.harness.erasures import erased, left_of
-from tests.harness.invitations import Invited, asked_to_invite, opens
+from tests.harness.invitations import Invited, asked_to_invite, decides
 from tests.harness.logs import verify
 from tests.harness.organizations import Founded, created_key, found
 from tests.harness.workers import Workers
@@ -78,9 +78,9 @@ class History:
         if answer.status == 201:
             self._invited[whom] = Invited(answer.json, answer.location)
 
-    def _answer(self, who: Named, _whom: Named, **query: str) -> None:
+    def _answer(self, who: Named, _whom: Named, decision: str = "accept") -> None:
         person = self.people[who]
-        if who in self._invited and opens(self.api, self._invited[who], person, **query).status == 200:
+        if who in self._invited and decides(self.api, self._invited[who], person, decision).status == 200:
             self.seen[who[0]].add(person.email)
 
     def _decline(self, who: Named, whom: Named) -> None:

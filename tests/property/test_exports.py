@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from io import StringIO
 from typing import Any, Final
 from unittest.mock import patch
@@ -18,6 +19,12 @@ from tests.harness import rfc6962
 
 SIGNS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 HIDING: Final = " \t\r\n\f\v\0\u00a0\u3000\u200b\u200e\ufeff\u2028'\"`\u2018\u2019\u201c\u201d\uff07"
+
+INSERTED: Final = re.compile(
+    r"(\A|[;|\t])'(?=[\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07]*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20])"
+)
+"""An apostrophe that guards what follows it."""
 
 tricky = st.text(SIGNS + HIDING + "ab1,;{[|%", max_size=12)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | tricky
@@ -54,7 +61,7 @@ def table(*written_: dict[str, Any]) -> list[dict[str, str]]:
 
 def read(cell: str) -> str:
     """What a cell said before it was guarded."""
-    return cell[1:] if cell.startswith("'") and guarded(cell[1:]) == cell else cell
+    return INSERTED.sub(r"\1", cell)
 
 
 def said(value: Any) -> str:
@@ -70,11 +77,34 @@ def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
         assert hidden[:1] not in tuple(SIGNS) or cell.startswith("'")
 
 
+@given(entries())
+@example({
+    **dict.fromkeys(("sequence", "integrity", "data", "actor", "target", "context")), "id": "", "occurredAt": "",
+    "changes": [{"field": ";=1", "from": None, "to": "|-1"}], "type": 'a;=1|"+1\t@A1',
+})  # fmt: skip
+def test_no_part_of_a_row_begins_as_a_formula_does_wherever_it_is_split(entry: dict[str, Any]) -> None:
+    text = written("csv", rfc8785.dumps(entry)).decode()
+    for separator in ";\t|":
+        for part in text.split(separator)[1:]:
+            assert part[:1] not in tuple(SIGNS)
+            assert part.lstrip(HIDING)[:1] not in tuple(SIGNS) or part.startswith("'")
+
+
+@given(entries())
+def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
+    text = written("csv", rfc8785.dumps(entry)).decode()
+    assert re.fullmatch(r'"(?:[^"]|"")*"(?:,"(?:[^"]|"")*")*\r\n', text)
+
+
 @given(texts)
 @example("'=1")
 @example("' '=1")
 @example("''")
 @example("-")
+@example(";=1")
+@example(";'=1")
+@example("a;\t=1")
+@example("a\t\tb|")
 def test_a_guarded_cell_can_be_read_back(text: str) -> None:
     assert read(guarded(text)) == text
 

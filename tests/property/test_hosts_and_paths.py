@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.configs.rules import slug_in
+from chalicelib.features.platforms.rules import slug_in
 from chalicelib.kernel.domain_names import host_name
 from chalicelib.kernel.fields import SLUG_PATTERN
 

@@ -100,10 +100,27 @@ def test_of_a_lead_that_was_sent_at_once_both_views_agree_at_all_times(actions: 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_lead_is_withdrawn_just_as_long_as_all_that_was_sent_is(actions: list[tuple[str | int, Status]]) -> None:
+def test_a_lead_is_withdrawn_if_all_that_was_sent_is_and_only_if_some_is(
+    actions: list[tuple[str | int, Status | None]],
+) -> None:
     for lead in histories([*actions]):
         withdrawn = [each["status"] == "withdrawn" for each in lead.submissions]
-        assert (lead.status == "withdrawn") == all(withdrawn)
+        assert lead.status == "withdrawn" or not all(withdrawn)
+        assert lead.status != "withdrawn" or any(withdrawn)
+
+
+@effort(max_examples=200)
+@given(ACTIONS)
+def test_who_sends_something_later_ends_no_withdrawal_and_replaces_nothing(
+    actions: list[tuple[str | int, Status | None]],
+) -> None:
+    states = histories([*actions])
+    for (who, _), (before, after) in zip(actions, pairwise(states), strict=True):
+        assert (after.contact_name, after.message, after.consent) == ("Sender 0", None, None)
+        if who == "send":
+            assert (after.status, after.history) == (before.status, before.history)
+        ended = before.status == "withdrawn" != after.status
+        assert not ended or who == OPERATOR or all(each["status"] != "withdrawn" for each in after.submissions)
 
 
 @effort(max_examples=200)

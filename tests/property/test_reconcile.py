@@ -1,6 +1,8 @@
 """Whatever is imported in which order, reconciled whenever: the same artefacts make the same works."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -9,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.research import rules
-from chalicelib.features.research.entities import Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.identifiers import identified, is_orcid
 from chalicelib.features.research.importing import stored
-from chalicelib.features.research.reconciling import advanced, proposals
+from chalicelib.features.research.proposing import proposals
+from chalicelib.features.research.reconciling import advanced
 from chalicelib.features.research.sources import Record
-from chalicelib.kernel import jobs
+from chalicelib.kernel import jobs, table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.table import Write
 from tests.harness import cloud
 
 KEYS: Final = {
@@ -67,15 +71,18 @@ def import_(library: str, record: Record) -> None:
     stored(job_of(library), [record])
 
 
-def works(library: str) -> list[Any]:
-    """Return what stands in a library, with artefacts named as the sources do and outputs not at all."""
+def works(library: str, *, stale: int = 0) -> list[Any]:
+    """Return what stands in a library, with artefacts named as the sources do and outputs not at all.
+
+    `stale`: how many artefacts are still to be reconciled.
+    """
     artefacts = {item["id"]: Artefact.from_item(item) for item in items("research-artefact", library)}
     names = {id_: (each.source, each.source_id) for id_, each in artefacts.items()}
     outputs = [ResearchOutput.from_item(item) for item in items("research-output", library)]
     shown = [each for each in outputs if not each.merged_into]
     for each in artefacts.values():
         assert each.output_id in {output.id for output in shown}
-        assert not each.stale
+    assert sum(each.stale for each in artefacts.values()) == stale
     for output in outputs:
         assert output.merged_into is None or output.merged_into in {other.id for other in outputs}
     return sorted(
@@ -109,6 +116,71 @@ def test_any_order_of_imports_and_reconciles_gives_the_same_works(data: st.DataO
     reconcile("winding")
     assert works("winding") == works("straight")
     assert proposals("winding") == proposals("straight")
+
+
+@pytest.mark.usefixtures("_aws_in_memory")
+def test_the_largest_step_is_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An artefact leaves an output for another; of both, all researchers, the title and the edition change."""
+    cloud.clear()
+    sizes: list[int] = []
+    write = table.write
+    leaving = record_of("1", "Kilns", "10.5555/1")
+    for record in (record_of("2", "Glazes", "10.5555/1"), leaving, record_of("3", "Shards", "10.5555/2")):
+        import_(COMMON, record)
+    reconcile(COMMON)
+    import_(COMMON, record_of("1", "Kilns", "10.5555/2"))
+    before = works(COMMON, stale=1)
+
+    def measured(writes: Sequence[Write]) -> None:
+        sizes.append(len(writes))
+        write(writes)
+
+    monkeypatch.setattr(table, "write", measured)
+    reconcile(COMMON)
+    assert [(work[0], len(work[6])) for work in before] == [("Kilns", 20), ("Shards", 20)]
+    assert [(work[0], len(work[6])) for work in works(COMMON)] == [("Glazes", 20), ("Kilns", 20)]
+    assert 90 <= max(sizes) <= table.MOST_WRITES
+
+
+def record_of(number: str, title: str, doi: str) -> Record:
+    """Return what DBLP says of a work of as many researchers as there can be, at an edition of its own."""
+    content = {
+        "title": title, "type": "article", "year": 2020, "venue_name": None, "identifiers": identified(doi=doi),
+        "authors": [{"name": "Terra Ware", "orcid": None}],
+    }  # fmt: skip
+    researcher_ids = [f"A{number}{n:02d}" for n in range(rules.MOST_RESEARCHERS)]
+    return Record("dblp", number, content, researcher_ids, edition_id=f"neurips-202{number}")
+
+
+listings = st.lists(
+    st.builds(
+        rules.Listing, id=st.just(""), year=st.sampled_from([2020, 2021, 2022, 2024]),
+        common=st.sampled_from([None, "kilns ware", "kilns potter"]), title=st.sampled_from([None, "kilns", "glazes"]),
+        researcher_ids=st.lists(st.sampled_from(["A1", "A2", "A3"]), max_size=2), lists_authors=st.booleans(),
+    ),
+    max_size=7,
+).map(lambda drawn: [replace(each, id=str(n), common=each.common if each.lists_authors else None)
+                     for n, each in enumerate(drawn)])  # fmt: skip
+
+
+@given(listings)
+@settings(max_examples=200)
+def test_proposals_are_the_merges_that_the_pairs_which_look_alike_make_necessary(drawn: list[rules.Listing]) -> None:
+    groups = [{each.id} for each in drawn]
+    for one, other in combinations(drawn, 2):
+        if look_alike(one, other):
+            joined = [group for group in groups if group & {one.id, other.id}]
+            groups = [set().union(*joined), *(group for group in groups if group not in joined)]
+    assert rules.proposals(drawn) == rules.proposals(drawn[::-1]) == len(drawn) - len(groups)
+
+
+def look_alike(one: rules.Listing, other: rules.Listing) -> bool:
+    """Return whether two works may be one, as the documentation says it."""
+    if abs(one.year - other.year) > 1:
+        return False
+    if one.lists_authors and other.lists_authors:
+        return one.common is not None and one.common == other.common
+    return one.title is not None and one.title == other.title and bool({*one.researcher_ids} & {*other.researcher_ids})
 
 
 @given(digits=st.text("0123456789", min_size=15, max_size=15))

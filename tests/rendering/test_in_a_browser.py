@@ -11,11 +11,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from chalicelib.features.rendering.models import MenuItem, View
+from chalicelib.features.rendering.models import MenuItem
 from chalicelib.features.rendering.page import page
 from tests.harness.blocks import block
 from tests.harness.browser import logged, obstacles, picture, show, width_needed
-from tests.harness.pages import theme
+from tests.harness.pages import theme, view
 from tests.harness.receiver import Receiver, Reply
 
 Open = Callable[..., Chrome]
@@ -99,9 +99,9 @@ def opened(receiver: Receiver, browser: Chrome) -> Open:
 
     def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
         usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = page(View(**{**usual, **words}, blocks=blocks), {})
+        document = page(view(*blocks, **{**usual, **words}), {})
         headers = {"Content-Type": document.content_type, **document.headers}
-        receiver.answers["/silk"] = Reply(headers=headers, body=document.body.encode())
+        receiver.answers["/silk"] = Reply(headers=headers, body=document.text.encode())
         receiver.answers["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)
         show(browser, scheme=scheme, width=width)
         browser.get("about:blank")

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.rendering.models import MenuItem, View
+from chalicelib.features.rendering.models import MenuItem
 from chalicelib.features.rendering.page import page
 from tests.harness.blocks import block
-from tests.harness.pages import Element, rendered, theme
+from tests.harness.pages import Element, rendered, theme, view
 
 
 def headings(root: Element) -> list[tuple[str, str]]:
@@ -86,7 +86,7 @@ class TestHead:
 
 class TestHeaders:
     def test_let_nothing_run_and_nothing_be_sent(self) -> None:
-        document = page(View("en", "Looms", "The Mill"), {"Cache-Control": "no-store", "Vary": "Accept"})
+        document = page(view(), {"Cache-Control": "no-store", "Vary": "Accept"})
         headers = dict(document.headers)
         policy = dict(part.strip().split(" ", 1) for part in headers.pop("Content-Security-Policy").split(";"))
         assert policy.pop("style-src").startswith("'sha256-")

@@ -55,7 +55,7 @@ RESPONSE: Final[dict[str, dict[str, Any]]] = {
     "Location": _text("Where it is.", format="uri-reference"),
     "RateLimit": _text(
         "What is left of each budget that applies, and in how many seconds it is refilled: a list by name. Requests "
-        "without a credential have none but the operation's own, if it has one."
+        "without a credential are told of their network's when nothing of it is left, and of the operation's own."
     ),
     "RateLimit-Policy": _text("The same budgets: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},

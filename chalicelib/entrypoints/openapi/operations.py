@@ -11,8 +11,8 @@ from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import problems_of
 from chalicelib.entrypoints.openapi.records import begun, secrets
 from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN
+from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.forms import FORMS
 from chalicelib.kernel.models import Patch, RecordOutput
 from chalicelib.kernel.operation import At, ByToken, Document, Moved, Operation
 
@@ -60,12 +60,13 @@ def _description(operation: Operation) -> str:
     key = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
     who = f"**Access:** `{operation.access}`{key}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
-    budget = f"**Budget:** {_budget(operation.budget)}." if operation.budget else ""
+    budget = f"**Budget:** {', '.join(map(_budget, operation.budgets))}." if operation.budgets else ""
     return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events, budget)))) if part)
 
 
 def _budget(budget: Budget) -> str:
-    return f"{budget.most} times in {budget.seconds} s for each {budget.per}"
+    whose = "client network" if budget.per == "network" else budget.per
+    return f"{budget.most} times in {budget.seconds} s for each {whose}"
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -96,16 +97,8 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _path_schema(operation: Operation, name: str) -> Schema:
-    named: list[type[Entity]] = [e for e in operation.records.values() if e.parameter == name]
-    needs = operation.needs
-    if isinstance(needs, At) and name == needs.parameter and not needs.through:
-        if needs.by_slug:
-            return {"type": "string", "pattern": SLUG_PATTERN}
-        named.append(needs.place)
-    if named:
-        pattern = named[0].parameter_pattern
-        return {"type": "string", "pattern": pattern, **({"format": "uuid"} if pattern == UUID_PATTERN else {})}
-    return schemas.of_type(signature(operation.function).parameters[name].annotation)
+    pattern = operation.path_patterns[name]
+    return {"type": "string", "pattern": pattern, **({"format": "uuid"} if pattern == UUID_PATTERN else {})}
 
 
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -155,6 +148,7 @@ def _request_body(operation: Operation, components: Components) -> dict[str, Any
     schema = schemas.reference(body.__name__)
     content = {"schema": schema, "example": example_of(schema, components)}
     types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
+    types += FORMS if operation.form else ()
     required = any(field.is_required() for field in body.model_fields.values()) and not issubclass(body, Patch)
     return {"required": required, "content": dict.fromkeys(types, content)}
 

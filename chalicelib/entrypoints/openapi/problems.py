@@ -15,7 +15,9 @@ _NAMES: Final = {
 _HEADERS: Final = {
     401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After",), 503: ("Retry-After",),
 }  # fmt: skip
-_ALWAYS: Final = (400, 401, 403, 429, 500, 503)
+_ALWAYS: Final = (400, 401, 403, 409, 429, 500, 503)
+"""A 409 too, of what only reads: its answer may be larger than one can be (`kernel/envelope.py`)."""
+
 _CODE: Final = re.compile(r"`(\w+)`")
 
 SCHEMA: Final[dict[str, Any]] = {
@@ -69,7 +71,6 @@ def _implied(operation: Operation) -> set[int]:
     found_by_path = isinstance(operation.needs, At) or operation.path_parameters or operation.admits
     return {
         *([404] if found_by_path else []),
-        *([409] if operation.mutates or operation.method == "POST" else []),
         *([412] if operation.conditional else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query else []),

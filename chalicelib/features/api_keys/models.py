@@ -6,9 +6,11 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.cidr import network
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.fields import Moment, Name, Timestamp, out_of_range
-from chalicelib.kernel.models import Input, RecordOutput
+from chalicelib.kernel.fields import Moment, Name, Timestamp, Uuid, out_of_range
+from chalicelib.kernel.models import Input, Output, RecordOutput
 from chalicelib.kernel.roles import SCOPES
+
+Reason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
 
 Scope = Literal[SCOPES]  # type: ignore[valid-type]
 
@@ -35,10 +37,13 @@ class ApiKeyCreate(Input):
         ["read"], min_length=1, max_length=40, description="At most what the creator holds.", examples=[["read"]]
     )
     expires_at: Annotated[Moment, AfterValidator(_future)] | None = Field(
-        None, description="RFC 3339 with an offset.", examples=["2030-01-01T00:00:00.000Z"]
+        None,
+        description="RFC 3339 with an offset. A key that is made by another ends no later, and with it if left out.",
+        examples=["2030-01-01T00:00:00.000Z"],
     )
     allowed_ips: list[Annotated[str, AfterValidator(_network)]] = Field(
-        default_factory=list, max_length=40, description="Networks (CIDR) it works from; none means any.",
+        default_factory=list, max_length=40,
+        description="Networks (CIDR) it works from; none means any or, of a key that is made by another, all of its.",
         examples=[["192.0.2.0/24"]],
     )  # fmt: skip
 
@@ -47,6 +52,20 @@ class ApiKeyRotation(Input):
     """How long the former secret keeps working."""
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])
+
+
+class RevokedBecauseOut(Output):
+    """Why an API key was revoked by itself."""
+
+    reason: Reason = Field(examples=["parent_revoked"])
+    id: str | None = Field(description="The id of that key or user; null once that person was erased.")
+
+
+class RevokedKeyOut(Output):
+    """An API key that was revoked along with something."""
+
+    id: Uuid
+    name: str = Field(examples=["Nightly export"])
 
 
 class ApiKeyOut(RecordOutput):
@@ -65,3 +84,11 @@ class ApiKeyOut(RecordOutput):
     )
     last_used_at: Timestamp | None = Field(description="To the minute.")
     status: Literal["active", "revoked", "expired"] = Field(examples=["active"])
+    revoked_because: RevokedBecauseOut | None = Field(
+        description="Whose end it was revoked with: what made it, or rotated it. Null if it was revoked itself.",
+        examples=[None],
+    )
+    revoked_keys: list[RevokedKeyOut] | None = Field(
+        description="In the entry of its revocation: the keys that were revoked with it; null everywhere else.",
+        examples=[None],
+    )

@@ -1,7 +1,9 @@
 """API keys of an organization: list, create, revoke, rotate."""
 
+from chalicelib.features.api_keys import making
 from chalicelib.features.api_keys.entities import MOST_SECRETS, ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
+from chalicelib.features.api_keys.revoking import ending_with_key
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel import api_keys
 from chalicelib.kernel.clock import after
@@ -9,7 +11,7 @@ from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page, RouteGroup
 from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role, beyond
+from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("organizations")
 
@@ -25,18 +27,22 @@ def list_api_keys(ctx: Context, organization: Organization, query: ListQuery) ->
 
 @routes.post(
     "/organizations/{organization_id}/api-keys",
-    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.created",
+    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.created", grants_access=True,
 )  # fmt: skip
 def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate) -> ApiKeyOut:
-    """Create an API key; the answer holds the secret, once."""
-    _refuse_beyond(ctx, body.scopes)
-    secret = api_keys.generate()
+    """Create an API key; the answer holds the secret, once.
+
+    One that is made by another key has no scope that this lacks, ends no later, and works from no other networks; it is
+    revoked with it. One that a person made is revoked when they are removed, leave or are demoted, unless what they are
+    then could still give its scopes.
+    """
+    maker = making.maker(ctx)
+    fields, secret = making.fields_within(maker, body), api_keys.generate()
     key = ApiKey(
-        **ctx.new(), **body.fields(), organization_id=organization.id, created_by=ctx.principal.id,
-        hint=api_keys.hint(secret), digests={api_keys.digest(secret): None},
+        **ctx.new(), **fields, organization_id=organization.id, created_by=ctx.principal.id,
+        hint=api_keys.hint(secret), digests={api_keys.digest(secret): None}, lineage=making.rest_on(ctx, maker),
     )  # fmt: skip
     ctx.changes.create(key)
-    ctx.require_membership()
     return ApiKeyOut.of(key, key=secret)
 
 
@@ -51,39 +57,49 @@ def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
 
 @routes.delete(
     "/organizations/{organization_id}/api-keys/{api_key_id}",
-    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.revoked",
+    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.revoked", grants_access=True,
 )  # fmt: skip
 def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
-    """Revoke an API key, for good; it stays listed.
+    """Revoke an API key, for good, with all keys that it made or rotated; they stay listed.
 
     What it invited stays too: keys come and go. Revoke those invitations if you don't trust what the key did.
     """
     if not api_key.revoked_at:
-        ctx.changes.update(api_key, revoked_at=ctx.now, live=False)
+        ending = ending_with_key(api_key)
+        ctx.changes.update(api_key.but(revoked_keys=ending.named), **api_key.revoked(ctx.now))
+        ending.revoke(ctx.changes)
 
 
 @routes.post(
     "/organizations/{organization_id}/api-keys/{api_key_id}/rotate",
     success=200, needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.rotated",
+    grants_access=True,
 )  # fmt: skip
 def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKeyOut:
-    """Give an API key a new secret; the former one works for some hours more."""
+    """Give an API key a new secret; the former one works for some hours more.
+
+    It takes every scope of that key and, of a key that rotates another, bounds that are no narrower. The key rests on
+    who rotated it from then on, and ends with them, as on who made it.
+    """
     if api_key.status != "active":
         raise Problem("invalid_transition", f"The API key is {api_key.status}; create another.")
-    _refuse_beyond(ctx, api_key.scopes)
+    lineage = _lineage_of_rotated(ctx, api_key)
     secret, until = api_keys.generate(), after(ctx.now, hours=body.grace_hours)
     lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if ends is None or ends > ctx.now}
     if body.grace_hours and len(lasting) == MOST_SECRETS:
         detail = f"{MOST_SECRETS} of its secrets work at the moment. Let one end, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
     digests = lasting | {api_keys.digest(secret): None}
-    rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret))
-    ctx.require_membership()
+    rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret), lineage=lineage)
     return ApiKeyOut.of(rotated, key=secret)
 
 
-def _refuse_beyond(ctx: Context, scopes: list[str]) -> None:
-    excess = beyond(scopes, ctx.scopes) if ctx.scopes is not None else []
-    if excess:
-        detail = f"An API key can't give what it doesn't hold: {', '.join(excess)}."
-        raise Problem.at("/scopes", "insufficient_scope", detail)
+def _lineage_of_rotated(ctx: Context, rotated: ApiKey) -> list[str] | None:
+    """Return what a key rests on once the caller has its new secret. Raises Problem 403 if it is beyond the caller."""
+    maker = making.maker(ctx)
+    if isinstance(maker, ApiKey):
+        if maker.id == rotated.id:
+            return rotated.lineage
+        making.refuse_beyond(maker, rotated.scopes, rotated.expires_at, rotated.allowed_ips)
+    made_by = rotated.lineage if rotated.lineage is not None else [each for each in [rotated.created_by] if each]
+    return making.rest_on(ctx, maker, made_by)

@@ -1,11 +1,14 @@
 """What happens to an API key at its time."""
 
+import time
 from typing import Any
 
-from chalicelib.features.api_keys.entities import ApiKey
-from chalicelib.kernel import tasks
+from chalicelib.features.api_keys.entities import ApiKey, KeyRevocation
+from chalicelib.features.api_keys.revoking import ending_with_key
+from chalicelib.kernel import jobs, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
+from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
 
 
@@ -17,3 +20,30 @@ def stop_counting_expired_key(message: dict[str, Any]) -> None:
         changes = Changes(now())
         changes.settle(key, live=False)
         changes.commit()
+
+
+@task(KeyRevocation.task, emits={"organization.api_key.revoked": ApiKey})
+def revoke_ended_keys(message: dict[str, Any]) -> None:
+    """Revoke the keys that were listed as ended, each with its entry; nobody was let in by them since."""
+    job, ends_at = jobs.take(KeyRevocation, message), jobs.ends_at()
+    if job is None:
+        return
+    for key_id in job.reasons:
+        if time.monotonic() > ends_at:
+            jobs.pass_on(job)
+            return
+        _revoke(job, key_id)
+    jobs.remove(job)
+
+
+def _revoke(job: KeyRevocation, key_id: str) -> None:
+    """Revoke a key that is listed, and what it made until it was. Raises Contended if it is changed meanwhile."""
+    item = table.get(ApiKey.key_of(organization_id=job.organization_id, id=key_id))
+    key = ApiKey.from_item(item) if item else None
+    if key is None or not key.live:
+        return
+    changes, ending, because = Changes(now()), ending_with_key(key), job.reasons[key_id]
+    revoked = key.revoked(changes.now, because["reason"], because["id"])
+    changes.update(key.but(revoked_keys=ending.named), **revoked)
+    ending.revoke(changes)
+    outbox.commit(changes, "organization.api_key.revoked", Origin.system(KeyRevocation.task))

@@ -17,14 +17,26 @@ _TRIES: Final = 5
 def clear_node(node: TaxonomyNode, until: float) -> TaxonomyNode | None:
     """Remove a node's attachments; return it without them, or None if the time is over, or the index late."""
     while node.attachment_count:
-        listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
-        found = table.query(listed, limit=_AT_ONCE).items
+        found = _attached(node)
         if not found:
             return None
-        node = take_off(node, [Attachment.from_item(item) for item in found])
+        node = take_off(node, found)
         if time.monotonic() > until:
             return None
     return node
+
+
+def _attached(node: TaxonomyNode) -> list[Attachment]:
+    """Return some attachments of a node: of those that the index shows or, if none is there, of all the platform's."""
+    listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
+    if found := table.as_stored(table.query(listed, limit=_AT_ONCE).items):
+        return [*map(Attachment.from_item, found)]
+    everything = Attachment.in_platform.partition(platform_id=node.platform_id)
+    found = [
+        item for page in table.pages(everything, begins=Attachment.sk.partition("{")[0]) for item in page
+        if item["node_id"] == node.id
+    ]  # fmt: skip
+    return [*map(Attachment.from_item, found[:_AT_ONCE])]
 
 
 def take_off(node: TaxonomyNode, attachments: Sequence[Attachment]) -> TaxonomyNode:

@@ -16,6 +16,7 @@ from chalicelib.features.attachments.reach import stored_at, unseen
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import state_of, tree_beside
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.fields import HANDLE_PATTERN, UUID_PATTERN
@@ -33,10 +34,13 @@ def entity_beside(request: Request) -> list[Key]:
     """Return where the entity stands that the body names, and what is attached to it."""
     platform_id, said = request.parameters.get("platform_id"), request.said
     entity_type, entity_id = (str(said.get(name)).strip() for name in ("entityType", "entityId"))
-    named = re.fullmatch(HANDLE_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id.lower())
+    named = re.fullmatch(HANDLE_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, ascii_lower(entity_id))
     if not (platform_id and named):
         return []
-    return [entity_key(platform_id, entity_type, entity_id.lower()), *stored_at((entity_type, entity_id.lower()))]
+    return [
+        entity_key(platform_id, entity_type, ascii_lower(entity_id)),
+        *stored_at((entity_type, ascii_lower(entity_id))),
+    ]
 
 
 @in_platforms.get(

@@ -9,14 +9,16 @@ from pydantic_core import to_json
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.kernel import erasing, ids, table
+from chalicelib.kernel.authenticity import is_authentic
 from chalicelib.kernel.entity import Facet, Item, Key, Partition, organization_of
 from chalicelib.kernel.events import EntryItem, canonical, text_key
-from chalicelib.kernel.ledger import sequence_key
+from chalicelib.kernel.ledger import sealed_ids, sequence_key
 
 _SIFTED: Final = 100
 _LONG_AT_ONCE: Final = 100
+_AT_ONCE: Final = 100
 _INDEX_PATIENCE: Final = (0.2, 0.5, 1.0)
-"""Seconds to wait, again and again, for the sequence index, which lags behind the table."""
+"""Seconds to wait, again and again, for an entry that neither the index of sequences nor the table shows."""
 
 
 def holds(wanted: EntryFilters, entry: EntryItem) -> bool:
@@ -42,11 +44,17 @@ def page(
     named = {"type": wanted.type, "actor": wanted.actor_id, "target": wanted.target_id}
     found = table.sifted(
         [facet.partition(log_id=log, **named) if facet else EntryItem.pk.format(log_id=log) for log in logs],
-        lambda item: is_entry(item) and item["log_id"] in logs and holds(wanted, EntryItem.from_item(item)),
+        lambda item: is_entry(item) and item["log_id"] in logs and _counts(item["log_id"], item)
+        and holds(wanted, EntryItem.from_item(item)),
         limit=limit, most=limit if narrowed else max(limit, _SIFTED), after=after,
         **ids.within(wanted.since, wanted.until),
     )  # fmt: skip
     return [EntryItem.from_item(item) for item in found.items], found.last
+
+
+def _counts(log: str, item: Item) -> bool:
+    """Return whether an entry is in the tree or will be: one that a function of the service has committed."""
+    return "sequence" in item or is_authentic(log, item)
 
 
 def _facet(wanted: EntryFilters) -> Facet | None:
@@ -92,35 +100,60 @@ def _erased(entry: EntryItem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sealed(log: str, after: int, until: int) -> Iterator[list[StoredEntry]]:
+def sealed(log: str, after: int, until: int, *, fresh: bool = False) -> Iterator[list[StoredEntry]]:
     """Yield the sealed entries after a sequence and up to another, in lists that can well be held at once.
 
-    At a gap the last list begins with what stands behind it, or is empty at the end of the log. A gap is looked at
-    again before: the index lags behind the table by moments.
+    They are found by the index of sequences and, where that is behind the log, by the ledger's batches in the table. An
+    index shows entries as they were; if they have to be `fresh`, what was erased a moment ago is erased. At a gap the
+    last list begins with what stands behind it, or is empty at the end of the log.
     """
     waits = iter(_INDEX_PATIENCE)
-    _, last = sequence_key(log, until)
     while after < until:
-        pk, first = sequence_key(log, after + 1)
-        items = table.query(Partition(pk, "index1"), since=first, until=last).items
-        dense = items[: _dense(log, items, after)]
-        if dense:
-            yield from (with_bodies(log, portion) for portion in _portions(dense))
+        items = _in_index(log, after, until)
+        if dense := items[: _dense(log, items, after)] or _in_table(log, after, until):
+            for portion in _portions(dense):
+                yield with_bodies(log, _as_stored(portion) if fresh else portion)
             after += len(dense)
         elif (wait := next(waits, None)) is not None:
-            time.sleep(wait)
+            time.sleep(wait)  # It may have been sealed before the ledger kept batches, a moment ago.
         else:
             yield with_bodies(log, items[:1])
             return
 
 
+def _in_index(log: str, after: int, until: int) -> list[Item]:
+    (pk, first), (_, last) = sequence_key(log, after + 1), sequence_key(log, until)
+    return table.query(Partition(pk, "index1"), since=first, until=last).items
+
+
+def _in_table(log: str, after: int, until: int) -> list[Item]:
+    """Return the next entries that stand in the table where the ledger's batches say."""
+    ids = sealed_ids(log, after, min(until, after + _AT_ONCE))
+    keys = {sequence: EntryItem.key_of(log_id=log, id=entry_id) for sequence, entry_id in ids.items()}
+    found = table.get_all(keys.values())
+    there: list[Item] = []
+    for sequence, key in keys.items():
+        if found.get(key, {}).get("index1sk") != sequence_key(log, sequence)[1]:
+            break
+        there.append(found[key])
+    return there
+
+
+def _as_stored(items: list[Item]) -> list[Item]:
+    """Return items of an index as the table holds them now; what has no place there any more as the index has it."""
+    found = table.get_all((item["pk"], item["sk"]) for item in items)
+    present = {key: item for key, item in found.items() if "index1sk" in item}
+    return [present.get((item["pk"], item["sk"]), item) for item in items]
+
+
 def committed(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
     """Return a page of a log's entries, sealed or not, in the order of their ids, and where to go on.
 
-    It is read from the table itself: here nothing lags, and what someone took out of the sequence is there.
+    It is read from the table itself: here nothing lags, and what someone took out of the sequence is there. What waits
+    for its place and is not authentic never gets one: it is left out.
     """
     found = table.query(EntryItem.pk.format(log_id=log), after=after, limit=limit)
-    return with_bodies(log, found.items), found.last
+    return with_bodies(log, [item for item in found.items if _counts(log, item)]), found.last
 
 
 def with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:

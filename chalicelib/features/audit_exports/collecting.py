@@ -1,23 +1,22 @@
 """What one answer can hold of a log: bounded in entries, bytes and reads."""
 
-import json
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Final
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit_exports.formats import head, written
 from chalicelib.features.audit_exports.models import Format
+from chalicelib.kernel import envelope
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import INLINE_BYTES, EntryItem
+from chalicelib.kernel.request import Response
 
 MOST_ENTRIES: Final = 10_000
 MOST_BYTES: Final = 5_000_000
 MOST_QUERIES: Final = 30
 """Pages of the log looked through, of a megabyte each."""
-
-_MOST_ANSWERED: Final = 6_000_000
-"""Characters that Lambda can answer, as JSON in ASCII, with its own around them."""
 
 _AT_ONCE: Final = 100
 
@@ -36,10 +35,9 @@ def collect(log: str, wanted: EntryFilters, form: Format) -> str:
                 text += written(form, line)
         if len(text) > MOST_BYTES:
             raise TooMuch(f"It has more than {MOST_BYTES:,} bytes.")
-    answer = text.decode()
-    if len(json.dumps(answer)) >= _MOST_ANSWERED:
+    if not envelope.fits(Response(HTTPStatus.OK, bytes(text))):
         raise TooMuch("It has more bytes than an answer can carry.")
-    return answer
+    return text.decode()
 
 
 def _entries(log: str, wanted: EntryFilters) -> list[EntryItem]:

@@ -17,9 +17,13 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
 
 _UNSEEN: Final = r"\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
 _QUOTES: Final = r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07"
+_SEPARATORS: Final = r";|\t"
 _SIGNS: Final = r"=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20"
-_FORMULA: Final = re.compile(f"[{_UNSEEN}{_QUOTES}]*[{_SIGNS}]")
-"""Spreadsheets look for formulas behind what they don't show, and behind quotes; some take full-width signs too."""
+_FORMULA: Final = re.compile(rf"(\A|[{_SEPARATORS}])(?=[{_UNSEEN}{_QUOTES}]*[{_SIGNS}])")
+"""Where a formula begins: spreadsheets look behind what they don't show, and behind quotes; some take full-width signs.
+
+One that splits a file at another character than the comma finds a cell behind each of those characters.
+"""
 
 
 def head(form: Format) -> bytes:
@@ -37,14 +41,13 @@ def written(form: Format, line: bytes) -> bytes:
 
 def _row(cells: list[Any]) -> bytes:
     text = StringIO()
-    csv.writer(text).writerow(map(guarded, cells))
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(guarded, cells))
     return text.getvalue().encode()
 
 
 def guarded(cell: Any) -> str:
-    """Return a cell as text that no spreadsheet takes for a formula: such a one gets an apostrophe in front (OWASP)."""
-    text = "" if cell is None else str(cell)
-    return f"'{text}" if _FORMULA.match(text) else text
+    """Return a cell as text that no spreadsheet takes for a formula: an apostrophe stands in front of each (OWASP)."""
+    return _FORMULA.sub(r"\1'", "" if cell is None else str(cell))
 
 
 def _part(name: str, member: str) -> Callable[[Any], Any]:

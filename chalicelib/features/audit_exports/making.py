@@ -73,7 +73,7 @@ class Draft:
 
     def write(self, ends_at: float) -> AuditExport:
         """Read on to the end, or to the end of the turn; return the export as it is kept then. Raises Unreadable."""
-        for entries in logs.sealed(self.export.organization_id, self._at, self.export.until):
+        for entries in logs.sealed(self.export.organization_id, self._at, self.export.until, fresh=True):
             self._add(entries)
             if time.monotonic() > ends_at:
                 return jobs.pass_on(self._keep())

@@ -27,7 +27,6 @@ class ChannelMessage(Delivery):
     kind = "organization.integration_channel.message"
     pk, sk = "N#{channel_id}", "{id}"
     subscriber = "channel_id"
-    pending = Collection("N#{channel_id}#P", "{next_attempt_at}#{id}", index="index1")
 
     channel_id: str
 

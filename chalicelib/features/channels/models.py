@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, WrapValidator
 
-from chalicelib.features.deliveries.models import EventPatterns
+from chalicelib.features.deliveries.models import EventAreas, EventPatterns
 from chalicelib.kernel.fields import Name
 from chalicelib.kernel.models import Input, Output, Patch, RecordOutput
 from chalicelib.kernel.targets import TargetUrl
@@ -65,6 +65,7 @@ class ChannelOut(RecordOutput):
     provider: Provider = Field(examples=["slack"])
     name: str = Field(examples=["#engines"])
     events: list[str] = Field(examples=[["organization.*"]])
+    areas: EventAreas
     config: ChannelConfigOut
     enabled: bool
     status: Status = Field(examples=["active"])

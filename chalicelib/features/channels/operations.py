@@ -10,6 +10,8 @@ from chalicelib.features.channels.rules import MENDED, failure, misfit
 from chalicelib.features.channels.sending import judge, send
 from chalicelib.features.deliveries.entities import Clearing
 from chalicelib.features.deliveries.models import TrialOut
+from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
+from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
@@ -34,6 +36,7 @@ def list_integration_channels(ctx: Context, organization: Organization, query: L
 @routes.post(
     "/organizations/{organization_id}/integration-channels",
     needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.created",
+    grants_access=True,
 )  # fmt: skip
 def create_integration_channel(ctx: Context, organization: Organization, body: ChannelCreate) -> ChannelOut:
     """Create an integration channel: a room of Slack, Discord or Teams that is told of events, in words.
@@ -42,10 +45,11 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     program: it gets `{text, event}`. The URL is a secret; from now on it is shown masked.
     """
     _check(body.provider, body.config.webhook_url)
+    areas = areas_within_reach(ctx, body.events)
     begun = ctx.new()
     channel = IntegrationChannel(
         **begun, organization_id=organization.id, provider=body.provider, name=body.name, events=body.events,
-        enabled=body.enabled, **kept(begun["id"], body.config.webhook_url),
+        enabled=body.enabled, areas=areas, **kept(begun["id"], body.config.webhook_url),
     )  # fmt: skip
     return ChannelOut.of(ctx.changes.create(channel))
 
@@ -62,11 +66,13 @@ def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> Chann
 @routes.patch(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
     needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.updated",
+    grants_access=True,
 )  # fmt: skip
 def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: ChannelPatch) -> ChannelOut:
     """Change an integration channel; sent back masked, its URL stays the same.
 
     One that needs attention works again with another URL or provider, or once it was switched off and on again.
+    Created or changed by an API key, it is told of what lies within the areas that the key may read.
     """
     given = body.config.webhook_url
     url = channel.url if given == channel.masked_url else given
@@ -74,14 +80,16 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     if anew := bool(moved) or body.provider != channel.provider:
         _check(body.provider, url)
     mended: Mapping[str, Any] = MENDED if anew or (body.enabled and not channel.enabled) else {}
-    return ChannelOut.of(ctx.changes.update(
+    changed = ctx.changes.update(
         channel, provider=body.provider, name=body.name, events=body.events, enabled=body.enabled, **moved, **mended
-    ))  # fmt: skip
+    )  # fmt: skip
+    return ChannelOut.of(within_reach(ctx, changed, channel))
 
 
 @routes.delete(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
     needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.deleted",
+    grants_access=True,
 )  # fmt: skip
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
     """Delete an integration channel; what was still on its way to it is dropped."""
@@ -92,14 +100,18 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
 @routes.post(
     "/organizations/{organization_id}/integration-channels/{channel_id}/test",
     success=200, needs=at_organization(Role.ADMIN), scope="channels:write",
-    emits="organization.integration_channel.tested", irrevocable=True,
+    emits="organization.integration_channel.tested", grants_access=True, irrevocable=True, budgets=TRIAL_BUDGETS,
 )  # fmt: skip
 def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
-    """Send an integration channel a message now, whatever its state, and tell whether it arrived.
+    """Send an integration channel a message now, whatever its state, and tell within 5 s whether it arrived.
+
+    An organization may try 10 times a minute, its webhooks and channels together, whoever asks; one user or API key 30
+    times, in all organizations.
 
     If it did, the channel needs no attention any more; if it never will, it does, and `lastError` says why.
     """
-    answer = send(channel, Notice.trial(ctx.principal.actor, channel, ctx.now))
+    notice = Notice.trial(ctx.principal.actor, channel, ctx.now)
+    answer = ctx.once(lambda: send(channel, notice, TRIAL_SECONDS))
     judge(ctx.changes, channel, answer)
     ctx.changes.about(channel)
     return TrialOut(

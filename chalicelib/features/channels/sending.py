@@ -17,12 +17,17 @@ _SILENT_SECONDS: Final = 300
 """For so long a channel is left in peace that gave no answer in time: meanwhile others would wait behind it."""
 
 
-def send(channel: IntegrationChannel, notice: Notice) -> Answer:
-    """Send a message once the channel is free for it, but in a second at the latest; return what came of it."""
+def send(channel: IntegrationChannel, notice: Notice, seconds: float | None = None) -> Answer:
+    """Send a message once the channel is free for it, but in a second at the latest; return what came of it.
+
+    `seconds`: what all of it may take, the wait included, if not as long as any request.
+    """
     wait = milliseconds(channel.free_at) - now_ms() if channel.free_at else 0
-    time.sleep(max(0, min(wait, _LONGEST_WAIT_MS)) / 1000)
+    wait_seconds = max(0, min(wait, _LONGEST_WAIT_MS)) / 1000
+    time.sleep(wait_seconds)
+    left = None if seconds is None else seconds - wait_seconds
     headers = {"content-type": "application/json"}
-    return outgoing.post(address(channel.provider, channel.url), message(channel.provider, notice), headers)
+    return outgoing.post(address(channel.provider, channel.url), message(channel.provider, notice), headers, left)
 
 
 def judge(changes: Changes, channel: IntegrationChannel, answer: Answer) -> IntegrationChannel:

@@ -11,15 +11,17 @@ from chalicelib.features.configs.models import (
     ResolvedConfigOut,
     ResolveRequest,
 )
-from chalicelib.features.configs.rules import HostMatch, host_match, said, slug_in
+from chalicelib.features.configs.rules import HostMatch, host_match, said
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.modules.entities import ModuleOverride
 from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.platforms.rules import slug_in
+from chalicelib.features.platforms.showing import Sight
 from chalicelib.features.spaces.entities import Space
-from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
-from chalicelib.kernel.changes import guard_key
+from chalicelib.features.spaces.reach import keys_of, seen
 from chalicelib.kernel.context import Context, Records
 from chalicelib.kernel.entity import Collection, Key
+from chalicelib.kernel.guards import guard_key, referred
 from chalicelib.kernel.operation import RouteGroup
 from chalicelib.kernel.problems import not_found
 from chalicelib.kernel.request import Request
@@ -32,20 +34,25 @@ _OF_THE_PLATFORM: Final = Collection("P#{platform_id}", "C#{id}")
 """Its modules, its project blocks and its custom domain."""
 
 
+_INSTEAD: Final = "Ask for the platform, its modules and its project blocks, by operations of their own."
+
+
 @routes.get(
     "/platforms/{platform_id}/config",
     needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None,
+    instead=_INSTEAD,
 )  # fmt: skip
 def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """Get all that a front end has to know of a platform to begin with.
 
     Whoever has no part in it is shown what is public, once it is published: a custom domain that is verified, without
-    the records for its DNS; no settings of what is off. A private space as its home is told to those who see it.
+    the records for its DNS; no settings of modules that are off, and no project blocks that are. Private spaces, and
+    sites and pages that are not published, are in its navigation and home for those who see them.
     """
     ctx.let_keep()
-    found = ctx.gather(_OF_THE_PLATFORM, keys=keys_of_home(ctx, platform))
-    home = opens(ctx, platform, found)
-    return ConfigOut.of(said(platform, found, None, public=ctx.role is None, opens_home=home))
+    sight = Sight(ctx, platform)
+    found = ctx.gather(_OF_THE_PLATFORM, keys=sight.keys())
+    return ConfigOut.of(said(platform, found, None, public=ctx.role is None, parts=sight.parts(found)))
 
 
 def _path_in(request: Request) -> list[Key]:
@@ -58,6 +65,7 @@ def _path_in(request: Request) -> list[Key]:
 @routes.post(
     "/platforms/{platform_id}/resolve-config",
     success=200, needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None, also=_path_in,
+    instead=_INSTEAD,
 )  # fmt: skip
 def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
     """Get the config of a platform as it is at a host, in a space, in a language; `matched` says what was found.
@@ -67,7 +75,8 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     not found; a path that names none is no fault, nor is a host that is not the platform's.
     """
     space_id, by = _named(ctx, body)
-    space, found = _space_seen(ctx, platform, space_id)
+    sight = Sight(ctx, platform)
+    space, found = _space_seen(ctx, platform, space_id, sight)
     if space is None and body.space_id:
         raise not_found()
     matched = MatchedOut(
@@ -76,7 +85,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
-    config = said(platform, found, space, public=ctx.role is None, opens_home=opens(ctx, platform, found))
+    config = said(platform, found, space, public=ctx.role is None, parts=sight.parts(found))
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
@@ -86,16 +95,18 @@ def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | N
     return host_match(host, platform, custom, settings().platforms_domain)
 
 
-def _space_seen(ctx: Context, platform: Platform, space_id: str | None) -> tuple[Space | None, Records]:
+def _space_seen(
+    ctx: Context, platform: Platform, space_id: str | None, sight: Sight
+) -> tuple[Space | None, Records]:  # fmt: skip
     """Return a space if the caller sees it, and what the config is made of: with the space's own records if so."""
-    home = keys_of_home(ctx, platform)
     if space_id is None:
-        return None, ctx.gather(_OF_THE_PLATFORM, keys=home)
-    keys, names = keys_of(ctx, platform, space_id), {Space.parameter: space_id}
-    found = ctx.gather(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=[*keys, *home], **names)
+        return None, ctx.gather(_OF_THE_PLATFORM, keys=sight.keys())
+    keys, names = [*keys_of(ctx, platform, space_id), *sight.keys()], {Space.parameter: space_id}
+    found = ctx.gather(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=keys, **names)
     if space := seen(ctx, platform, space_id, found):
         return space, found
-    return None, Records(record for record in found if not isinstance(record, Capability | ModuleOverride))
+    others = (record for record in found if not isinstance(record, Capability | ModuleOverride))
+    return None, Records(others, found.asked, found.read)
 
 
 def _named(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
@@ -103,4 +114,4 @@ def _named(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spa
     if body.space_id:
         return body.space_id, "spaceId"
     guards = [ctx.access.read[key] for key in _path_in(ctx.request) if key in ctx.access.read]
-    return (guards[0]["ref"] if guards else None), "path"
+    return next(filter(None, map(referred, guards)), None), "path"

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
+from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel.clock import after, milliseconds, now
-from chalicelib.kernel.entity import Collection, Due, Entity
+from chalicelib.kernel.entity import Due, Entity
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
@@ -27,10 +28,13 @@ _LOST_SECONDS: Final = 300
 class Subscriber(Entity):
     """A record that events are delivered to. `events`: exact types, `page.*` or `*`.
 
+    `areas`: whose events these are among, those that whoever made it or changed it last may read; None are all.
+
     `task` sends a lot of them: queued for one subscriber after the other, `spacing_seconds` apart at least. It holds
     its deliveries, which go with it.
     """
 
+    gives_access = True
     holds = "V#{id}"
 
     task: ClassVar[str]
@@ -40,6 +44,11 @@ class Subscriber(Entity):
     organization_id: str
     events: list[str]
     enabled: bool = True
+    areas: list[str] | None = None
+
+    def hears(self, event_type: str) -> bool:
+        """Return whether it may be told of a type of event."""
+        return within(event_type, self.areas)
 
     @property
     def target(self) -> object:
@@ -50,13 +59,12 @@ class Subscriber(Entity):
 class Delivery(Entity):
     """An event on its way to a subscriber; it has the event's id. `tries`: attempts since it was last asked for.
 
-    `due_at`: when the sweep looks after it, if nothing else has. One that waits is in the list of what is `pending`, by
-    the time of its next attempt.
+    `due_at`: when the sweep looks after it, if nothing else has.
     """
 
+    gives_access = True
     subscriber: ClassVar[str]
     """The field that names the subscriber."""
-    pending: ClassVar[Collection]
 
     organization_id: str
     event_type: str

@@ -1,6 +1,6 @@
 """Every type of event: what it says has happened, and the sentence that a chat message tells it with."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,10 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "lead.status_changed": EventType(
         "A lead was given another status, or a note; no webhook is told.",
         "{actor} changed the status of the lead {target}.",
+    ),
+    "mail.suppression.created": EventType(
+        "An address was unsubscribed from invitations.",
+        "{actor} unsubscribed an address from invitations.",
     ),
     "organization.api_key.created": EventType(
         "An API key was created; its secret is not told.", "{actor} created the API key {target}."
@@ -305,3 +309,28 @@ PATTERNS: Final = frozenset({
     *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
 })  # fmt: skip
 """All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so, now or later."""
+
+_AREAS: Final = {
+    "organization": "organizations", "organization.member": "members", "organization.invitation": "members",
+    "organization.person_erased": "members", "organization.api_key": "api-keys",
+    "organization.audit_export": "audit-log", "organization.webhook": "webhooks",
+    "organization.integration_channel": "channels", "platform": "platforms", "platform.member": "members",
+    "platform.invitation": "members", "platform.custom_domain": "domains", "space": "spaces", "space.member": "members",
+    "taxonomy": "taxonomy", "research": "research", "site": "sites", "page": "sites", "lead": "leads",
+    "mail": "mail",
+}  # fmt: skip
+"""The area of types of events that begin so; of two that fit, the longer counts.
+
+No key has a scope of `leads` or `mail`.
+"""
+
+
+def area_of(event_type: str) -> str:
+    """Return the area of scopes that a type of event belongs to: whoever may read it may be told of the event."""
+    words = event_type.split(".")
+    return next(_AREAS[".".join(words[:end])] for end in (2, 1) if ".".join(words[:end]) in _AREAS)
+
+
+def within(event_type: str, areas: Container[str] | None) -> bool:
+    """Return whether a type of event lies within some areas; None are all."""
+    return areas is None or area_of(event_type) in areas

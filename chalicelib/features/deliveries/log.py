@@ -23,7 +23,7 @@ def page(webhook_id: str, wanted: DeliveriesQuery, after: Item | None) -> tuple[
         [facet.partition(**named) if facet else WebhookDelivery.pk.format_map(named)],
         lambda item: _passes(wanted, WebhookDelivery.from_item(item)),
         limit=wanted.limit, most=max(wanted.limit, _SIFTED) if both else wanted.limit,
-        after=after, **ids.within(wanted.since, wanted.until),
+        after=after, **_span(wanted.since, wanted.until),
     )  # fmt: skip
     return [WebhookDelivery.from_item(item) for item in found.items], found.last
 
@@ -35,6 +35,12 @@ def count(webhook_id: str, statuses: Iterable[Status], since: str | None, until:
     """
     facet, span = WebhookDelivery.by_status, ids.within(since, until)
     return sum(table.count(facet.partition(webhook_id=webhook_id, status=status), **span) for status in statuses)
+
+
+def _span(since: str | None, until: str | None) -> ids.Ends:
+    """Return the ends of a Query for deliveries, by their ids: the list of those that wait stands before."""
+    ends = ids.within(since, until)
+    return {**ends, "since": ends["since"] or "0"}
 
 
 def _facet(wanted: DeliveriesQuery) -> Facet | None:

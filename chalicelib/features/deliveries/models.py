@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.event_types import PATTERNS
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.fields import Timestamp, Uuid, shape
 from chalicelib.kernel.models import ListQuery, Output, RecordOutput, Span
 
@@ -23,7 +24,7 @@ _FAILED: Final = {
 
 def _known(pattern: str) -> str:
     if pattern not in PATTERNS:
-        meant = f"{pattern.lower().removesuffix('.*').strip('.')}.*"
+        meant = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
         advice = f"did you mean {meant!r}? " if meant in PATTERNS else ""
         raise ValueError(f"{pattern!r} is no type of event, and no pattern of any; {advice}GET /event-types lists them")
     return pattern
@@ -43,6 +44,17 @@ EventPatterns = Annotated[
     AfterValidator(_once),
 ]  # fmt: skip
 """Which events a subscriber is told of."""
+
+
+EventAreas = Annotated[
+    list[str] | None,
+    Field(
+        description="The areas whose events it is told of: those that the API key may read that made it, or changed it"
+        " last. Null: all, as of a person.",
+        examples=[None],
+    ),
+]  # fmt: skip
+"""Which events a subscriber may be told of."""
 
 
 class AttemptOut(Output):

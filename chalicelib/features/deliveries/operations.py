@@ -2,13 +2,14 @@
 
 from chalicelib.features.deliveries import log
 from chalicelib.features.deliveries.entities import QUEUE, asked_for
+from chalicelib.features.deliveries.event_types import area_of
 from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryOut
 from chalicelib.features.organizations.entities import at_organization
 from chalicelib.features.webhooks.entities import PROBE, Webhook, WebhookDelivery
 from chalicelib.features.webhooks.rules import refuse_inactive
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.problems import Problem, not_found
 from chalicelib.kernel.roles import Role
 
 routes = RouteGroup("organizations")
@@ -40,7 +41,7 @@ def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDeliv
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry",
     success=202, needs=at_organization(Role.ADMIN), scope="webhooks:write",
-    emits="organization.webhook.delivery_retried",
+    emits="organization.webhook.delivery_retried", grants_access=True,
     listed_at="/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
 )  # fmt: skip
 def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:
@@ -49,6 +50,9 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     One that waits for its next attempt gets it now. Of a webhook that is not active it is `invalid_transition`.
     """
     refuse_inactive(webhook)
+    if not webhook.hears(delivery.event_type):
+        detail = f"The webhook is told of no events of {area_of(delivery.event_type)} any more: see its areas."
+        raise Problem("invalid_transition", detail)
     asked = ctx.changes.update(_kept(delivery), **asked_for(ctx.now))
     ctx.changes.start(QUEUE, asked)
     if not webhook.caught_up:  # It waits for the webhook to answer: now is the time to ask it.

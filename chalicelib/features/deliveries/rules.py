@@ -1,15 +1,28 @@
 """Which events are wanted, and when what failed is tried again: pure decisions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
+from chalicelib.features.deliveries.event_types import area_of, within
+from chalicelib.kernel.budgets import Budget
 from chalicelib.kernel.clock import after
+from chalicelib.kernel.problems import FieldError, Problem
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Pauses between the attempts of a delivery; it is given up when the last was in vain."""
 
 SCATTER: Final = 0.2
 """By how much of itself a pause is longer or shorter: else all that failed at once came back at once."""
+
+TRIAL_SECONDS: Final = 5.0
+"""What the test of a webhook or a channel may take: the caller waits for it, and a function with them."""
+
+TRIAL_BUDGETS: Final = (
+    Budget("tests", most=10, seconds=60, per="organization"),
+    Budget("tests-of-caller", most=30, seconds=60, per="principal"),
+)
+"""How often webhooks and channels may be tested. The second is for whoever has many organizations: without it the
+functions that wait would be as many as those."""
 
 _LONGEST_ASKED_SECONDS: Final = 86_400
 
@@ -20,6 +33,17 @@ def wants(patterns: Iterable[str], event_type: str) -> bool:
         pattern in ("*", event_type) or (pattern.endswith(".*") and event_type.startswith(pattern[:-1]))
         for pattern in patterns
     )
+
+
+def refuse_outside(patterns: Sequence[str], areas: Container[str] | None) -> None:
+    """Raise Problem 403 for each exact type of event that lies outside of some areas. Patterns mean those within."""
+    faults = [
+        FieldError(f"/events/{place}", "insufficient_scope", f"To be told of it takes the scope {area_of(each)}:read.")
+        for place, each in enumerate(patterns)
+        if "*" not in each and not within(each, areas)
+    ]
+    if faults:
+        raise Problem("insufficient_scope", "The API key may not read what some of these events tell.", faults)
 
 
 def next_attempt(

@@ -1,6 +1,7 @@
 """Sending a lot: the deliveries of a message one after the other, each as its subscriber takes it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -10,21 +11,24 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
 from chalicelib.features.deliveries.models import Status
-from chalicelib.kernel import outbox, table, tasks
+from chalicelib.kernel import queues, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, milliseconds, now, now_ms, pause
-from chalicelib.kernel.entity import KINDS, Key
+from chalicelib.kernel.entity import KINDS, Item, Key
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.logs import done_for, note, report
-from chalicelib.kernel.outbox import Origin
+from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.logs import done_for, if_possible, note, report
 from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.table import Cancelled, Write
 
 S = TypeVar("S", bound=Subscriber)
 
 MOST_ATTEMPTS: Final = 50
 """Attempts that a delivery remembers: people can ask for more than the service makes by itself."""
 
-_PAGE: Final = 100
+_WAITING: Final = "!"
+"""What the sort keys of the list begin with that says which deliveries wait for a subscriber: before every id."""
+
 _TRIES: Final = 4
 _EARLY_SECONDS: Final = 1
 """Clocks differ: what is due so soon is due."""
@@ -54,25 +58,32 @@ class Told:
         })  # fmt: skip
 
 
-def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery, Told], S]) -> S | None:
+def send(
+    kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery, Told], S],
+    begin: Callable[[int], None] = lambda _number: None,
+) -> S | None:  # fmt: skip
     """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards, as this does.
 
-    A message without ids means whatever is due to its subscriber. What is not sent `until` the message's moment (ms
-    since 1970) is queued again. What goes to a subscriber that is gone is removed, and an event that a person was
-    erased from before it was sent is skipped.
+    A message without ids means the first of what waits for its subscriber. What is not sent `until` the message's
+    moment (ms since 1970) is queued again, or goes on waiting. What goes to a subscriber that is gone is removed, and
+    an event that a person was erased from before it was sent is skipped, and one that the subscriber may not hear of
+    any more. `begin` is told first how many there are.
     """
     subscriber, deliveries = _named(kind, message)
     if subscriber is None:
         _drop(deliveries)
         return None
-    waiting = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
-    events = _events(waiting)
-    for position, delivery in enumerate(waiting):
+    ready = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
+    begin(len(ready))
+    events = _events(ready)
+    for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
-            lots.queue([(subscriber.stored_at, waiting[position:])])
+            if "ids" in message:
+                lots.queue([(subscriber.stored_at, ready[position:])])
             break
         try:
-            if event := events.get(delivery.id):
+            event = events.get(delivery.id)
+            if event and subscriber.hears(delivery.event_type):
                 with done_for(event.request_id):
                     subscriber = attempt(subscriber, delivery, event)
             else:
@@ -82,14 +93,32 @@ def send(kind: type[S], message: dict[str, Any], attempt: Callable[[S, Delivery,
     return subscriber
 
 
-def due_to(subscriber: Subscriber) -> Iterator[list[Delivery]]:
-    """Yield the deliveries that are due to a subscriber, those due for longest first, a page a Query in its order.
+def waiting(subscriber: Subscriber) -> list[Delivery]:
+    """Return the first deliveries that wait for a subscriber, as many as a lot holds, in the order of the log.
 
-    They are late by moments. The first page is there, though it may be empty.
+    The list of them is read from the table itself, so nothing is missing from it. What was sent or skipped since it was
+    put off leaves the list, and so does what is tried later: it is put off again then, if it has to be.
     """
-    kind, pending = subscriber.delivery, subscriber.delivery.pending
-    for items in table.pages(pending.partition(**{kind.subscriber: subscriber.id}), until=f"{now()}~", limit=_PAGE):
-        yield sorted(map(kind.from_item, items), key=lambda delivery: delivery.sequence)
+    kind = subscriber.delivery
+    while True:
+        marks = table.query(str(subscriber.held), begins=_WAITING, limit=lots.LARGEST).items
+        keys = {mark["sk"]: kind.key_of(**{kind.subscriber: subscriber.id}, id=mark["delivery_id"]) for mark in marks}
+        found = table.get_all(keys.values())
+        present = {key: kind.from_item(item) for key, item in found.items()}
+        due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
+        over = [mark for mark in marks if keys[mark["sk"]] not in due]
+        if over:
+            with suppress(Cancelled):  # One of them was put off again just now.
+                table.write([_forget(mark) for mark in over])
+        if due or not marks:
+            return sorted(due.values(), key=lambda delivery: delivery.sequence)
+
+
+def _forget(mark: Item) -> Write:
+    return Write(
+        "Delete", (mark["pk"], mark["sk"]), condition="attribute_not_exists(#pk) OR #put_at = :seen",
+        names=["pk", "put_at"], values={"seen": mark["put_at"]},
+    )  # fmt: skip
 
 
 def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:
@@ -122,27 +151,40 @@ def skip(delivery: Delivery) -> None:
     changes.commit()
 
 
-def put_off(delivery: Delivery, seconds: int) -> None:
-    """Let nobody look after a delivery for so long. Raises Contended if it changed meanwhile."""
+def put_off(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
+    """Let a delivery wait for its subscriber: nobody else looks after it for so long.
+
+    Raises Contended if it changed meanwhile.
+    """
     changes = Changes(now())
     changes.settle(delivery, due_at=after(changes.now, seconds=seconds))
+    pk, sk = waiting_key(subscriber, delivery.sequence, delivery.id)
+    mark = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
+    changes.also(Write("Put", (pk, sk), item=mark))
     changes.commit()
 
 
+def waiting_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> Key:
+    """Return where it stands that a delivery waits for its subscriber."""
+    return str(subscriber.held), f"{_WAITING}{sequence:012d}#{delivery_id}"
+
+
 def record(
-    delivery: Delivery, answer: Answer, next_at: str | None, exhausted: str | None = None, *, task: str = ""
-) -> Delivery:
+    delivery: Delivery, answer: Answer, next_at: str | None,
+    exhaust: Callable[[Changes, Delivery, Delivery], Job] | None = None,
+) -> Delivery:  # fmt: skip
     """Store what came of an attempt, and let the next one come at its time, if there is any.
 
-    A delivery that failed for good emits the event `exhausted`, if one is given, in the name of the task. Raises
-    Contended if the delivery changed meanwhile.
+    Of a delivery that failed for good `exhaust` makes the job that tells of it, if one is given: it gets what is
+    changed, and the delivery before and after. Raises Contended if the delivery changed meanwhile.
     """
     changes = Changes(now())
     changed = tried(changes, delivery, answer, next_at)
-    if changed.status == "failed" and exhausted:
-        outbox.commit(changes, exhausted, Origin.system(task))
-    else:
-        changes.commit()
+    job = exhaust(changes, delivery, changed) if exhaust and changed.status == "failed" else None
+    changes.commit()
+    if job:
+        with if_possible("start"):
+            queues.start(job.task, job.stored_at)
     lots.queue_later(changed)
     return changed
 
@@ -165,12 +207,17 @@ def tried(changes: Changes, delivery: Delivery, answer: Answer, next_at: str | N
 
 
 def _attempts(delivery: Delivery, answer: Answer, moment: str) -> list[dict[str, Any]]:
-    last = delivery.attempts[-1]["number"] if delivery.attempts else 0
-    made = {
-        "number": last + 1, "at": after(moment, seconds=-answer.duration_ms / 1000), "duration_ms": answer.duration_ms,
-        "status_code": answer.status, "error": answer.error, "response_body": answer.body or None,
-    }  # fmt: skip
-    return [*delivery.attempts, made][-MOST_ATTEMPTS:]
+    """Return the attempts of a delivery, those behind which an answer is at the end: each request that was sent."""
+    last, made = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
+    answers = [*answer.earlier, answer]
+    ms_ago = sum(each.duration_ms for each in answers)
+    for number, each in enumerate(answers, last + 1):
+        made.append({
+            "number": number, "at": after(moment, seconds=-ms_ago / 1000), "duration_ms": each.duration_ms,
+            "status_code": each.status, "error": each.error, "response_body": each.body or None,
+        })  # fmt: skip
+        ms_ago -= each.duration_ms
+    return [*delivery.attempts, *made][-MOST_ATTEMPTS:]
 
 
 def _drop(deliveries: Sequence[Delivery]) -> None:
@@ -184,10 +231,7 @@ def _drop(deliveries: Sequence[Delivery]) -> None:
 def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
         found = tasks.about(kind, message)
-        due = next(due_to(found))[: lots.LARGEST] if found else []
-        # The list may be late: what has been sent already is still in it.
-        present = table.get_all(delivery.stored_at for delivery in due)
-        return found, [kind.delivery.from_item(item) for item in present.values()]
+        return found, waiting(found) if found else []
     where = (message["pk"], message["sk"])
     fields = {kind.delivery.subscriber: message["subscriber"]}
     keys = [kind.delivery.key_of(**fields, id=name) for name in message["ids"]]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
+from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.rules import wants
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import KINDS, Item, Key
@@ -28,6 +29,11 @@ class Subscription:
     events: Sequence[str]
     takes: bool
     free_at: str = ""
+    areas: Sequence[str] | None = None
+
+    def wants(self, event_type: str) -> bool:
+        """Return whether it wants to be told of a type of event, and may."""
+        return wants(self.events, event_type) and within(event_type, self.areas)
 
 
 @dataclass(frozen=True)
@@ -52,13 +58,15 @@ class Subscribers:
             return Subscribers(others)
         takes = data["enabled"] and data["status"] == "active"
         former = self.of.get(target["id"])
-        subscription = Subscription(kind.kind, data["events"], takes, former.free_at if former else "")
+        subscription = Subscription(
+            kind.kind, data["events"], takes, former.free_at if former else "", data.get("areas")
+        )
         return Subscribers(dict(sorted({**others, target["id"]: subscription}.items())))
 
     def wanting(self, said: Mapping[str, Any]) -> list[str]:
         """Return the ids of those that are told of an entry, in an order that stays."""
         own = said["data"].get(_OF_ITS_OWN[said["type"]]) if said["type"] in _OF_ITS_OWN else None
-        return [name for name, one in self.of.items() if wants(one.events, said["type"]) and name != own]
+        return [name for name, one in self.of.items() if one.wants(said["type"]) and name != own]
 
     def planned(self, name: str, said: Mapping[str, Any], sequence: int, moment: str) -> tuple[Delivery, "Subscribers"]:
         """Return the delivery of an entry to one of them, at the next moment that is free for it."""

@@ -10,7 +10,7 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import Fault
 from chalicelib.features.domains.rules import Seen, Sight
 from chalicelib.kernel import lookup, table
-from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.guards import guard_key
 
 _SECONDS: Final = 2.0
 """How long an answer is waited for."""

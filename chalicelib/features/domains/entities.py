@@ -5,8 +5,9 @@ from dataclasses import field
 from typing import Any, Final, Protocol
 
 from chalicelib.features.domains.models import CustomDomainOut, PlatformDomainOut
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Unique
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.uniques import Unique
 
 CHECK: Final = "domains.check"
 
@@ -66,6 +67,7 @@ class CustomDomain(Entity):
     it, so it knows what its platform is called.
     """
 
+    gives_access = True
     kind, parameter = "platform.custom_domain", "platform_id"
     pk, sk = "P#{platform_id}", "C#D"
     by_domain = Unique(

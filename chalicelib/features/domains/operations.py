@@ -48,6 +48,7 @@ def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomai
 @routes.post(
     "/platforms/{platform_id}/custom-domain",
     needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.added", again=200,
+    grants_access=True,
 )  # fmt: skip
 def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
     """Claim a domain for a platform, in place of one that is not verified; `records` says what its DNS has to hold.
@@ -66,7 +67,7 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
 
 @routes.delete(
     "/platforms/{platform_id}/custom-domain",
-    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.removed",
+    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.removed", grants_access=True,
 )  # fmt: skip
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     """Give up the custom domain of a platform: from then on others may verify it. Without one nothing happens."""
@@ -77,6 +78,7 @@ def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     "/platforms/{platform_id}/custom-domain/verify",
     success=200, needs=at_platform(Role.ADMIN), scope="domains:write",
     emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
+    grants_access=True,
 )  # fmt: skip
 def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
     """Look at once whether a domain's DNS holds what it has to; if it does, the domain is verified.

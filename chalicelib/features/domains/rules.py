@@ -9,6 +9,8 @@ from typing import Any, Final
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import Fault
 from chalicelib.kernel import signing
+from chalicelib.kernel.addresses import shown
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.domain_names import registered
 from chalicelib.kernel.settings import settings
@@ -69,7 +71,7 @@ NOTHING_CLAIMED: Final[dict[str, Any]] = {
 def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. A claim made again has the proof that it had before."""
     tag = signing.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
-    proof = b32encode(tag).decode().lower()  # 32 characters.
+    proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
         **NOTHING_CLAIMED, "domain": domain, "status": "pending", "proof": proof, "records": wanted(domain, proof),
         "pending_since": moment, "next_check_at": after(moment, seconds=_FIRST_CHECK_SECONDS),
@@ -162,7 +164,9 @@ def _observed(kind: str, sight: Sight, *, ok: bool) -> Iterator[str]:
     Of what is wrong that is addresses of whatever version: one that is not ours is in the way beside one that is.
     """
     version = {"A": 4, "AAAA": 6}.get(kind) if ok else None
-    addresses = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
+    seen = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
+    ours = _known_addresses()
+    addresses = [a if a in ours else shown(a) for a in seen]
     values = sight.proof.values if kind == "TXT" else sight.chain.values or addresses
     for value in [*dict.fromkeys(values)][:MOST_OBSERVED]:
         yield value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"

@@ -1,12 +1,16 @@
 """Erasures of an organization: start one, and see how far it is."""
 
+from collections.abc import Sequence
+
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.erasures.entities import Erasure
 from chalicelib.features.erasures.models import ErasureCreate, ErasureOut
 from chalicelib.features.erasures.rules import refuse_other
 from chalicelib.features.members.entities import Member
+from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
+from chalicelib.kernel.caseless import spellings
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import RouteGroup
 from chalicelib.kernel.problems import FieldError, Invalid
@@ -28,17 +32,19 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       nobody accepted is revoked. Every entry of the log that names them loses all but its type, time, place and hash,
       so the tree and every checkpoint you kept still verify. Other records and texts lose their id and address. That a
       membership ended has no entry of its own: the erasure's entry stands for it.
-    - **What stays.** API keys that they made work on, without a creator. Exports made before keep what they hold until
+    - **What stays.** API keys that they made are revoked if they rest on them still; those that another admin kept work
+      on, without a creator. Exports made before keep what they hold until
       they expire; only one whose filters name the person expires at once. Deliveries stay, without what an answer said
       of the person; a webhook whose URL names them is disabled.
     - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). The id
       of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
       (`limit_exceeded`); a completed one doesn't count.
     """
-    _refuse(ctx, organization, body)
+    emails = spellings(body.email) if body.email else []
+    _refuse(ctx, organization, body, emails)
     erasure = Erasure(
         **ctx.new(), organization_id=organization.id, turn_at=ctx.now, step="accounts" if body.email else "addresses",
-        user_ids=[body.user_id] if body.user_id else [], emails=[body.email] if body.email else [],
+        user_ids=[body.user_id] if body.user_id else [], emails=emails,
     )  # fmt: skip
     ctx.changes.start(Erasure.task, ctx.changes.create(erasure))
     return ErasureOut.of(erasure)
@@ -53,14 +59,14 @@ def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
     return ErasureOut.of(erasure)
 
 
-def _refuse(ctx: Context, organization: Organization, body: ErasureCreate) -> None:
+def _refuse(ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]) -> None:
     """Raise Problem if nobody is named, or who is not one person, or who owns the organization."""
     if body.email is None and body.user_id is None:
         raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
-    named = ctx.among(Member, Member.by_email, 10, email=body.email) if body.email else []
-    if body.user_id and body.user_id not in {member.user_id for member in named}:
+    named = users_with_address(Member, emails, **ctx.ids)
+    if body.user_id and body.user_id not in named:
         here = {"organization_id": organization.id}
         keys = Member.key_of(**here, user_id=body.user_id), ApiKey.key_of(**here, id=body.user_id)
         refuse_other(ctx.find_all(*keys), body.email if named else None)
-    if organization.owner_id in {body.user_id, *(member.user_id for member in named)}:
+    if organization.owner_id in {body.user_id, *named}:
         refuse_owner(Role.OWNER)

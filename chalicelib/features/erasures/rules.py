@@ -9,6 +9,8 @@ from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.audit.rules import StoredEntry, is_proven
 from chalicelib.features.erasures.entities import Account, Room
 from chalicelib.features.members.entities import Member
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.research.entities import ResearchJob
 from chalicelib.kernel.entity import Entity, Place
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.problems import FieldError, Invalid
@@ -17,6 +19,9 @@ _ANSWERS: Final = tuple(
     f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")
 )
 _PEOPLE: Final = ("user", "operator")
+_LISTED_ELSEWHERE: Final = ((Organization, ResearchJob.in_organization),)
+"""Lists of records that belong to a place and stand in none of its partitions."""
+
 _OF_NO_PERSON: Final = {"id": None, "organizationId": None}
 
 
@@ -36,9 +41,11 @@ def refuse_other(records: Iterable[Entity], email: str | None) -> None:
 
 
 def rooms_of(kind: type[Place], place_id: str) -> list[Room]:
-    """Return where all stands that is in a place: its partitions, and the lists of the places in it."""
+    """Return where all stands that is in a place: its partitions, the lists of places and of other records in it."""
     own = [kind.key_of(id=place_id)[0], *(template.format(id=place_id) for template in kind.partitions)]
-    lists = [inner.siblings for inner in kind.kinds_within()]
+    lists = [inner.siblings for inner in kind.kinds_within()] + [
+        listed for within, listed in _LISTED_ELSEWHERE if within is kind
+    ]
     return [
         *({"pk": pk} for pk in own),
         *({"pk": each.pk.format_map({kind.parameter: place_id}), "index": each.index} for each in lists),

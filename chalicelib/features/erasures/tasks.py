@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import is_proven
@@ -11,9 +11,10 @@ from chalicelib.features.erasures.rules import accounts_in, names, rooms_of
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
-from chalicelib.kernel.changes import Changes, guard_key
+from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.entity import Entity, Item, Partition, Place, record_of
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write
@@ -84,8 +85,9 @@ def _accounts_of_members(erasure: Erasure) -> list[Account]:
     """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
     person, place = erasure.person, {"organization_id": erasure.organization_id}
     found = [*table.get_all(Member.key_of(**place, user_id=user_id) for user_id in person.user_ids).values()]
-    for email in person.emails:
-        found += table.query(Member.by_email.partition(**place, email=email)).items
+    # Of all members, from the table: an index may not show yet who has come just now.
+    pk, begins = Member.key_of(**place, user_id="")
+    found += [item for page in table.pages(pk, begins=begins) for item in page if item.get("email") in person.emails]
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
 
 
@@ -105,15 +107,21 @@ def _leave_records(erasure: Erasure) -> Erasure:
     index, person = room.get("index"), erasure.person
     found = table.query(Partition(room["pk"], index), after=room.get("after"), limit=_PLACES if index else _PAGE)
     rooms = [{**room, "after": found.last}, *rooms] if found.last else rooms
-    for record in (record_of(item) for item in found.items if "kind" in item):
-        if index:  # It lists places, each of which says itself what it is.
-            rooms = [*rooms_of(cast("type[Place]", type(record)), record.id), *rooms]
+    for record in _read(found.items) if index else map(record_of, (i for i in found.items if "kind" in i)):
+        if index and isinstance(record, Place):  # It says itself what it is, and where all stands that is in it.
+            rooms = [*rooms_of(type(record), record.id), *rooms]
             continue
         rooms = [*rooms, {"pk": record.held}] if record.held else rooms
         erasure = _leave_record(erasure, record, person)
         if erasure.over:
             return erasure
     return jobs.keep(erasure, rooms=rooms) if rooms else _kept(erasure, None, rooms=[])
+
+
+def _read(listed: list[Item]) -> list[Entity]:
+    """Return the records of a list as they are in the table: an index may show them as they were."""
+    items = table.get_all((item["pk"], item["sk"]) for item in listed)
+    return [record_of(item) for item in items.values()]
 
 
 def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:

@@ -1,20 +1,21 @@
 """What a token, or an address, leads to: the invitation, and those whom its answer depends on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal, cast
 
 from chalicelib.features.invitations.entities import Invitation, PlatformInvitation
-from chalicelib.features.invitations.models import AcceptanceOut, Decision, PlaceOffered
-from chalicelib.features.invitations.rules import named, path_of, refuse_dead, refuse_other, vouched
+from chalicelib.features.invitations.models import AcceptanceOut, Decision, Obstacle, PlaceOffered
+from chalicelib.features.invitations.rules import named, path_of, refuse_dead, refuse_other, refuse_raise, vouched
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key, Place
+from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
+from chalicelib.kernel.epochs import EVERYONE, Subject, partition_of
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.problems import Problem, not_found
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.standing import Standing, standing_keys, standing_of
@@ -28,14 +29,23 @@ OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "a
 class Offer:
     """An invitation as whoever holds its token finds it: to a place, by its inviter.
 
-    `own`: what the asking user is there; `member`: their membership of the place itself, if they have one.
+    `organization`: the place or what it lies in. `own`: what the asking user is there; `member`: their membership of
+    the place itself, if they have one. `read`: what was read with it.
     """
 
     invitation: Invitation
+    organization: Organization
     place: Place
     inviter: Standing
     own: Standing
     member: Joined | None
+    read: Mapping[Key, Item] = field(default_factory=dict)
+
+    @property
+    def decisive(self) -> dict[str, list[Entity]]:
+        """The records by which it holds, by whose access epoch vouches for them: the place, and what the inviter is."""
+        inviter = [record_of(item) for item in self.inviter.memberships.values()]
+        return {EVERYONE: [self.place, *inviter], **({str(self.invitation.invited_by): inviter} if inviter else {})}
 
     @property
     def inviter_name(self) -> str | None:
@@ -48,18 +58,34 @@ class Offer:
         """What people call the place."""
         return self.place.name_shown
 
-    def described(self) -> AcceptanceOut:
-        """Return what is shown of it, with the membership if it is the asking user's."""
-        invitation, accepted = self.invitation, self.invitation.outcome == "accepted"
-        place = PlaceOffered.of(self.place)
+    def described(self, user: User | None) -> AcceptanceOut:
+        """Return what is shown of it: to a user also whether they can accept it, and the membership it led to."""
+        invitation, place = self.invitation, PlaceOffered.of(self.place)
+        obstacle = self._obstacle(user) if user else None
         return AcceptanceOut(
             organization=place if isinstance(self.place, Organization) else None,
             platform=place if isinstance(self.place, Platform) else None,
             role=invitation.role,
             email=invitation.email, status=invitation.status, expires_at=invitation.expires_at,
             invited_by=invitation.invited_by, inviter_name=self.inviter_name,
-            membership=MemberOut.of(self.member) if accepted and self.member else None,
+            can_accept=obstacle is None if user else None, reason=obstacle,
+            membership=MemberOut.of(self.member) if user and self.member and self._joined_by(user) else None,
         )  # fmt: skip
+
+    def _joined_by(self, user: User) -> bool:
+        """Return whether the user accepted it, and is a member by that still."""
+        invitation = self.invitation
+        holds = self.member is not None and self.member.id == invitation.joined_as
+        return holds and invitation.outcome == "accepted" and invitation.answered_by == user.id
+
+    def _obstacle(self, user: User) -> Obstacle | None:
+        """Return the code of the problem that accepting would be answered with, if any."""
+        try:
+            if not self.answered(user, "accept") and self.member:
+                refuse_raise(self.invitation, self.member)
+        except Problem as problem:
+            return cast("Obstacle", problem.code)
+        return None
 
     def answered(self, user: User, decision: Decision) -> bool:
         """Return whether the user gave this answer before. Raises Problem if it is not theirs, or too late."""
@@ -67,8 +93,7 @@ class Offer:
         outcome, wanted = self.invitation.outcome, OUTCOMES[decision]
         if outcome is None:
             return False
-        holds = outcome == "declined" or (self.member is not None and self.member.id == self.invitation.joined_as)
-        theirs = holds and self.invitation.answered_by == user.id
+        theirs = self._joined_by(user) or (outcome == "declined" and self.invitation.answered_by == user.id)
         if theirs and outcome == wanted:
             return True
         if theirs and outcome == "accepted":
@@ -118,13 +143,18 @@ def find_by_address(ctx: Context, platform: Platform) -> Offer | None:
         return None
     key = Invitation.key_of(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
-    items = table.get_all([key, *standing_keys(inviter_id, platform.stored_at, platform.above.values())])
+    standing = standing_keys(inviter_id, platform.stored_at, platform.above.values())
+    items = table.get_all([key, *standing, *Subject(partition_of(platform.organization_id), inviter_id).read_at])
     if key not in items:
         return None
     invitation = Invitation.from_item(items[key])
     inviter = standing_of(inviter_id, [*ctx.access.above.values(), platform], items)
     holds = invitation.status == "pending" and vouched(invitation, inviter)
-    return Offer(invitation, platform, inviter, ctx.access.standing, None) if holds else None
+    if not holds:
+        return None
+    organization = ctx.access.above[Organization]
+    assert isinstance(organization, Organization)  # noqa: S101 - for types: it stands by its kind
+    return Offer(invitation, organization, platform, inviter, ctx.access.standing, None, {**ctx.access.read, **items})
 
 
 def _offer(invitation: Invitation, user_id: str) -> Offer | None:
@@ -133,11 +163,25 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
     names = invitation.names
     place, *above = (kind.key_of(id=names[kind.parameter]) for kind in kinds)
     people = {user for user in (invitation.invited_by, user_id) if user}
-    items = table.get_all([place, *above, *(key for user in people for key in standing_keys(user, place, above))])
+    subjects = (EVERYONE, str(invitation.invited_by))
+    pk = partition_of(invitation.organization_id)
+    shards = [key for each in subjects for key in Subject(pk, each).read_at]
+    standing = [key for user in people for key in standing_keys(user, place, above)]
+    items = table.get_all([place, *above, *standing, *shards])
     found = [(kind, items.get(key)) for kind, key in zip(kinds, [place, *above], strict=True)]
     chain = [kind.from_item(item) for kind, item in reversed(found) if item]
     if len(chain) < len(kinds) or any(each.closed for each in chain):
         return None
     inviter, own = (standing_of(each, chain, items) for each in (invitation.invited_by or "", user_id))
     held = own.memberships.get(invitation.place)
-    return Offer(invitation, chain[-1], inviter, own, invitation.membership.from_item(held) if held else None)
+    organization = chain[0]
+    assert isinstance(organization, Organization)  # noqa: S101 - for types: it is the outermost place
+    return Offer(
+        invitation,
+        organization,
+        chain[-1],
+        inviter,
+        own,
+        invitation.membership.from_item(held) if held else None,
+        items,
+    )

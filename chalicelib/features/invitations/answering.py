@@ -9,6 +9,7 @@ from chalicelib.features.invitations.rules import refuse_raise
 from chalicelib.features.members.entering import enter
 from chalicelib.features.members.entities import Joined
 from chalicelib.kernel.context import Context
+from chalicelib.kernel.epochs import partition_of
 from chalicelib.kernel.tokens import User
 
 
@@ -17,12 +18,15 @@ def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
     outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
     ctx.changes.about(invitation)
-    ctx.require_membership(offer.inviter)  # They may be leaving, or be demoted, at this moment.
+    # The inviter may be leaving, or be demoted, at this moment.
+    ctx.fence(partition_of(invitation.organization_id), offer.read, offer.decisive)
     if member:
         ctx.changes.require(member)
     joined = None
     if outcome == "accepted":
         joined = _joined(ctx, offer, user, member)
+        if not offer.organization.invitation_accepted_at:
+            ctx.changes.settle(offer.organization, invitation_accepted_at=ctx.now)
     changed = ended(outcome, answered_by=user.id, joined_as=joined.id if joined else None)
     return replace(offer, invitation=ctx.changes.update(invitation, **changed), member=joined)
 

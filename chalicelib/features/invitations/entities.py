@@ -9,9 +9,10 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Limit, Place, Unique
+from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Limit, Place
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.uniques import Unique
 
 MOST_PENDING: Final = 100
 
@@ -20,7 +21,8 @@ class Invitation(Entity):
     """An invitation to an organization. `outcome`: how it ended; `pending_by`: its inviter, as long as it has none.
 
     `invited_as` is the inviter's membership: it holds as long as that lasts and its role covers the invitation's. What
-    an API key invited has none. `joined_as` is the membership it led to. `sending` counts how often it was sent.
+    an API key invited has none. `joined_as` is the membership it led to. `sending` counts how often it was
+    sent, the last time at `issued_at`; `sent_at` is that moment if a mail went with it.
     `platform_id` is that of the platform that it invites to, if it is one.
     """
 
@@ -34,7 +36,7 @@ class Invitation(Entity):
         holds=lambda invitation: invitation.outcome is None,
     )  # fmt: skip
     limit = Limit("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
-    public = InvitationOut
+    public, gives_access = InvitationOut, True
     place: ClassVar[type[Place]] = Organization
     """The kind of place that it invites to."""
     membership: ClassVar[type[Joined]] = Member
@@ -47,7 +49,8 @@ class Invitation(Entity):
     message: str | None = None
     expires_in_days: int
     expires_at: str
-    sent_at: str
+    issued_at: str | None = None
+    sent_at: str | None = None
     sending: int
     token_hash: str
     invited_by: str | None = None
@@ -72,6 +75,11 @@ class Invitation(Entity):
     def status(self) -> Status:
         """`pending`, how it ended or, by the clock, `expired`."""
         return self.outcome or ("expired" if self.expires_at <= now() else "pending")
+
+    @property
+    def mail_withheld(self) -> bool:
+        """Whether no mail went with its last sending."""
+        return self.sent_at is None
 
     @property
     def name_shown(self) -> str:
@@ -121,7 +129,8 @@ def ended(outcome: Status, **changed: Any) -> dict[str, Any]:
 class InvitationMail(Job):
     """The mail that brings an invitation: one for each time it is sent. It holds no token; that is derived anew.
 
-    `token_key` is the id of the key that made the token: another key would make another.
+    `recipient` is the keyed hash of the address that it goes to. `token_key` is the id of the key that made the token:
+    another key would make another.
     """
 
     kind, task = "organization.invitation_mail", "invitations.mail"
@@ -131,3 +140,4 @@ class InvitationMail(Job):
     invitation_id: str
     sending: int
     token_key: bytes
+    recipient: str | None = None

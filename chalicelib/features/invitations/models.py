@@ -11,6 +11,7 @@ from chalicelib.kernel.models import Input, ListQuery, Output, Query, RecordOutp
 Offered = Literal["member", "editor", "admin"]
 Status = Literal["pending", "accepted", "declined", "revoked", "expired"]
 Decision = Literal["accept", "decline"]
+Obstacle = Literal["email_mismatch", "already_member", "invitation_used"]
 
 
 class InvitationCreate(Input):
@@ -41,7 +42,16 @@ class InvitationOut(RecordOutput):
     status: Status = Field(examples=["pending"])
     expires_at: Timestamp
     invited_by: str | None = Field(description="The id of the user or API key; null once that person was erased.")
-    sent_at: Timestamp = Field(description="When it was last sent or, where the service sends no mail, issued.")
+    sent_at: Timestamp | None = Field(
+        description="When it was last sent or, where the service sends no mail, issued; null if its mail was withheld."
+    )
+    mail_withheld: bool = Field(
+        description=(
+            "Whether no mail went with it because the address gets too many, or wants none. It can be accepted all the"
+            " same: pass its link on."
+        ),
+        examples=[False],
+    )
     accept_url: str | None = Field(None, description="Only when sent; null ever after.")
 
 
@@ -49,7 +59,9 @@ class AcceptanceQuery(Query):
     """Which invitation, and what the invited person says to it."""
 
     token: str = Field(max_length=200, description="From the link that was sent.")
-    decision: Decision = Field("accept", description="Only a user's credential decides; without one it is ignored.")
+    decision: Decision | None = Field(
+        None, description="Accept or decline it, with a user's credential. Left out, nothing changes."
+    )
 
 
 class InvitationAnswer(Input):
@@ -83,4 +95,8 @@ class AcceptanceOut(Output):
         examples=["4c1a2b5e-0000-4000-8000-000000000002"],
     )
     inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Grace"])
+    can_accept: bool | None = Field(
+        description="Whether the user who asks can accept it now; null without a credential.", examples=[True]
+    )
+    reason: Obstacle | None = Field(description="The code of what keeps that user from accepting.", examples=[None])
     membership: MemberOut | None

@@ -15,14 +15,16 @@ from chalicelib.features.invitations.models import (
     InvitationsQuery,
 )
 from chalicelib.features.invitations.reach import list_invited
-from chalicelib.features.invitations.rules import ACCEPTANCE, issue, refuse_early, vouched
-from chalicelib.features.invitations.sending import invite, sent
+from chalicelib.features.invitations.rules import ACCEPTANCE, INVITATION_BUDGETS, refuse_early, vouched
+from chalicelib.features.invitations.sending import invite, recipient_named, send_again
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
+from chalicelib.kernel.access import Access
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.operation import Below, Caller, Page, RouteGroup
-from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.problems import Problem, not_found, unauthenticated
+from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
 
@@ -37,21 +39,38 @@ _ANSWERS: Final = (
 )  # fmt: skip
 
 
-@routes.get(ACCEPTANCE, needs=Caller.PUBLIC, scope=None, keys=False, emits=_ANSWERS)
-def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
-    """Accept or decline an invitation with the invited user's credential; without any it is only described.
+def _refuse_undecided(access: Access, request: Request) -> None:
+    """Raise Problem 401 for a decision that is nobody's: only the invited user's credential decides."""
+    if "decision" in request.query and not isinstance(access.principal, User):
+        raise unauthenticated("Only the invited user decides. Send their credential, or leave the decision out.")
 
-    So a mail scanner that opens the link changes nothing. `not_found` stands for a token that the service didn't make,
+
+@routes.get(
+    ACCEPTANCE,
+    needs=Caller.PUBLIC,
+    scope=None,
+    keys=False,
+    emits=_ANSWERS,
+    grants_access=True,
+    admits=_refuse_undecided,
+)
+def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
+    """Describe an invitation; with `decision` and the invited user's credential, accept or decline it.
+
+    Without `decision` nothing changes, with a credential neither: mail scanners and browsers open links unasked. A user
+    is told whether they can accept it, and if not, why. `not_found` stands for a token that the service didn't make,
     `invitation_revoked` also for a link that a later mail replaced or whose sender could not grant its role today,
     `invitation_used` for one that was answered already; `invitation_expired` says since when. To a member it gives no
     higher role: `already_member`.
     """
     user = ctx.principal if isinstance(ctx.principal, User) else None
     offer = find(query.token, user)
-    return _answer(ctx, offer, user, query.decision) if user else offer.described()
+    return _answer(ctx, offer, user, query.decision) if user and query.decision else offer.described(user)
 
 
-@routes.post(ACCEPTANCE, success=200, needs=Caller.USER, scope=None, also=named_in_body, emits=_ANSWERS)
+@routes.post(
+    ACCEPTANCE, success=200, needs=Caller.USER, scope=None, also=named_in_body, emits=_ANSWERS, grants_access=True
+)
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
     """Accept or decline an invitation.
 
@@ -83,6 +102,7 @@ def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
 @routes.delete(
     "/organizations/{organization_id}/invitations/{invitation_id}",
     needs=_ADMINS, scope="members:write", emits=("organization.invitation.revoked", "platform.invitation.revoked"),
+    grants_access=True,
 )  # fmt: skip
 def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
     """Revoke a pending invitation; it stays listed. One to a platform that platform's admins can revoke too."""
@@ -96,9 +116,10 @@ def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
 @routes.post(
     "/organizations/{organization_id}/invitations/{invitation_id}/resend",
     success=200, needs=_ADMINS, scope="members:write", whose="invited_by",
-    emits=("organization.invitation.resent", "platform.invitation.resent"),
+    emits=("organization.invitation.resent", "platform.invitation.resent"), grants_access=True,
+    budgets=INVITATION_BUDGETS,
 )  # fmt: skip
-def resend_invitation(ctx: Context, organization: Organization, invitation: Invitation) -> InvitationOut:
+def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Send a pending invitation again, with a new link and its full time; the former link is dead.
 
     At most once a minute, the first sending counted: else `rate_limited`. What its inviter could not grant today is
@@ -108,19 +129,22 @@ def resend_invitation(ctx: Context, organization: Organization, invitation: Invi
     _refuse_ended(invitation)
     _refuse_grant(ctx, invitation)
     refuse_early(invitation, ctx.now)
-    issued = issue(organization.id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now)
-    ctx.require_membership()
     ctx.changes.event = f"{invitation.kind}.resent"
-    return sent(ctx, ctx.changes.update(invitation, **issued))
+    return send_again(ctx, invitation)
 
 
 @routes.post(
     "/organizations/{organization_id}/invite",
     needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.created",
-    listed_at="/organizations/{organization_id}/invitations",
+    grants_access=True,
+    listed_at="/organizations/{organization_id}/invitations", also=recipient_named, budgets=INVITATION_BUDGETS,
 )  # fmt: skip
 def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
-    """Invite somebody to an organization; the answer holds the link to accept, once."""
+    """Invite somebody to an organization; the answer holds the link to accept, once.
+
+    An address gets 5 mails an hour and 20 a day from all organizations together. Beyond that it is invited all the
+    same, without a mail: `sentAt` is null then and `mailWithheld` true.
+    """
     return invite(ctx, Invitation, body, organization_id=organization.id)
 
 
@@ -145,4 +169,4 @@ def _refuse_grant(ctx: Context, invitation: Invitation) -> None:
 
 def _answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> AcceptanceOut:
     answered = offer.answered(user, decision)
-    return (offer if answered else answer(ctx, offer, user, decision)).described()
+    return (offer if answered else answer(ctx, offer, user, decision)).described(user)

@@ -6,13 +6,16 @@ So it is found in one read, and the link in a mail can be derived again, while t
 
 import hashlib
 import hmac
+import re
 from typing import Any, Final
 from uuid import UUID
 
 from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.members.entities import Joined
+from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import signing
-from chalicelib.kernel.budgets import exhausted
+from chalicelib.kernel.address_hash import keyed_hash
+from chalicelib.kernel.budgets import Budget, Purse, exhausted
 from chalicelib.kernel.clock import after, milliseconds
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.problems import Problem
@@ -24,18 +27,55 @@ from chalicelib.kernel.tokens import User
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
 RESEND_SECONDS: Final = 60
 
+INVITATION_BUDGETS: Final = (
+    Budget("invitations", most=120, seconds=3600, per="principal"),
+    Budget("invitations-of-organization", most=240, seconds=3600, per="organization"),
+)
+"""How often somebody may be invited, or be sent an invitation again; revoking gives nothing back."""
+
+_MAILS_TO_RECIPIENT: Final = (
+    Budget("mails-an-hour", most=5, seconds=3600, per="recipient"),
+    Budget("mails-a-day", most=20, seconds=86_400, per="recipient"),
+)
+"""How many mails an address gets from all organizations together."""
+
+_NEW_DAYS: Final = 1
+"""For so long an organization counts as new, unless somebody accepts an invitation of its."""
+
+_MOST_NAME_CHARACTERS: Final = 60
+_LINK: Final = re.compile(r"://|@|www[.\u3002\uff0e\uff61]|\w[.\u3002\uff0e\uff61][^\W\d_]{2}", re.IGNORECASE)
+
 _UUID_BYTES: Final = 16
 _SENDING_BYTES: Final = 4
 _NAMED_BYTES: Final = 2 * _UUID_BYTES + _SENDING_BYTES
 _CONTEXT: Final = "invitation"
 
 
-def issue(organization_id: str, invitation_id: str, sending: int, days: int, moment: str) -> dict[str, Any]:
-    """Return the fields of an invitation that is sent, for that time, at a moment."""
+def issue(
+    organization_id: str, invitation_id: str, sending: int, days: int, moment: str, *, mailed: bool = True
+) -> dict[str, Any]:
+    """Return the fields of an invitation that is sent, for that time, at a moment; `mailed`: whether its mail is."""
     secret = token_of(organization_id, invitation_id, sending)
     return {
-        "sending": sending, "token_hash": _digest(secret), "sent_at": moment, "expires_at": after(moment, days=days),
+        "sending": sending, "token_hash": _digest(secret), "issued_at": moment, "sent_at": moment if mailed else None,
+        "expires_at": after(moment, days=days),
     }  # fmt: skip
+
+
+def mails_to(address: str) -> list[Purse]:
+    """Return where it is counted how many invitations were mailed to an address, by whomever."""
+    recipient = keyed_hash(address).hex()
+    return [budget.of(recipient) for budget in _MAILS_TO_RECIPIENT]
+
+
+def is_established(organization: Organization, moment: str) -> bool:
+    """Return whether mails may carry what an organization's people wrote: anybody founds one, and nobody joined yet."""
+    return bool(organization.invitation_accepted_at) or after(organization.created_at, days=_NEW_DAYS) <= moment
+
+
+def plain_name(name: str | None) -> str | None:
+    """Return a name if it is no more than that; None if it is as long as a message, or a mail program may link it."""
+    return name if name and len(name) <= _MOST_NAME_CHARACTERS and not _LINK.search(name) else None
 
 
 def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
@@ -120,11 +160,10 @@ def refuse_raise(invitation: Invitation, member: Joined) -> None:
 
 def refuse_early(invitation: Invitation, moment: str) -> None:
     """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
-    left = RESEND_SECONDS - (milliseconds(moment) - milliseconds(invitation.sent_at)) // 1000
+    issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
+    left = RESEND_SECONDS - (milliseconds(moment) - milliseconds(issued_at)) // 1000
     if left > 0:
-        raise exhausted(
-            "resend", 1, RESEND_SECONDS, left, f"It was sent {invitation.sent_at}. Send it again in {left} s."
-        )
+        raise exhausted("resend", 1, RESEND_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s.")
 
 
 def _digest(token: str) -> str:

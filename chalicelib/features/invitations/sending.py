@@ -1,12 +1,22 @@
 """Sending an invitation, the first time and again."""
 
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
 from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.invitations.rules import accept_url, issue, token_of, vouching
+from chalicelib.features.invitations.rules import accept_url, issue, mails_to, token_of, vouching
+from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_grant
-from chalicelib.kernel import signing
+from chalicelib.features.suppressions.rules import suppression_key
+from chalicelib.kernel import signing, table
+from chalicelib.kernel.address_hash import keyed_hash
+from chalicelib.kernel.caseless import spellings
 from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 
@@ -14,25 +24,65 @@ from chalicelib.kernel.settings import settings
 def invite(ctx: Context, kind: type[Invitation], body: InvitationCreate, **names: str) -> InvitationOut:
     """Invite somebody to the place at hand, which the names lead to; return the invitation with its link."""
     refuse_grant(Role(body.role), ctx.grantable)
-    if ctx.among(kind.membership, kind.membership.by_email, 1, email=body.email):
+    if users_with_address(kind.membership, spellings(body.email), **ctx.ids):
         raise Problem.at("/email", "already_member", "Somebody with this address is a member already.")
     new, inviter = ctx.new(), ctx.principal.id
+    mailed = reserve_mail(ctx, body.email, ctx.access.read)
     invitation = kind(
         **{**new, **body.fields(), **names}, invited_by=inviter, pending_by=inviter,
         invited_as=vouching(ctx.access.standing),
-        **issue(names["organization_id"], new["id"], 1, body.expires_in_days, ctx.now),
+        **issue(names["organization_id"], new["id"], 1, body.expires_in_days, ctx.now, mailed=mailed),
     )  # fmt: skip
-    ctx.require_membership()
     return sent(ctx, ctx.changes.create(invitation))
+
+
+def send_again(ctx: Context, invitation: Invitation) -> InvitationOut:
+    """Send an invitation with a new link and its full time; return it with that link."""
+    mailed = reserve_mail(ctx, invitation.email, table.get_all(_keys_of(invitation.email)))
+    issued = issue(
+        invitation.organization_id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now,
+        mailed=mailed,
+    )  # fmt: skip
+    return sent(ctx, ctx.changes.update(invitation, **issued))
+
+
+def recipient_named(request: Request) -> list[Key]:
+    """Return where it stands of the address that a body names, if it is one, whether it may get a mail."""
+    try:
+        asked = InvitationCreate.model_validate({"email": request.said.get("email")})
+    except ValidationError:
+        return []
+    return _keys_of(asked.email)
+
+
+def _keys_of(address: str) -> list[Key]:
+    return [suppression_key(address), *(purse.key for purse in mails_to(address))]
+
+
+def reserve_mail(ctx: Context, address: str, read: Mapping[Key, Item]) -> bool:
+    """Return whether a mail may go to an address now, and count it with the change at hand if so.
+
+    `read`: what it was read with. An address that wants none gets none.
+    """
+    if suppression_key(address) in read:
+        return False
+    shares = [purse.share_if_left(read.get(purse.key), ctx.now) for purse in mails_to(address)]
+    left = [share for share in shares if share]
+    if len(left) < len(shares):
+        return False
+    for share in left:
+        ctx.changes.also(share.write())
+    return True
 
 
 def sent(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Let an invitation's mail go out with the change at hand, if the service sends any; return it with its link."""
     token = token_of(invitation.organization_id, invitation.id, invitation.sending)
-    if settings().mail_from:
+    if settings().mail_from and not invitation.mail_withheld:
         mail = InvitationMail(
             **ctx.new(), organization_id=invitation.organization_id, invitation_id=invitation.id,
             sending=invitation.sending, token_key=signing.key_of(token), turn_at=ctx.now,
+            recipient=keyed_hash(invitation.email).hex(),
         )  # fmt: skip
         ctx.changes.start(InvitationMail.task, ctx.changes.create(mail))
     return InvitationOut.of(invitation, accept_url=accept_url(token))

@@ -5,9 +5,11 @@ from typing import Any, Final
 
 from chalicelib.features.invitations.acceptance import Offer, find
 from chalicelib.features.invitations.entities import Invitation, InvitationMail, PlatformInvitation, ended
-from chalicelib.features.invitations.rules import accept_url, token_sent
+from chalicelib.features.invitations.rules import accept_url, is_established, plain_name, token_sent
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.purges.clearing import elsewhere
+from chalicelib.features.suppressions.entities import Suppression
+from chalicelib.features.suppressions.rules import unsubscribe_url
 from chalicelib.kernel import jobs, mail, outbox, table, tasks
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
@@ -39,15 +41,18 @@ def expire_invitation(message: dict[str, Any]) -> None:
 def send_invitation(message: dict[str, Any]) -> None:
     """Send an invitation's mail, once for each sending of it, however often its message comes.
 
-    It is tried until SES takes it, or refuses it for good, or its link leads nowhere any more. Should the worker die
-    after SES took the mail and before that is stored, it is sent a second time.
+    An address that has unsubscribed meanwhile gets none. It is tried until SES takes it, or refuses it for good, or its
+    link leads nowhere any more. Should the worker die after SES took the mail and before that is stored, it is sent a
+    second time.
     """
     job = jobs.take(InvitationMail, message)
     if job is None:
         return
     try:
         if (token := token_sent(job)) and (offer := _offered(token)):
-            mail.send(offer.invitation.email, _letter(offer, token))
+            url = unsubscribe_url(job.recipient) if job.recipient else None
+            if not (job.recipient and table.get(Suppression.key_of(address_hash=job.recipient))):
+                mail.send(offer.invitation.email, _letter(offer, token, url), unsubscribe_url=url)
     except mail.Refused as refused:
         report(mail=f"given up: {refused}")
     except Problem:
@@ -65,9 +70,9 @@ def remove_invitations(place: type[Place], place_id: str, until: float) -> bool:
         if time.monotonic() > until:
             return False
         changes = Changes(now())
-        for item in items:
+        for item in table.as_stored(items):
             changes.delete(Invitation.from_item(item))
-        if items:
+        if not changes.empty:
             changes.commit()
     return True
 
@@ -83,15 +88,18 @@ def _offered(token: str) -> Offer | None:
     return offer if offer.invitation.status == "pending" else None
 
 
-def _letter(offer: Offer, token: str) -> mail.Letter:
+def _letter(offer: Offer, token: str, url: str | None) -> mail.Letter:
+    """Return the letter. Of an organization that nobody stands for yet it carries no text that its people wrote."""
     invitation = offer.invitation
+    established = is_established(offer.organization, now())
     return mail.write(
         "features/invitations/mail.jinja",
-        inviter=offer.inviter_name,
-        place=offer.place_name,
+        inviter=offer.inviter_name if established else plain_name(offer.inviter_name),
+        place=offer.place_name if established else plain_name(offer.place_name) or f"a new {offer.place.kind}",
         role=invitation.role,
-        message=invitation.message,
+        message=invitation.message if established else None,
         accept_url=accept_url(token),
+        unsubscribe_url=url,
         email=invitation.email,
         expires_at=invitation.expires_at,
     )

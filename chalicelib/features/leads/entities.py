@@ -5,7 +5,8 @@ from typing import Any, Final, Self
 
 from chalicelib.features.leads.models import LeadOut, PublicLeadOut, Status
 from chalicelib.kernel import table
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key, Unique
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key
+from chalicelib.kernel.uniques import Unique
 
 Sent = dict[str, Any]
 """What was sent at one time, by the names of `models.Submission`, and its own `history`."""
@@ -48,31 +49,31 @@ class Lead(Entity):
 
     @property
     def contact_name(self) -> str:
-        """The newest name that was sent."""
-        return str(self._newest("contact_name"))
+        """The name that was sent first."""
+        return str(self._first("contact_name"))
 
     @property
     def company_name(self) -> str | None:
-        """The newest company that was sent."""
-        company_name: str | None = self._newest("company_name")
+        """The company that was sent first."""
+        company_name: str | None = self._first("company_name")
         return company_name
 
     @property
     def message(self) -> str | None:
-        """The newest message that was sent."""
-        message: str | None = self._newest("message")
+        """The message that was sent first."""
+        message: str | None = self._first("message")
         return message
 
     @property
     def source(self) -> str | None:
-        """The newest source that was sent."""
-        source: str | None = self._newest("source")
+        """The source that was sent first."""
+        source: str | None = self._first("source")
         return source
 
     @property
     def consent(self) -> dict[str, Any] | None:
-        """The newest consent that was sent."""
-        consent: dict[str, Any] | None = self._newest("consent")
+        """The consent that was sent first."""
+        consent: dict[str, Any] | None = self._first("consent")
         return consent
 
     @property
@@ -84,8 +85,9 @@ class Lead(Entity):
         """Return what was sent under an id."""
         return next(sent for sent in self.submissions if sent["id"] == sent_id)
 
-    def _newest(self, name: str) -> Any:
-        return next((sent[name] for sent in reversed(self.submissions) if sent[name] is not None), None)
+    def _first(self, name: str) -> Any:
+        """Return a field of what was sent first: what came later may be somebody else's, who knows the address."""
+        return self.submissions[0][name]
 
 
 class Submission(Entity):

@@ -1,25 +1,22 @@
 """Where what somebody sends goes: into the lead of their address, while that is open, or into one of its own."""
 
-from typing import Final
-
 from chalicelib.features.leads.entities import Lead, Sent, Submission
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.features.leads.rules import MERGED_HOURS, merged, takes_more
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.caseless import email_claimed
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.request import Request
-
-_MOST_CHARACTERS: Final = 254
 
 
 def address_said(request: Request) -> list[Key]:
     """Return where it stands which lead is open for the address that a body says, if it could be one."""
     said = request.said.get("contactEmail")
-    address = said.strip().lower() if isinstance(said, str) else ""
-    return [_guard(address)] if 0 < len(address) <= _MOST_CHARACTERS else []
+    address = email_claimed(said.strip()) if isinstance(said, str) else None
+    return [_guard(address)] if address else []
 
 
 def kept(ctx: Context, body: LeadCreate) -> Submission:

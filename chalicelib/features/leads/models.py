@@ -103,7 +103,7 @@ class Submission(Output):
 
 
 class LeadOut(RecordOutput):
-    """A lead as operators see it: the newest of each field that was sent within a day, and all that was."""
+    """A lead as operators see it: what was sent first and, side by side, all that one address sent within a day."""
 
     after: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lead.status_changed": {"status": "withdrawn"}}
 
@@ -116,7 +116,9 @@ class LeadOut(RecordOutput):
     status: Status = Field(examples=["new"])
     notes: list[Note] = Field(description="In the order they were made.", examples=[[]])
     history: list[StatusGivenBy] = Field(description="In the order it happened.")
-    submissions: list[Submission] = Field(description="In the order they came.")
+    submissions: list[Submission] = Field(
+        description="In the order they came. No address was verified: each may have another sender."
+    )
 
 
 class PublicLeadOut(RecordOutput):

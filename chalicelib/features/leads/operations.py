@@ -29,7 +29,8 @@ from chalicelib.kernel.request import Request
 routes = RouteGroup("leads")
 
 _SENDER: Final = ByToken("lead-token", HEADER, named_by)
-_BUDGET: Final = Budget("public-leads", most=10, seconds=60, per="address")
+_CREATIONS: Final = Budget("public-leads", most=10, seconds=60, per="network")
+_CHANGES: Final = Budget("public-lead-changes", most=30, seconds=60, per="network")
 _STATUSES: Final[Sequence[LeadStatusOut]] = [
     LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
     for status, following in NEXT.items()
@@ -102,7 +103,7 @@ def list_public_leads(ctx: Context, query: SetQuery) -> Page[PublicLeadOut]:
 
 
 @routes.post(
-    "/public/leads", needs=Caller.PUBLIC, scope=None, emits="lead.created", also=address_said, budget=_BUDGET
+    "/public/leads", needs=Caller.PUBLIC, scope=None, emits="lead.created", also=address_said, budgets=(_CREATIONS,)
 )  # fmt: skip
 def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
     """Send what one is interested in; the answer holds the token to come back to it, once.
@@ -129,7 +130,8 @@ def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
 
 
 @routes.patch(
-    "/public/leads/{lead_id}/status", needs=_SENDER, scope=None, emits="lead.status_changed", also=lead_named
+    "/public/leads/{lead_id}/status", needs=_SENDER, scope=None, emits="lead.status_changed", also=lead_named,
+    budgets=(_CHANGES,),
 )  # fmt: skip
 def change_public_lead_status(ctx: Context, submission: Submission, body: PublicLeadStatusPatch) -> PublicLeadOut:
     """Withdraw what one sent, with the header `Lead-Token`; or bring it back, which makes it `new`.

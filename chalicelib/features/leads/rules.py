@@ -2,7 +2,9 @@
 
 A lead holds everything that was sent, each with a status and a history of its own. What operators do to the lead
 happens to all of that; what somebody does to what they sent happens to that alone, and to the lead if nothing else is
-left of it. So the lead is `withdrawn` just as long as all that was sent is.
+left of it. Anybody can send something by an address that is not theirs. So none of it replaces what was sent before,
+and none of it ends a withdrawal: a lead that was withdrawn is `new` again once an operator says so, or once nothing of
+it is withdrawn any more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,10 +49,9 @@ def takes_more(lead: Lead, sent: Sent) -> bool:
 
 
 def merged(lead: Lead, sent: Sent) -> dict[str, Any]:
-    """Return what changes of a lead that something is merged into. One that was withdrawn is new again."""
-    at = sent["submitted_at"]
-    back = _given(lead, "new", at, None) if lead.status == "withdrawn" else {}
-    return {"submissions": [*lead.submissions, sent], "open_until": after(at, hours=MERGED_HOURS), **back}
+    """Return what changes of a lead that something is merged into: nothing but that it holds that, too."""
+    open_until = after(sent["submitted_at"], hours=MERGED_HOURS)
+    return {"submissions": [*lead.submissions, sent], "open_until": open_until}
 
 
 def changed(lead: Lead, status: Status, at: str, by: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def changed(lead: Lead, status: Status, at: str, by: str) -> dict[str, Any]:
     What was withdrawn stays so, unless all of it was and comes back.
     """
     _refuse(lead.status, status, NEXT[lead.status], "What can follow")
-    stays = {status} if lead.status == "withdrawn" else {status, "withdrawn"}
+    stays = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
     submissions = [sent if sent["status"] in stays else _turned(sent, status, at) for sent in lead.submissions]
     return {"submissions": submissions, **_given(lead, status, at, by)}
 
@@ -75,9 +76,13 @@ def changed_by_sender(lead: Lead, sent_id: str, status: Status, at: str) -> dict
     if len(own["history"]) > MOST_CHANGES:
         raise Problem("limit_exceeded", f"It has changed {MOST_CHANGES} times, and stays {own['status']!r} now.")
     submissions = [_turned(sent, status, at) if sent["id"] == sent_id else sent for sent in lead.submissions]
-    gone = all(sent["status"] == "withdrawn" for sent in submissions)
-    follows = gone or lead.status == "withdrawn"
+    back = lead.status == "withdrawn" and all(sent["status"] != "withdrawn" for sent in submissions)
+    follows = (_is_withdrawn(submissions) and lead.status != "withdrawn") or back
     return {"submissions": submissions, **(_given(lead, status, at, None) if follows else {})}
+
+
+def _is_withdrawn(submissions: Sequence[Sent]) -> bool:
+    return all(sent["status"] == "withdrawn" for sent in submissions)
 
 
 def noted(lead: Lead, text: str, at: str, by: str) -> dict[str, Any]:

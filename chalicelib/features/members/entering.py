@@ -20,6 +20,8 @@ def enter(ctx: Context, kind: type[J], who: User | Joined, role: str, standing: 
     `standing`: what they are at the places above it; each membership there notes that another one stands on it.
     """
     member = kind.made(ctx.new(behind=standing.left), who, role, **place)
+    if ctx.attempt:  # A first one in vain may have found the username taken; else looking costs nobody a read.
+        member = member.distinct()
     for item in standing.memberships.values():
         above = record_of(item)
         before = item.get("below_at")
@@ -35,7 +37,6 @@ def give_role(ctx: Context, kind: type[J], member: J | None, role: Role, **place
     if member and member.role == role:
         return member
     refuse_grant(role, ctx.grantable)
-    ctx.require_membership()
     if member:
         return ctx.changes.update(member, role=role.value)
     ctx.changes.event = f"{kind.kind}.added"

@@ -5,9 +5,10 @@ from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.members.models import MemberOut
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Collection, Facet, Membership
+from chalicelib.kernel.entity import Collection, Facet, Item
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
+from chalicelib.kernel.rights import Membership
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.tokens import User
 
@@ -18,6 +19,11 @@ WITH_MEMBER: Final = Facet("O#{organization_id}#U#{user_id}", "facet1")
 """All that goes with a member of an organization: what they are below it, and what they have invited."""
 
 
+def address_row(email: str, user_id: str) -> str:
+    """Return the sort key of what leads to a member by their address; without the user's id, what those begin with."""
+    return f"E#{email}#{user_id}"
+
+
 class Joined(Membership):
     """A user's membership of a place, with what their token said of them when they joined.
 
@@ -26,7 +32,7 @@ class Joined(Membership):
     """
 
     public = MemberOut
-    guarded_by = ("id", "version", "below_at")
+    guarded_by: ClassVar[tuple[str, ...]] = ("id", "version", "below_at")
 
     by_email: ClassVar[Facet]
     """Who has an address, of those that are members with records like this."""
@@ -36,6 +42,14 @@ class Joined(Membership):
     username: str | None = None
     name: str | None = None
     email: str | None = None
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """What leads to them by their address, where members are looked for by it: an index lags."""
+        if not (self.email and "by_email" in self.facets):
+            return ()
+        pk, _ = self.stored_at
+        return ({"pk": pk, "sk": address_row(self.email, self.user_id), "user_id": self.user_id},)
 
     @property
     def joined_at(self) -> str:
@@ -54,6 +68,10 @@ class Joined(Membership):
         named = person.out_of_all({"username": self.username, "name": self.name})
         return {**named, "email": None} if self.email in person.emails else named
 
+    def distinct(self) -> Self:
+        """Return it with a username that nobody else has at the place, where these are told apart."""
+        return self
+
     @classmethod
     def made(cls, new: dict[str, Any], user: "User | Joined", role: str, **place: str) -> Self:
         """Return a user's new membership of a place. `new`: as of `Context.new`; `place`: the ids that name it."""
@@ -65,6 +83,9 @@ class Joined(Membership):
 class Member(Joined):
     """A user's membership of an organization.
 
+    `keys_mark`: another one each time that they make or rotate an API key, so that of that and their removal one sees
+    the other.
+    `revoked_keys`: those that ended by a change of the membership, for who made that change and for its entry.
     `shelf` is the list of the user's organizations it is found in: `active`, or `pending_deletion` at the owner of an
     organization that waits for its purge.
     """
@@ -75,7 +96,12 @@ class Member(Joined):
     in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
     by_email = Facet("O#{organization_id}#E#{email}", "facet1")
 
+    guarded_by = ("id", "version", "below_at", "keys_mark")
+    unstored = frozenset({"revoked_keys"})
+
     shelf: str = "active"
+    keys_mark: str | None = None
+    revoked_keys: list[dict[str, str]] | None = None
 
     @classmethod
     def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> Self:

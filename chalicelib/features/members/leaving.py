@@ -2,25 +2,37 @@
 
 from typing import Final
 
+from chalicelib.features.api_keys.revoking import Ending
 from chalicelib.features.invitations.entities import Invitation, ended
 from chalicelib.features.members.entities import Departure, Joined
+from chalicelib.kernel import table
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Entity
 
 _AT_ONCE: Final = 40
-"""What ends with a membership in the same transaction: each is two writes of it."""
+"""What ends with a membership in the same transaction, if that holds it."""
+
+_MOST_WRITES: Final = table.MOST_WRITES - 10
+"""What is left of a transaction beside the writes of the entry, the caller's standing and the answer."""
 
 
-def depart(ctx: Context, member: Joined, kind: type[Departure], **place: str) -> None:
+def depart(
+    ctx: Context, member: Joined, kind: type[Departure], *, ending: Ending | None = None, **place: str
+) -> None:  # fmt: skip
     """End a membership, and with it what the member is below the place and had invited: the entry stands for it all.
+
+    `ending`: the API keys that end with it, which the entry names.
 
     The index may be late, and may hold more than a transaction does: none of it is in force any more all the same, and
     the departure removes the rest.
     """
     ctx.changes.delete(member)
+    room = _AT_ONCE - (ending.revoke(ctx.changes) if ending else 0)
     new = ctx.new(behind=max(member.created_at, member.below_at or ""))
     departure = kind.made(new, member.user_id, **place)
-    for record in ctx.among(Entity, departure.below, _AT_ONCE, user_id=member.user_id):
+    for record in ctx.among(Entity, departure.below, room, user_id=member.user_id):
+        if ctx.changes.size > _MOST_WRITES:
+            break
         if not isinstance(record, Invitation):
             ctx.changes.delete(record)
         elif record.status == "pending" and (record.invited_as == member.id or kind is Departure):

@@ -1,18 +1,31 @@
 """What the operations on members accept and answer."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.fields import Timestamp, Uuid
-from chalicelib.kernel.models import Input, Patch, RecordOutput
+from chalicelib.features.api_keys.models import RevokedKeyOut
+from chalicelib.kernel.fields import Timestamp, Uuid, shape, visible
+from chalicelib.kernel.models import Input, Patch, Query, RecordOutput
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.tokens import MOST_CHARACTERS
+
+Username = Annotated[str, *shape(r"^[\s\S]{1,255}$", "must be 1 to 255 characters")]
+"""A username in a path."""
 
 
 class MemberPatch(Patch):
     """What of a member can be changed."""
 
     role: Role = Field(description="At most the caller's own; an owner is made by transferring.", examples=["editor"])
+
+
+class KeysQuery(Query):
+    """What becomes of the API keys that somebody made who may give less from now on, or nothing."""
+
+    keys: Literal["revoke", "keep"] = Field(
+        "revoke", description="`keep`: they rest on the caller instead, an admin who is not that person."
+    )
 
 
 Granted = Literal["member", "editor", "admin"]
@@ -25,6 +38,15 @@ class RolePatch(Patch):
     role: Granted = Field(description="At most the caller's own.", examples=["editor"])
 
 
+class PlatformMemberPatch(RolePatch):
+    """What of a member of a platform can be changed."""
+
+    username: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(visible)] | None = Field(
+        None, description="What they are found by on this platform, in whatever letters; nobody else's.",
+        examples=["ada"],
+    )  # fmt: skip
+
+
 class MemberOut(RecordOutput):
     """A member."""
 
@@ -34,6 +56,10 @@ class MemberOut(RecordOutput):
     email: str | None = Field(description="Null but to admins and oneself.", examples=["ada@example.com"])
     role: Role = Field(examples=["editor"])
     joined_at: Timestamp
+    revoked_keys: list[RevokedKeyOut] | None = Field(
+        None, description="The API keys that a change of the role revoked, in its answer and entry; else null.",
+        examples=[None],
+    )  # fmt: skip
 
 
 class OwnershipTransfer(Input):

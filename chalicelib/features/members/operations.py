@@ -1,8 +1,9 @@
 """The members of an organization: list, change, remove, leave, and who owns it."""
 
 from chalicelib.features.members.entities import Departure, Member
+from chalicelib.features.members.keys import keys_ending
 from chalicelib.features.members.leaving import depart
-from chalicelib.features.members.models import MemberOut, MemberPatch, OwnershipTransfer
+from chalicelib.features.members.models import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
 from chalicelib.features.members.rules import refuse_grant, refuse_owner, shown_to
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.organizations.models import OrganizationOut
@@ -35,47 +36,63 @@ def get_organization_member(ctx: Context, member: Member) -> MemberOut:
 
 @routes.patch(
     "/organizations/{organization_id}/members/{user_id}",
-    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.updated",
+    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.updated", grants_access=True,
 )  # fmt: skip
-def update_organization_member(ctx: Context, member: Member, body: MemberPatch) -> MemberOut:
-    """Change a member's role."""
-    if body.role != member.role:
-        refuse_owner(member.role)
-        refuse_grant(body.role, ctx.grantable)
-        ctx.require_membership()
-    return shown_to(ctx)(ctx.changes.update(member, role=body.role.value))
+def update_organization_member(ctx: Context, member: Member, query: KeysQuery, body: MemberPatch) -> MemberOut:
+    """Change a member's role.
+
+    With a lower one, the API keys that they made or rotated and could not give now are revoked, and what those made;
+    `revokedKeys` names them. With `keys=keep` another admin answers for those keys from then on.
+    """
+    if body.role == member.role:
+        return shown_to(ctx)(member)
+    refuse_owner(member.role)
+    refuse_grant(body.role, ctx.grantable)
+    ending = keys_ending(ctx, member, query, "member_demoted", body.role)
+    updated = ctx.changes.update(member.but(revoked_keys=ending.named), role=body.role.value)
+    ending.revoke(ctx.changes)
+    return shown_to(ctx)(updated)
 
 
 @routes.delete(
     "/organizations/{organization_id}/members/{user_id}",
-    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.removed",
+    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.removed", grants_access=True,
 )  # fmt: skip
-def remove_organization_member(ctx: Context, organization: Organization, member: Member) -> None:
+def remove_organization_member(
+    ctx: Context, organization: Organization, member: Member, query: KeysQuery
+) -> None:  # fmt: skip
     """Remove a member from an organization, and thereby from all its platforms and spaces.
 
-    What they had invited is revoked with it. The entry of the removal stands for the end of it all.
+    What they had invited is revoked with it, and the API keys that they made or rotated. With `keys=keep` another admin
+    answers for those keys from then on. The entry of the removal stands for the end of it all, and names the keys.
     """
     refuse_owner(member.role)
-    depart(ctx, member, Departure, organization_id=organization.id)
+    ending = keys_ending(ctx, member, query, "member_removed", None)
+    gone = member.but(revoked_keys=ending.named)
+    depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/leave",
     success=204, needs=at_organization(Role.MEMBER), scope=None, emits="organization.member.removed",
+    grants_access=True,
 )  # fmt: skip
 def leave_organization(ctx: Context, organization: Organization) -> None:
     """Leave an organization, and thereby all its platforms and spaces; what the member had invited is revoked.
 
-    The entry of the removal stands for the end of it all.
+    So are the API keys that they made or rotated. The entry of the removal stands for the end of it all.
     """
     refuse_owner(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.membership or {})
-    depart(ctx, member, Departure, organization_id=organization.id)
+    ending = keys_ending(ctx, member, KeysQuery(), "member_left", None)
+    gone = member.but(revoked_keys=ending.named)
+    depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/transfer-ownership",
     success=200, needs=at_organization(Role.OWNER), scope=None, emits="organization.ownership_transferred",
+    grants_access=True,
 )  # fmt: skip
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
     """Make another member the owner; the former owner becomes an admin."""
@@ -85,7 +102,7 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     successor = ctx.find(Member, user_id=body.new_owner_id)
     if successor is None:
         raise Invalid([FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")])
-    transferred = ctx.changes.update(organization, owner_id=successor.user_id)
+    transferred = ctx.changes.update(organization, owner_id=successor.user_id, counted=True)
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)
     return OrganizationOut.of(transferred)

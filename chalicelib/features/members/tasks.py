@@ -81,7 +81,7 @@ def _end(record: Entity) -> None:
         changes.update(record, **ended("revoked"))
     else:
         event = f"{record.kind}.removed"
-        changes.delete(record)
+        changes.delete(record, ended=True)
     try:
         outbox.commit(changes, event, Origin.system(Departure.task))
     except Contended:

@@ -10,7 +10,6 @@ from chalicelib.kernel.parts import placed
 from chalicelib.kernel.person import Person
 
 ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
-ID_ADVICE: Final = "must be 1 to 64 lower-case letters, digits and hyphens, with no hyphen first"
 MOST_MENUS: Final = 100
 
 
@@ -28,6 +27,7 @@ class Menu(Entity):
     limit = Limit("menus", "W#{site_id}", MOST_MENUS, lambda _menu: True, advice="Put one that is there already.")
     public = MenuOut
     unstored = frozenset({"places"})
+    unlisted = frozenset({"outline", "above"})
 
     organization_id: str
     site_id: str

@@ -1,14 +1,11 @@
 """Where menus come to be and change."""
 
-import re
-
-from chalicelib.features.menus.entities import ID_ADVICE, ID_PATTERN, Menu
+from chalicelib.features.menus.entities import Menu
 from chalicelib.features.menus.models import MenuPut
 from chalicelib.features.menus.reach import Whereabouts, surroundings
 from chalicelib.features.menus.rules import refuse_unknown, refuse_wrong
 from chalicelib.features.sites.entities import Site
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.sameness import same
 
 
@@ -17,8 +14,6 @@ def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: Menu
 
     Raises Invalid if it can't be so.
     """
-    if not re.fullmatch(ID_PATTERN, menu_id):
-        raise Invalid([FieldError("path/navigationId", "malformed", ID_ADVICE)])
     outline = body.fields()["items"]
     refuse_wrong(outline)
     before = present or Menu(**{**ctx.new(), "id": menu_id}, **site.ids, name=body.name)

@@ -10,6 +10,7 @@ from chalicelib.features.menus.models import MOST_ITEMS
 from chalicelib.features.pages.finding import on_show
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
 from chalicelib.kernel import table
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.request import Request
@@ -50,7 +51,7 @@ def _page_ids(items: object, levels: int) -> Iterator[str]:
     """Yield what items name as their pages, as it was sent and nobody has validated yet."""
     for item in items if isinstance(items, list) and levels else []:
         if isinstance(item, dict):
-            yield from (each.strip().lower() for each in [item.get("pageId")] if isinstance(each, str))
+            yield from (ascii_lower(each.strip()) for each in [item.get("pageId")] if isinstance(each, str))
             yield from _page_ids(item.get("children"), levels - 1)
 
 

@@ -1,33 +1,47 @@
 """What is stored of an organization."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Final
 
 from chalicelib.features.organizations.models import OrganizationOut
-from chalicelib.kernel.entity import Due, Place, Unique
+from chalicelib.kernel.entity import Due, Limit, Place
 from chalicelib.kernel.operation import At, Below
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.uniques import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
-SLUG_TRAIL_DAYS: Final = 90
 
 _TEXTS: Final = ("name", "company_name", "company_legal_name", "company_id", "company_address")
 _ADDRESSES: Final = ("legal_email", "support_email")
 
 
 class Organization(Place):
-    """A tenant. While its deletion waits, `deletion_due_at` says for when. It holds who is subscribed to its log."""
+    """A tenant. While its deletion waits, `deletion_due_at` says for when. It holds who is subscribed to its log.
+
+    `invitation_accepted_at`: when somebody first accepted an invitation to it, or to a platform of its.
+    `counted`: whether it counts towards what its owner may own. One from before there was that limit does once it is
+    restored or changes hands: its owner has no counter that knows of it, and whoever had more may keep them.
+    """
 
     kind, parameter = "organization", "organization_id"
     pk, sk = "O#{id}", "#"
-    by_slug = Unique("organization-slug", "{slug}", taken="slug_taken", field="slug", alias_days=SLUG_TRAIL_DAYS)
+    by_slug = Unique("organization-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs")
+    limit = Limit(
+        "organizations of one owner", "USER#{owner_id}", "max_owned_organizations",
+        lambda organization: organization.counted and not organization.closed,
+        advice="Their owner has to delete one, or hand one over to somebody else, first.",
+    )  # fmt: skip
     public = OrganizationOut
     holds = "F#{id}"
 
     name: str
     slug: str
     owner_id: str
+    former_slugs: list[FormerName] = field(default_factory=list)
+    counted: bool = False
+    invitation_accepted_at: str | None = None
     status: str = "active"
     deletion_due_at: str | None = None
     company_name: str | None = None

@@ -32,7 +32,7 @@ def list_organizations(ctx: Context, query: OrganizationsQuery) -> Page[Organiza
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
     """Create an organization; the caller becomes its owner."""
     fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
-    organization = ctx.changes.create(Organization(**ctx.new(), **fields, owner_id=ctx.user.id))
+    organization = ctx.changes.create(Organization(**ctx.new(), **fields, owner_id=ctx.user.id, counted=True))
     ctx.changes.create(Member.joining(ctx.new(), organization.id, ctx.user, Role.OWNER))
     return OrganizationOut.of(organization)
 
@@ -68,7 +68,7 @@ def update_organization(ctx: Context, organization: Organization, body: Organiza
     if organization.closed:
         _refuse_too_late(ctx, organization)
         ctx.changes.event = "organization.restored"
-        fields["deletion_due_at"] = None
+        fields |= {"deletion_due_at": None, "counted": True}
         _shelve(ctx, "active")
     elif body.status != "active":
         raise Invalid([FieldError("/status", "read_only", "DELETE the organization instead.")])

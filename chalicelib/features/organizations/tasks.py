@@ -32,5 +32,5 @@ def purge_organization(message: dict[str, Any]) -> None:
     files.clear(settings().exports_bucket, f"{organization.id}/")
     clear_held(organization)
     changes = Changes(now())
-    changes.delete(organization)
+    changes.delete(organization, ended=True)
     outbox.commit(changes, _PURGED, Origin.system(_TASK))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.fields import ElementId, FreeForm, Link, Name, Prose, WebUrl, out_of_range
 from chalicelib.kernel.models import Input, Output
 
@@ -21,13 +22,13 @@ _Path = tuple[int | str, ...]
 
 
 def _picture(url: str) -> str:
-    if url.lower().startswith(("mailto:", "#")):
+    if ascii_lower(url).startswith(("mailto:", "#")):
         raise ValueError("must be a web address, or a path that begins with one /")
     return url
 
 
 def _secure(url: str) -> str:
-    if not url.lower().startswith("https:"):
+    if not ascii_lower(url).startswith("https:"):
         raise ValueError("must be a web address that begins with https://")
     return url
 

@@ -12,23 +12,28 @@ it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Final, Literal, Self
 
 from pydantic_core import from_json, to_json
 
-from chalicelib.features.pages.models import PageOut, RevisionOut
+from chalicelib.features.pages.models import MOST_PAGES, PageOut, RevisionOut
 from chalicelib.features.pages.paths import path_along
+from chalicelib.features.pages.renderings import Rendering
+from chalicelib.features.rendering.content import repeats
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
 from chalicelib.kernel import ancestry
-from chalicelib.kernel.changes import guard_key
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Key, Unique
+from chalicelib.kernel.entity import EVERY_RECORDS, Collection, Due, Entity, Facet, Item, Key, Limit
 from chalicelib.kernel.fields import folded
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.uniques import Unique
 from chalicelib.kernel.words import exactly
 
 TURN: Final = "pages.turn"
+RENDER: Final = "pages.render"
 SAID: Final = ("title", "slug", "parent_id", "seo")
 """What a revision says of its page, beside its blocks."""
 
@@ -62,6 +67,7 @@ class Page(Entity):
         advice="It is published there still: publish it elsewhere first, or change this one's slug. Of two that are to"
         " swap theirs, give one a third meanwhile.",
     )  # fmt: skip
+    limit = Limit("pages of one site", "W#{site_id}", MOST_PAGES, lambda _page: True)
     public = PageOut
     holds = "R#{id}"
     guarded_by = ("version", "child_count", "live_count", "placed", "live_placed")
@@ -221,7 +227,11 @@ class Revision(Entity):
 
 
 class Content(Entity):
-    """What a revision consists of: its blocks as JSON. It has the revision's id."""
+    """What a revision consists of: its blocks as JSON. It has the revision's id.
+
+    `titled`: whether the first block repeats the title of the revision; None of what was stored before that was known.
+    What people see of it is rendered as it is written, and again where it changes: by what an erasure leaves.
+    """
 
     kind = "page.content"
     pk, sk = "R#{page_id}", "B#{id}"
@@ -229,11 +239,36 @@ class Content(Entity):
     organization_id: str
     page_id: str
     text: bytes
+    titled: bool | None = None
+
+    @classmethod
+    def of(cls, page: Page, begun: Mapping[str, Any]) -> Self:
+        """Return the content of a page's draft."""
+        titled = repeats(page.blocks, page.title)
+        text = to_json(page.blocks)
+        return cls(**begun, organization_id=page.organization_id, page_id=page.id, text=text, titled=titled)
 
     @property
     def blocks(self) -> tuple[Mapping[str, Any], ...]:
         """The blocks."""
         return tuple(from_json(self.text))
+
+    def beneath(self, title: str) -> Self:
+        """Return it as it is beneath the title of its revision, which older ones do not know."""
+        return self if self.titled is not None else self.but(titled=repeats(self.blocks, title))
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        """What people see of it."""
+        return Rendering(self.blocks, without_first=bool(self.titled))
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """What people see of it, as it is stored."""
+        if self.titled is None:
+            return ()
+        names = {name: getattr(self, name) for name in (*EVERY_RECORDS, "organization_id", "page_id")}
+        return tuple(self.rendering.items(**names))
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets none of its blocks name the person."""

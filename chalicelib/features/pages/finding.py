@@ -88,11 +88,12 @@ def on_show(reading: Reading, page_id: str) -> Located | None:
     return located if located and located.revision_id else None
 
 
-def published(site_id: str, located: Located) -> Page | None:
-    """Return a page as it is published, with its blocks; None if it is gone meanwhile. It takes one read."""
+def published(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
+    """Return a page as it is published, with its blocks or without; None if it is gone meanwhile. It takes one read."""
     page_key = Page.key_of(site_id=site_id, id=located.page_id)
     names = {"page_id": located.page_id, "id": str(located.revision_id)}
-    read = table.get_all([page_key, Revision.key_of(**names), Content.key_of(**names)])
+    content = [Content.key_of(**names)] if blocks else []
+    read = table.get_all([page_key, Revision.key_of(**names), *content])
     item, revision = read.get(page_key), read.get(Revision.key_of(**names))
     if item is None or revision is None:
         return None
@@ -100,14 +101,17 @@ def published(site_id: str, located: Located) -> Page | None:
     return Page.from_item(item).but(**found.said, line=located.line, home=located.home)
 
 
-def drafted(site_id: str, located: Located) -> Page | None:
-    """Return a page as its draft is, with its blocks; None if it is gone meanwhile."""
+def drafted(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
+    """Return a page as its draft is, with its blocks or without; None if it is gone meanwhile."""
     item = table.get(Page.key_of(site_id=site_id, id=located.page_id))
     page = Page.from_item(item) if item else None
-    content = table.get(Content.key_of(page_id=page.id, id=page.draft_revision_id)) if page else None
-    if page is None or content is None:
+    if page is None:
         return None
-    return page.but(blocks=Content.from_item(content).blocks, line=located.line, home=located.home)
+    content = table.get(Content.key_of(page_id=page.id, id=page.draft_revision_id)) if blocks else None
+    if blocks and content is None:
+        return None
+    shown = Content.from_item(content).blocks if content else ()
+    return page.but(blocks=shown, line=located.line, home=located.home)
 
 
 def to_public(page: Page) -> PageOut:

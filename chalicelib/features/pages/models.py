@@ -10,6 +10,9 @@ from chalicelib.kernel.fields import Moment, Name, SlugOnSite, Text, Timestamp, 
 from chalicelib.kernel.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
+MOST_PAGES: Final = 50_000
+"""Of one site. The sitemap is made of all that are published."""
+
 MOST_BYTES: Final = 256 * 1024
 """Of the blocks of a page, as JSON."""
 

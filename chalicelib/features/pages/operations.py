@@ -17,6 +17,7 @@ from chalicelib.features.pages.models import (
 from chalicelib.features.pages.publishing import Publishing
 from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.sites.entities import Site, at_site, trees_of
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.models import ListQuery
@@ -45,7 +46,7 @@ def content_beside(request: Request) -> list[Key]:
 def revision_beside(request: Request) -> list[Key]:
     """Return where the revision stands that the body names, and what is known of both trees."""
     revision_id = request.said.get("revisionId")
-    names = {"page_id": request.parameters["page_id"], "id": str(revision_id).lower()}
+    names = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
     return [*both_trees(request), *([Revision.key_of(**names)] if isinstance(revision_id, str) else [])]
 
 

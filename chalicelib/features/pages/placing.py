@@ -13,14 +13,17 @@ from chalicelib.features.pages.entities import SAID, Content, Page, Removal, Rev
 from chalicelib.features.pages.models import MOST_BYTES, MOST_DEPTH, PageCreate, PagePatch
 from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
 from chalicelib.features.pages.trails import trail_key
+from chalicelib.features.rendering.limits import TooComplex
 from chalicelib.features.sites.entities import DRAFT, LIVE, Site, TreeName, tree_of, trees_of
 from chalicelib.kernel import table
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.request import Request
+from chalicelib.kernel.trees import children
 
 MOST_BELOW_A_NEW_HOME: Final = 1000
 
@@ -37,8 +40,8 @@ def surroundings(request: Request) -> list[Key]:
         slug = slug_from(title)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(trail_key(tree_of(site_id, DRAFT), slug.strip()))
-    if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, parent.strip().lower()):
-        keys.append(Page.key_of(site_id=site_id, id=parent.strip().lower()))
+    if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
+        keys.append(Page.key_of(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
 
 
@@ -97,7 +100,8 @@ def revise(
         return page
     moved = _moved(trees, page, said["parent_id"], said["slug"])
     revised = ctx.changes.update(page, **{**said, **moved, "draft_revision_id": ctx.new()["id"]})
-    _keep(ctx, revised, restored_from)
+    # What was stored once can be moved, renamed and restored, whatever the limits are by now.
+    _keep(ctx, revised, restored_from, known=bool(restored_from) or said["blocks"] == page.blocks)
     return revised
 
 
@@ -167,17 +171,15 @@ def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
 
     None comes to be there meanwhile: that would be another version of the tree.
     """
-    number, below = (page.child_count, Page.below) if name == DRAFT else (page.live_count, Page.below_live)
+    number = page.child_count if name == DRAFT else page.live_count
     if not number:
         return
     if number > MOST_BELOW_A_NEW_HOME:
         detail = f"It has {number} pages below it; a page that becomes the home has at most {MOST_BELOW_A_NEW_HOME}."
         raise Problem.at("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    partition = below.partition(site_id=trees.site_id, parent_id=page.id, live_parent_id=page.id)
-    children = [Page.from_item(item) for item in table.query(partition, limit=number + 1).items]
-    if len(children) != number:
-        raise Contended  # The index is late by moments.
-    slugs = sorted(child.slug if name == DRAFT else str(child.live_slug) for child in children)
+    slugs = sorted(str(seat["slug"]) for seat in children(tree_of(trees.site_id, name), page.id))
+    if len(slugs) != number:
+        raise Contended  # Another came or went just now.
     beside = {slug: guard_of(trees.site_id, name, None, slug) for slug in slugs}
     guards = table.get_all(beside.values())
     taken = [slug for slug in slugs if guards.get(beside[slug], {}).get("ref", page.id) != page.id]
@@ -234,13 +236,22 @@ def _blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
     return blocks
 
 
-def _keep(ctx: Context, page: Page, restored_from: str | None = None) -> None:
-    """Keep the draft of a page as a revision."""
+def _keep(ctx: Context, page: Page, restored_from: str | None = None, *, known: bool = False) -> None:
+    """Keep the draft of a page as a revision. Raises Invalid if its blocks are not `known`, and can't be shown."""
     begun = {**ctx.new(), "id": page.draft_revision_id}
     said = {name: getattr(page, name) for name in SAID}
+    content = Content.of(page, begun)
+    if not known:
+        _refuse_complex(content)
     ctx.changes.create(Revision(
         **begun, **page.ids, **said, page_id=page.id, created_by=ctx.principal.id, restored_from=restored_from,
     ))  # fmt: skip
-    ctx.changes.create(Content(
-        **begun, organization_id=page.organization_id, page_id=page.id, text=to_json(page.blocks)
-    ))  # fmt: skip
+    ctx.changes.create(content)
+
+
+def _refuse_complex(content: Content) -> None:
+    """Raise Invalid if blocks exceed what a page can hold as people see it."""
+    refused = content.rendering.result
+    if isinstance(refused, TooComplex):
+        pointer = "".join(f"/{each}" for each in ("blocks", *refused.path))
+        raise Invalid([FieldError(pointer, "too_complex", str(refused))])

@@ -53,6 +53,7 @@ class Publishing:
             canonical=revision.seo["canonical"],
         )  # fmt: skip
         trees.steps(LIVE).lead_to(now.live_seat)
+        trees.show_other()
         self._let_be_home(now, revision_id)
         if (is_at := self._where(now)) != (was or {}).get("path"):
             self._redirect(now, was, is_at)
@@ -65,6 +66,7 @@ class Publishing:
             return page
         left = {"live_shown": kept(ended(page.live_shown, self._moment))} if page.live_count else _NOWHERE
         now = trees.changes.update(page, **_private(page), **left, last_seat=self._seen_at(page))
+        trees.show_other()
         if page.live_count:
             trees.steps(LIVE).lead_to(now.live_seat)
         else:

@@ -10,6 +10,7 @@ from chalicelib.features.sites.entities import DRAFT, LIVE, SiteTree, TreeName, 
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.table import Write
 from chalicelib.kernel.trees import Tree, read_whole, remembered
@@ -106,6 +107,7 @@ class Trees:
         self._are = {**self._were}
         self._steps = {name: Steps(self.tree(name), self.read) for name in (DRAFT, LIVE)}
         self._pages: dict[str, tuple[Page, dict[str, Any]]] = {}
+        self._shows_other = False
 
     def tree(self, name: TreeName) -> Tree:
         """Return one of the trees."""
@@ -121,8 +123,13 @@ class Trees:
         self.let(name, moved=remembered(self._are[name].moved, version, [page_id]))
         return version
 
+    def show_other(self) -> None:
+        """Let whatever was made of all that is published be made anew: one of its pages is another now, or none."""
+        self._shows_other = True
+
     def unseat(self, page: Page, moment: str) -> None:
         """Let a page leave its seat among the published at a moment; where that was still leads to it."""
+        self.show_other()
         self._steps[LIVE].leave(page.live_seat)
         self._steps[LIVE].remember(page.live_seat, moment)
         self.count(page.live_parent_id, live_count=-1)
@@ -158,6 +165,8 @@ class Trees:
 
     def write(self) -> None:
         """Say it all to the unit of work. A tree that did not change has to be as it was read."""
+        if self._shows_other:
+            self._mark(self._are[LIVE])
         for page, fields in self._pages.values():
             self.changes.settle(page, **fields)
         for name, steps in self._steps.items():
@@ -165,6 +174,11 @@ class Trees:
                 self.changes.require(self._were[name])
             for write in steps.writes():
                 self.changes.also(write)
+
+    def _mark(self, live: SiteTree) -> None:
+        # Without another version, unless it gets one anyway: who publishes at the same time needs not begin again.
+        change = self.changes.settle if live is self._were[LIVE] else self.changes.advance
+        self._are[LIVE] = change(live, mark=new_id(self.changes.now))
 
 
 def ids_of(line: Line) -> list[str]:

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from chalicelib.features.attachments.clearing import clear_entity
-from chalicelib.features.pages.entities import TURN, Page, Removal, status_of
+from chalicelib.features.pages.entities import RENDER, TURN, Content, Page, Removal, Revision, status_of
 from chalicelib.features.pages.placing import leave
 from chalicelib.features.pages.publishing import Publishing, orphan
+from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import trees_of
@@ -18,6 +20,7 @@ from chalicelib.kernel.entity import Item, Partition
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import Write
 from chalicelib.kernel.tasks import task
 
 _AT_ONCE: Final = 25
@@ -65,6 +68,32 @@ def _over(page: Page, moment: str) -> dict[str, Any]:
     times = {"publish_at": page.publish_at, "unpublish_at": page.unpublish_at}
     over: dict[str, Any] = {name: None for name, at in times.items() if at == moment}
     return {**over, "status": status_of(page, None if "publish_at" in over else page.publish_at)}
+
+
+@task(RENDER)
+def render_content(message: dict[str, Any]) -> None:
+    """Render what a revision consists of that this renderer has not rendered yet.
+
+    Whoever wants to see it asks for that, and meanwhile renders it for themselves. What changes at the same moment is
+    rendered with that, or asked for again.
+    """
+    content = tasks.about(Content, message)
+    if content is None:
+        return
+    names = {"page_id": content.page_id, "id": content.id}
+    read = table.get_all([Rendered.key_of(**names), Revision.key_of(**names)])
+    rendered, revision = (read.get(kind.key_of(**names)) for kind in (Rendered, Revision))
+    if revision is None or (rendered and Rendered.from_item(rendered).is_current):
+        return
+    changes = Changes(now())
+    if content.titled is None:
+        changes.settle(content, titled=content.beneath(revision["title"]).titled)
+    else:
+        changes.require(content)
+        for item in content.companions:
+            changes.also(Write("Put", (item["pk"], item["sk"]), item=item))
+    with suppress(Contended):
+        changes.commit()
 
 
 @task(Removal.task, emits={"page.unpublished": Page})

@@ -1,20 +1,29 @@
 """What is stored of a platform's member."""
 
+import secrets
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from chalicelib.features.members.entities import WITH_MEMBER, Departure, Joined
-from chalicelib.kernel.changes import guard_key
-from chalicelib.kernel.entity import Collection, Facet, Key, Unique
+from chalicelib.kernel import table
+from chalicelib.kernel.caseless import casefold
+from chalicelib.kernel.entity import Collection, Facet, Key
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.tokens import MOST_CHARACTERS
+from chalicelib.kernel.uniques import Unique
+
+_SUFFIX_BYTES: Final = 2
 
 WITH_PLATFORM_MEMBER: Final = Facet("P#{platform_id}#U#{user_id}", "facet2")
 """All that goes with a member of a platform: what they are in its spaces, and whom they have invited to it."""
 
 
 class PlatformMember(Joined):
-    """A user's membership of a platform. Usernames are told apart by more than the case of their letters."""
+    """A user's membership of a platform. Usernames are told apart by more than the case of their letters.
+
+    No issuer promises that they are unique: whoever comes with one that is taken gets it with a suffix.
+    """
 
     kind, parameter, named_by = "platform.member", "user_id", "user_id"
     pk, sk = "P#{platform_id}", "M#{user_id}"
@@ -23,8 +32,7 @@ class PlatformMember(Joined):
     with_member = WITH_MEMBER
     by_email = Facet("P#{platform_id}#E#{email}", "facet2")
     by_username = Unique(
-        "platform-username#{platform_id}", "{folded_username}", taken="already_exists", field="username",
-        advice="Change that of one of the two where they sign in, and use a new token.",
+        "platform-username#{platform_id}", "{folded_username}", taken="", field="username",
         holds=lambda member: member.username is not None, refers="user_id",
     )  # fmt: skip
 
@@ -34,6 +42,19 @@ class PlatformMember(Joined):
     def folded_username(self) -> str:
         """The username as it is compared."""
         return folded(self.username or "")
+
+    def distinct(self) -> Self:
+        """Return it with its username, or with that and a suffix if another member has it: a read."""
+        if self.username is None or not self.is_taken(self.username):
+            return self
+        suffix = f"-{secrets.token_hex(_SUFFIX_BYTES)}"
+        return self.but(username=self.username[: MOST_CHARACTERS - len(suffix)] + suffix)
+
+    def is_taken(self, username: str) -> bool:
+        """Return whether another member of the platform has a username: a read."""
+        (key,) = username_key(self.platform_id, username)
+        guard = table.get(key)
+        return guard is not None and guard["ref"] != self.user_id
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return None if it is the person's; of another a username that names them goes, so that it is nobody's."""
@@ -57,12 +78,10 @@ class PlatformDeparture(Departure):
 
 def folded(username: str) -> str:
     """Return a username as it is compared with others (Unicode, default caseless matching)."""
-    return username.casefold()
+    return casefold(username)
 
 
 def username_key(platform_id: str, username: str) -> list[Key]:
-    """Return where it stands whose a username is at a platform; nowhere if it is too long to be anybody's."""
-    if len(username) > MOST_CHARACTERS:
-        return []
+    """Return where it stands whose a username is at a platform."""
     said = {"platform_id": platform_id, "folded_username": folded(username)}
     return [guard_key(PlatformMember.by_username, said)]

@@ -4,10 +4,11 @@ from chalicelib.features.invitations.acceptance import address_held, find_by_add
 from chalicelib.features.invitations.answering import answer
 from chalicelib.features.invitations.entities import PlatformInvitation
 from chalicelib.features.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.invitations.sending import invite
+from chalicelib.features.invitations.rules import INVITATION_BUDGETS
+from chalicelib.features.invitations.sending import invite, recipient_named
 from chalicelib.features.members.entering import enter, give_role
 from chalicelib.features.members.leaving import depart
-from chalicelib.features.members.models import MemberOut, RolePatch
+from chalicelib.features.members.models import MemberOut, PlatformMemberPatch, Username
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.platform_members.entities import PlatformDeparture, PlatformMember, username_key
 from chalicelib.features.platforms.entities import Platform, at_platform
@@ -55,7 +56,7 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
     also=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
 )  # fmt: skip
-def get_platform_member_by_username(ctx: Context, platform: Platform, username: str) -> MemberOut:
+def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
     """Get a member of a platform by their username, in capital or small letters."""
     guards = [ctx.access.read.get(key) for key in username_key(platform.id, username)]
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
@@ -67,21 +68,26 @@ def get_platform_member_by_username(ctx: Context, platform: Platform, username: 
 @routes.patch(
     "/platforms/{platform_id}/members/{user_id}",
     needs=at_platform(Role.ADMIN), scope="members:write", emits=("platform.member.updated", "platform.member.added"),
+    grants_access=True,
     whose="user_id",
 )  # fmt: skip
 def update_platform_member(
-    ctx: Context, platform: Platform, member: PlatformMember | None, body: RolePatch
+    ctx: Context, platform: Platform, member: PlatformMember | None, body: PlatformMemberPatch
 ) -> MemberOut:
-    """Change the role of a platform's member; a member of its organization who is none yet becomes one.
+    """Change the role or the username of a platform's member; who is one of its organization's only becomes one.
 
-    No two members of a platform have the same username, in whatever letters: `already_exists`.
+    Who comes with a username that is taken gets it with a suffix; here an admin can give another. No two members of a
+    platform have the same one, in whatever letters: `already_exists`.
     """
-    return shown_to(ctx)(give_role(ctx, PlatformMember, member, Role(body.role), **platform.ids))
+    given = give_role(ctx, PlatformMember, member, Role(body.role), **platform.ids)
+    if "username" in ctx.request.said:
+        given = _renamed(ctx, given, body.username)
+    return shown_to(ctx)(given)
 
 
 @routes.delete(
     "/platforms/{platform_id}/members/{user_id}",
-    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.member.removed",
+    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.member.removed", grants_access=True,
 )  # fmt: skip
 def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMember) -> None:
     """Remove a member from a platform, and thereby from its spaces; what they had invited as such is revoked.
@@ -94,13 +100,14 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
 
 @routes.post(
     "/platforms/{platform_id}/invite",
-    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.invitation.created",
-    listed_at="/organizations/{organization_id}/invitations",
+    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.invitation.created", grants_access=True,
+    listed_at="/organizations/{organization_id}/invitations", also=recipient_named, budgets=INVITATION_BUDGETS,
 )  # fmt: skip
 def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate) -> InvitationOut:
     """Invite somebody to a platform; the answer holds the link to accept, once.
 
     It is found, revoked and sent again under the organization's invitations. Whoever can accept it can also just join.
+    Mails are limited as those of invitations to organizations are.
     """
     return invite(ctx, PlatformInvitation, body, **platform.ids)
 
@@ -108,14 +115,14 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
 @routes.post(
     "/platforms/{platform_id}/join",
     success=200, needs=at_platform(None), scope=None, of_caller=address_held,
-    emits=("platform.member.added", "platform.invitation.accepted"),
+    emits=("platform.member.added", "platform.invitation.accepted"), grants_access=True,
 )  # fmt: skip
 def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     """Join a platform: a published one that is open to everybody, or whichever the caller's address is invited to.
 
     Who is invited accepts that by joining, and gets the role that it offers. Who is a member already stays what they
-    are. `forbidden` stands for a published platform that takes invited people only. No two members have the same
-    username, in whatever letters: `already_exists`.
+    are. `forbidden` stands for a published platform that takes invited people only. Where another member has the
+    caller's username, in whatever letters, theirs gets a suffix.
     """
     if ctx.access.membership:
         return shown_to(ctx)(PlatformMember.from_item(ctx.access.membership))
@@ -131,7 +138,7 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
 
 @routes.post(
     "/platforms/{platform_id}/leave",
-    success=204, needs=at_platform(None), scope=None, emits="platform.member.removed",
+    success=204, needs=at_platform(None), scope=None, emits="platform.member.removed", grants_access=True,
 )  # fmt: skip
 def leave_platform(ctx: Context, platform: Platform) -> None:
     """Leave a platform, and thereby its spaces; what the member had invited as such is revoked.
@@ -142,3 +149,13 @@ def leave_platform(ctx: Context, platform: Platform) -> None:
     if ctx.access.membership is None:
         raise not_found()
     depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **platform.ids)
+
+
+def _renamed(ctx: Context, member: PlatformMember, username: str | None) -> PlatformMember:
+    """Return a member with another username. Raises Problem `already_exists` if it was found to be another member's."""
+    if username == member.username:
+        return member
+    if username and ctx.attempt and member.is_taken(username):
+        detail = "Another member of the platform has this username, in whatever letters. Choose another."
+        raise Problem.at("/username", "already_exists", detail)
+    return ctx.changes.update(member, username=username)

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.contrast import contrast_warnings
 from chalicelib.features.platforms.models import HomePatch, NavigationPatch, PlatformOut, ThemePatch
-from chalicelib.kernel.entity import Collection, Entity, Key, Place, Unique
+from chalicelib.kernel.entity import Collection, Entity, Key, Place
 from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.shapes import Upcasts
+from chalicelib.kernel.uniques import FormerName, Unique
 
 
 class Platform(Place):
@@ -22,9 +24,15 @@ class Platform(Place):
     pk, sk = "P#{id}", "#"
     siblings = Collection("O#{organization_id}#P", "{id}", index="index1")
     by_status = Collection("O#{organization_id}#P#{status}", "{id}", index="index2")
-    by_slug = Unique("platform-slug", "{slug}", taken="slug_taken", field="slug")
+    by_slug = Unique(
+        "platform-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs",
+        served=lambda platform: platform.published or platform.first_published_at is not None,
+    )  # fmt: skip
     partitions = ("P#{id}#T",)
     public = PlatformOut
+    documents = unlisted = frozenset({"theme", "navigation", "home"})
+    shape = 2
+    upcasts: ClassVar[Upcasts] = {1: lambda item: item}  # Its documents were no documents; they are read all the same.
 
     organization_id: str
     name: str
@@ -34,6 +42,8 @@ class Platform(Place):
     default_locale: str = "en"
     status: Literal["draft", "published"] = "draft"
     published_at: str | None = None
+    first_published_at: str | None = None
+    former_slugs: list[FormerName] = field(default_factory=list)
     theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().fields())
     navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().fields())
     home: dict[str, Any] = field(default_factory=lambda: HomePatch().fields())
@@ -42,6 +52,11 @@ class Platform(Place):
     def published(self) -> bool:
         """Whether everybody may see what is public of it."""
         return self.status == "published"
+
+    @property
+    def openness(self) -> tuple[object, ...]:
+        """Whatever of it decides who may come in: whether everybody may join, too."""
+        return *super().openness, self.join_policy
 
     @property
     def subdomain(self) -> str:

@@ -16,10 +16,11 @@ from chalicelib.features.platforms.models import (
 )
 from chalicelib.features.platforms.reach import within_reach
 from chalicelib.features.platforms.rules import refuse_dangerous
+from chalicelib.features.platforms.showing import Sight, maintains
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.reach import refuse_foreign_site
-from chalicelib.features.spaces.reach import keys_of, keys_of_home, opens, seen
-from chalicelib.kernel.context import Context
+from chalicelib.features.spaces.reach import keys_of, seen
+from chalicelib.kernel.context import Context, Records
 from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
 from chalicelib.kernel.parts import refuse_large, refuse_repeated_ids
 from chalicelib.kernel.problems import FieldError, Invalid
@@ -30,7 +31,11 @@ routes = RouteGroup("platforms")
 
 @routes.get("/platforms", needs=Caller.PRINCIPAL, scope="platforms:read", emits=None)
 def list_platforms(ctx: Context, query: PlatformsQuery) -> Page[PlatformSummary]:
-    """List the caller's platforms: those of their organizations, and those they are a member of."""
+    """List the caller's platforms: those of their organizations, and those they are a member of.
+
+    They come by groups of 25 organizations, as `GET /organizations` lists these, and within a group in the order they
+    were created. A page may be short or empty: the list ends where `nextCursor` is null.
+    """
 
     def show(platform: Platform) -> PlatformSummary | None:
         wanted = query.status in (None, platform.status)
@@ -43,6 +48,7 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> Page[PlatformSummary]
 @routes.post(
     "/platforms",
     needs=At(Organization, Role.ADMIN, in_body=True), scope="platforms:write", emits="platform.created",
+    grants_access=True,
 )  # fmt: skip
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     """Create a platform in an organization; it is a draft until it is published."""
@@ -68,16 +74,20 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> Pl
     custom = ctx.find(CustomDomain)
     if custom:
         ctx.changes.settle(custom, **called(updated))
-    return PlatformOut.of(updated)
+    return _shown(ctx, updated)
 
 
 @routes.delete(
     "/platforms/{platform_id}",
     needs=At(Platform, Role.ADMIN, above=Organization), scope="platforms:write", emits="platform.deleted",
+    grants_access=True,
     also=custom_domain_key,
 )  # fmt: skip
 def delete_platform(ctx: Context, platform: Platform) -> None:
-    """Delete a platform, and all in it: it is gone at once, its slug and its domain are free again."""
+    """Delete a platform, and all in it: it is gone at once, and its domain is free again.
+
+    Its slug is free as well, unless it was published once: then nobody else gets that for 90 days.
+    """
     purge(ctx.changes, platform)
     custom = ctx.find(CustomDomain)
     if custom:
@@ -120,11 +130,14 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
 def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
     """Publish a platform, or with `published` = false let it be a draft again."""
     if body.published == platform.published:
-        return PlatformOut.of(platform)
+        return _shown(ctx, platform)
+    first = platform.first_published_at or platform.published_at or ctx.now
     if not body.published:
         ctx.changes.event = "platform.unpublished"
-        return PlatformOut.of(ctx.changes.update(platform, status="draft", published_at=None))
-    return PlatformOut.of(ctx.changes.update(platform, status="published", published_at=ctx.now))
+        changed = ctx.changes.update(platform, status="draft", published_at=None, first_published_at=first)
+        return _shown(ctx, changed)
+    changed = ctx.changes.update(platform, status="published", published_at=ctx.now, first_published_at=first)
+    return _shown(ctx, changed)
 
 
 @routes.patch(
@@ -142,10 +155,12 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
 
 
 def _shown(ctx: Context, platform: Platform) -> PlatformOut:
-    """Return a platform as the caller sees it: a private space that it opens is not told to those outside."""
-    keys = keys_of_home(ctx, platform)
-    told = not keys or opens(ctx, platform, ctx.gather(keys=keys))
-    return PlatformOut.of(platform if told else platform.but(home={**platform.home, "space_id": None}))
+    """Return a platform as the caller sees it. Those who may change its navigation are shown all of that."""
+    sight = Sight(ctx, platform)
+    keys = sight.keys()
+    parts = sight.parts(ctx.gather(keys=keys) if keys else Records())
+    whole = {"navigation": platform.navigation} if maintains(ctx) else {}
+    return PlatformOut.of(platform.but(**{**parts, **whole}))
 
 
 def _refuse_unseen(ctx: Context, platform: Platform, space_id: str) -> None:

@@ -6,17 +6,18 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.pages.entities import Page, Revision
 from chalicelib.features.pages.models import PREVIEW_SECONDS, PageOut, PreviewOut, PreviewQuery, TokenQuery
 from chalicelib.features.previews.finding import as_it_was, claimed_page, keys_of, revision_in
-from chalicelib.features.previews.rules import Claim, claimed
+from chalicelib.features.previews.rules import Claim, allows_long, claimed
 from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
 from chalicelib.features.sites.entities import Site, at_site, trees_of
-from chalicelib.kernel.auth import ApiKeyPrincipal
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.clock import after, milliseconds, timestamp
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
+from chalicelib.kernel.fields import Uuid
 from chalicelib.kernel.operation import At, Document, RouteGroup
 from chalicelib.kernel.problems import FieldError, Invalid, Problem, not_found
 from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role, satisfies
+from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 
 routes = RouteGroup("sites")
@@ -27,7 +28,7 @@ _UNSEEN: Final = "private, no-store"
 def beside_page(request: Request) -> list[Key]:
     """Return where the page and the revision stand that the path and the query name, and both trees of the site."""
     names, asked = request.parameters, request.query.get("revisionId", [])
-    revision = keys_of(names["page_id"], asked[-1].strip().lower()) if asked else []
+    revision = keys_of(names["page_id"], ascii_lower(asked[-1].strip())) if asked else []
     return [Page.key_of(site_id=names["site_id"], id=names["page_id"]), *trees_of(names["site_id"]), *revision]
 
 
@@ -40,7 +41,8 @@ def preview_page(
 ) -> PreviewOut | Annotated[Document, "text/html"]:
     """See a page as it would be, in JSON or as HTML, and get a link by which others see just that.
 
-    The link ends with its time, with its maker's membership, and when the page's `revokePreviews` is set.
+    The link ends with its time, with its maker's membership, and when the page's `revokePreviews` is set. One that
+    holds for more than a day leads nowhere while its maker is no editor any more.
     """
     _refuse_long(ctx, query.expires_in)
     shown = page if query.revision_id in (None, page.draft_revision_id) else as_it_was(
@@ -57,7 +59,7 @@ def preview_page(
     needs=At(Site, None, everyone="preview-token"), scope=None, emits=None, also=beside_page,
 )  # fmt: skip
 def preview_page_publicly(
-    ctx: Context, site: Site, page_id: str, query: TokenQuery
+    ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[Document, "text/html"]:
     """See a page by a link to its preview. One that does not hold, for whatever reason, leads nowhere."""
     claim = claimed(query.token, {"site_id": site.id, "page_id": page_id})
@@ -70,7 +72,7 @@ def preview_page_publicly(
 def _answer(ctx: Context, site: Site, page: Page, claim: Claim) -> PreviewOut | Document:
     ctx.headers |= {"Cache-Control": _UNSEEN, "X-Robots-Tag": "noindex", "Vary": BY_ACCEPT}
     if is_for_people(ctx.request):
-        return as_people_see_it(ctx, site, page, preview=True)
+        return as_people_see_it(ctx, site, page, claim.revision_id, preview=True)
     shown, token = PageOut.of(page), claim.token()
     return PreviewOut(
         page=shown, blocks=shown.blocks, token=token, expires_at=timestamp(claim.expires_ms),
@@ -81,12 +83,7 @@ def _answer(ctx: Context, site: Site, page: Page, claim: Claim) -> PreviewOut | 
 def _refuse_long(ctx: Context, seconds: int) -> None:
     if seconds <= PREVIEW_SECONDS:
         return
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        allowed = satisfies(ctx.principal.credential.scopes, "sites:write", Role.EDITOR)
-    else:
-        role = ctx.access.standing.roles.get(Organization)
-        allowed = role is not None and role.covers(Role.EDITOR)
-    if not allowed:
+    if not allows_long(ctx.scopes if ctx.scopes is not None else ctx.access.standing.roles.get(Organization)):
         detail = f"Members make links of up to {PREVIEW_SECONDS} seconds; those that hold longer need an editor."
         raise Problem.at("query/expiresIn", "insufficient_role", detail)
 

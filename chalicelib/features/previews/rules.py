@@ -5,16 +5,18 @@ that it did. It is stored nowhere.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.pages.models import PREVIEW_SECONDS
 from chalicelib.kernel import signing
 from chalicelib.kernel.clock import now_ms
 from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.roles import Role, satisfies
 from chalicelib.kernel.standing import membership_key
 
 _CONTEXT: Final = "preview"
@@ -49,10 +51,24 @@ class Claim:
         return ApiKey.key_of(organization_id=organization_id, id=self.maker_id)
 
     def is_vouched_for(self, maker: Item | None) -> bool:
-        """Return whether its maker is still what they were; `maker` stands at `maker_key`."""
+        """Return whether its maker is still who they were, and could let it hold so long today.
+
+        `maker` stands at `maker_key`.
+        """
         if maker is None:
             return False
-        return maker["id"] == self.membership_id if self.membership_id else ApiKey.from_item(maker).status == "active"
+        is_long = self.expires_ms > now_ms() + PREVIEW_SECONDS * 1000
+        if self.membership_id:
+            return maker["id"] == self.membership_id and not (is_long and not allows_long(Role(maker["role"])))
+        key = ApiKey.from_item(maker)
+        return key.status == "active" and not (is_long and not allows_long(key.scopes))
+
+
+def allows_long(rights: Role | Sequence[str] | None) -> bool:
+    """Return whether somebody may make links that hold for more than a day: by their role or, of a key, its scopes."""
+    if rights is None or isinstance(rights, Role):
+        return rights is not None and rights.covers(Role.EDITOR)
+    return satisfies([*rights], "sites:write", Role.EDITOR)
 
 
 def claimed(token: str, path: Mapping[str, str]) -> Claim | None:

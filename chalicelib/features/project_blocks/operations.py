@@ -50,7 +50,10 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
     needs=Caller.PRINCIPAL, scope="platforms:read", emits=None,
 )  # fmt: skip
 def list_project_block_platforms(ctx: Context, project_block_id: Handle, query: ListQuery) -> Page[PlatformSummary]:
-    """List those of the caller's platforms that use a project block, in the order they were created."""
+    """List those of the caller's platforms that use a project block, in the order of the list of platforms.
+
+    A page may be short or empty: the list ends where `nextCursor` is null.
+    """
     return within_reach(
         ctx, ProjectBlock.in_organization, query, PlatformSummary.of,
         having=lambda platform_id: ProjectBlock.key_of(platform_id=platform_id, project_block_id=project_block_id),

@@ -55,7 +55,7 @@ def clear_held(record: Entity) -> None:
 
 def _places(kind: type[Place], parameter: str, place_id: str) -> Iterator[Item]:
     for items in table.pages(kind.siblings.partition(**{parameter: place_id})):
-        yield from items
+        yield from table.as_stored(items)
 
 
 def _clear_partition(pk: str, until: float) -> bool:
@@ -79,7 +79,7 @@ def remove(records: list[Entity]) -> None:
         clear_held(record)
         for clear in _with_records:
             clear(record)
-        changes.delete(record)
+        changes.delete(record, ended=True)
     if changes.size > table.MOST_WRITES:
         half = len(records) // 2
         remove(records[:half])

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from chalicelib.features.redirects.models import RedirectOut
 from chalicelib.features.redirects.targets import MOST_LEVELS, SPLAT, is_of_the_site
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key, Unique
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key
 from chalicelib.kernel.paths import normalized, prefixes
 from chalicelib.kernel.person import Person
-
-MOST_KEY_BYTES: Final = 1024
-"""Of a sort key of the table."""
+from chalicelib.kernel.uniques import Unique
 
 
 class Redirect(Entity):
@@ -69,9 +67,8 @@ def path_key(site_id: str, from_path: str) -> Key:
 
 def keys_from(site_id: str, path: str) -> list[Key]:
     """Return where the redirects stand that a path may match: its own, then those of all below, the nearest first."""
-    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in prefixes(path)[-MOST_LEVELS - 1 :])]
-    keys = [path_key(site_id, source) for source in dict.fromkeys(sources)]
-    return [key for key in keys if len(key[1].encode()) <= MOST_KEY_BYTES]
+    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in prefixes(path, MOST_LEVELS))]
+    return [path_key(site_id, source) for source in dict.fromkeys(sources)]
 
 
 def leading_to(to_path: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 from chalicelib.features.reference.memory import Library, RecordSet, library
 from chalicelib.features.reference.models import CountryQuery, NamesQuery
 from chalicelib.features.reference.showing import Row, edition
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import Page
@@ -22,7 +23,7 @@ def one(name: str, record_id: str, show: Show[R]) -> R:
     """Return a record by its id. Raises Problem `not_found`."""
     known = library()
     records = known.of(name)
-    place = records.places.get(record_id.casefold())
+    place = records.places.get(ascii_lower(record_id))
     if place is None:
         raise not_found()
     return show(records.row(place), _common(known, name))
@@ -73,6 +74,6 @@ def _of_country(known: Library, name: str, country_id: str) -> Sequence[int]:
     if name not in _USED_IN:
         return known.of(name).of_country.get(country_id, [])
     countries = known.of("countries")
-    place = countries.places.get(country_id.casefold())
+    place = countries.places.get(ascii_lower(country_id))
     used = countries.columns[_USED_IN[name]][place].split() if place is not None else []
-    return sorted(known.of(name).places[each.casefold()] for each in used)
+    return sorted(known.of(name).places[ascii_lower(each)] for each in used)

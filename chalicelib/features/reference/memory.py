@@ -10,6 +10,7 @@ from chalicelib.features.reference.entities import ReferenceData, ReferencePart,
 from chalicelib.features.reference.packed import VERSION, decompress, names_of
 from chalicelib.features.reference.rules import search_key, with_prefix
 from chalicelib.kernel import table
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.problems import unavailable
 
 _LOOK_AGAIN_SECONDS: Final = 60
@@ -27,7 +28,7 @@ class RecordSet:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """Where each record is, by its id, in whatever case."""
-        return {record_id.casefold(): place for place, record_id in enumerate(self.columns["id"])}
+        return {ascii_lower(record_id): place for place, record_id in enumerate(self.columns["id"])}
 
     @cached_property
     def _by_name(self) -> Mapping[str, Sequence[str]]:

@@ -10,6 +10,9 @@ from chalicelib.kernel.models import ListQuery, Output, Query
 _CountryId = Annotated[
     str, StringConstraints(to_upper=True), *shape("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
 ]  # fmt: skip
+ReferenceId = Annotated[
+    str, *shape("^[A-Za-z0-9._+/-]{1,64}$", "must be the id of a record, such as DE or Europe.Berlin")
+]
 FIRST_YEAR: Final = 2000
 LAST_YEAR: Final = 2037
 """Of the years of which it is known when clocks change."""

@@ -14,6 +14,7 @@ from chalicelib.features.reference.models import (
     Edition,
     LanguageOut,
     NamesQuery,
+    ReferenceId,
     TimezoneOut,
     TimezonesQuery,
 )
@@ -35,7 +36,7 @@ def list_countries(ctx: Context, query: NamesQuery) -> Page[CountryOut]:
 
 
 @routes.get("/reference/countries/{country_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
-def get_country(_ctx: Context, country_id: str) -> CountryOut:
+def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
     """Return a country."""
     return one("countries", country_id, showing.country)
 
@@ -50,7 +51,7 @@ def list_currencies(ctx: Context, query: CountryQuery) -> Page[CurrencyOut]:
 
 
 @routes.get("/reference/currencies/{currency_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
-def get_currency(_ctx: Context, currency_id: str) -> CurrencyOut:
+def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
     """Return a currency."""
     return one("currencies", currency_id, showing.currency)
 
@@ -65,7 +66,7 @@ def list_languages(ctx: Context, query: CountryQuery) -> Page[LanguageOut]:
 
 
 @routes.get("/reference/languages/{language_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
-def get_language(_ctx: Context, language_id: str) -> LanguageOut:
+def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
     """Return a language."""
     return one("languages", language_id, showing.language)
 
@@ -80,7 +81,7 @@ def list_timezones(ctx: Context, query: TimezonesQuery) -> Page[TimezoneOut]:
 
 
 @routes.get("/reference/timezones/{timezone_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
-def get_timezone(ctx: Context, timezone_id: str, query: At) -> TimezoneOut:
+def get_timezone(ctx: Context, timezone_id: ReferenceId, query: At) -> TimezoneOut:
     """Return a time zone by its id, or by its name with `/` sent as `%2F`; `at` tells its offsets as of a moment."""
     name = timezone_id.replace("/", ".")
     return one("timezones", name, partial(showing.timezone, now=ctx.now, at=query.at))
@@ -97,6 +98,6 @@ def list_cities(ctx: Context, query: CountryQuery) -> Page[CityOut]:
 
 
 @routes.get("/reference/cities/{city_id}", needs=Caller.PUBLIC, scope=None, emits=None, kept=_A_DAY)
-def get_city(_ctx: Context, city_id: str) -> CityOut:
+def get_city(_ctx: Context, city_id: ReferenceId) -> CityOut:
     """Return a city by its number at GeoNames."""
     return one("cities", city_id, showing.city)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from chalicelib.kernel.fields import LINK, is_visible
+from chalicelib.features.rendering.limits import Meter
+from chalicelib.kernel.fields import is_visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -33,40 +34,57 @@ ATTRIBUTES: Final = {
 }
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
+_ESCAPED: Final = '&<>"'
+_STEPS: Final = {"fence": 8, "code_block": 8, "code_inline": 2}
+"""What some tokens take to be written, beside what all do."""
+
 _LOWEST: Final = 6
 _HEADING_TOKENS: Final = 3
 """What opens a heading, what is in it, what closes it."""
 
 
-def document(text: str) -> list["Token"]:
-    """Return what Markdown says, as tokens, without what would say nothing to those who listen to the page."""
-    return list(_tidy(_markdown().parse(text)))
+class Writing:
+    """The Markdown of one page, read and written within its limits. All methods raise TooComplex."""
 
+    def __init__(self, meter: Meter) -> None:
+        from chalicelib.features.rendering.parsing import markdown
 
-def heading(text: str, level: int) -> list["Token"]:
-    """Return a line of Markdown as a heading; nothing if there is nothing to see in it."""
-    from markdown_it.token import Token
+        self._meter = meter
+        self._parser = _with_rules(markdown(meter))
 
-    tag = f"h{level}"
-    opening, closing = Token("heading_open", tag, 1), Token("heading_close", tag, -1)
-    return list(_tidy([opening, *_markdown().parseInline(text), closing]))
+    def document(self, text: str) -> list["Token"]:
+        """Return what Markdown says, as tokens, without what would say nothing to those who listen to the page."""
+        return self._counted(_tidy(self._parser.parse(text)))
 
+    def heading(self, text: str, level: int) -> list["Token"]:
+        """Return a line of Markdown as a heading; nothing if there is nothing to see in it."""
+        from markdown_it.token import Token
 
-def line(text: str) -> str:
-    """Return a line of Markdown as HTML; nothing if there is nothing to see in it."""
-    tokens = list(_tidy(_markdown().parseInline(text)))
-    return html(tokens) if _says(tokens[0].children or ()) else ""
+        tag = f"h{level}"
+        opening, closing = Token("heading_open", tag, 1), Token("heading_close", tag, -1)
+        return self._counted(_tidy([opening, *self._parser.parseInline(text), closing]))
 
+    def line(self, text: str) -> str:
+        """Return a line of Markdown as HTML; nothing if there is nothing to see in it."""
+        tokens = self._counted(_tidy(self._parser.parseInline(text)))
+        return self.html(tokens) if _says(tokens[0].children or ()) else ""
 
-def words(text: str) -> str:
-    """Return what people read of a line of Markdown."""
-    return "".join(child.content for token in _markdown().parseInline(text) for child in token.children or ())
+    def words(self, text: str) -> str:
+        """Return what people read of a line of Markdown."""
+        return "".join(child.content for token in self._parser.parseInline(text) for child in token.children or ())
 
+    def html(self, tokens: Sequence["Token"]) -> str:
+        """Return tokens as HTML."""
+        return str(self._parser.renderer.render(tokens, self._parser.options, {}))
 
-def html(tokens: Sequence["Token"]) -> str:
-    """Return tokens as HTML."""
-    markdown = _markdown()
-    return str(markdown.renderer.render(tokens, markdown.options, {}))
+    def _counted(self, tokens: Iterable["Token"]) -> list["Token"]:
+        """Return tokens, having counted the HTML that they will at least be: an address is in each link to it."""
+        found = [*tokens]
+        for token in found:
+            for each in token.children or (token,):
+                self._meter.add_html(len(each.content) + sum(len(str(value)) for value in each.attrs.values()))
+                self._meter.spend(sum(map(each.content.count, _ESCAPED)) + _STEPS.get(each.type, 0))
+        return found
 
 
 def put_in_order(tokens: Iterable["Token"]) -> None:
@@ -101,13 +119,8 @@ def _cleaner() -> "Cleaner":
     )
 
 
-@cache
-def _markdown() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
-
-    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    markdown.validateLink = lambda url: bool(LINK.fullmatch(url))  # type: ignore[method-assign]
-    # What can be wider than the page is scrolled by itself, by the keyboard too.
+def _with_rules(markdown: "MarkdownIt") -> "MarkdownIt":
+    """Return a parser that writes what can be wider than the page so that it is scrolled by itself, with keys too."""
     for kind in ("fence", "code_block"):
         markdown.add_render_rule(kind, _program)
     markdown.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>\n')

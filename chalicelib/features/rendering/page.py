@@ -3,19 +3,18 @@
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from pydantic_core import to_json
 
 from chalicelib.features.rendering import markup
-from chalicelib.features.rendering.content import shown
 from chalicelib.features.rendering.models import View
 from chalicelib.features.rendering.styles import grounds, sheet
+from chalicelib.features.rendering.templates import template
+from chalicelib.features.rendering.version import LAYOUT
+from chalicelib.kernel.conditions import digest_tag
 from chalicelib.kernel.operation import Document
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _RIGHT_TO_LEFT: Final = re.compile(
     # Languages that are written so unless they name another script, and scripts that are (RFC 5646, section 2.1).
@@ -27,33 +26,34 @@ _NO_ICON: Final = "data:,"
 """Keeps browsers from asking the host for one."""
 
 _REGIONAL: Final = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
+_BLOCKS: Final = '<div id="_blocks"></div>'
+"""Where the template leaves room for the blocks. No text can say it, and no block has this id."""
 
 
 def page(view: View, headers: Mapping[str, str]) -> Document:
-    """Return a page as it is sent; `headers` say for whom it is, and for how long.
+    """Return a page as it is sent; `headers` say for whom it is, and for how long. It is written once it is asked for.
 
     Nothing in it runs, nothing can be sent from it, no other page can frame it, and it fetches pictures only. What is
     embedded is a link to where it is: a frame would tell another site of every reader, and show nothing of many.
     """
     style = sheet(view.theme)
-    html = (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            view=view,
-            style=style,
-            direction="rtl" if _RIGHT_TO_LEFT.fullmatch(view.lang) else "ltr",
-            locale=view.lang.replace("-", "_") if _REGIONAL.fullmatch(view.lang) else None,
-            icon=(view.theme or {}).get("favicon_url") or _NO_ICON,
-            grounds=grounds(view.theme),
-            body=markup.sanitised(_body(view)),
-        )
+    tag = digest_tag(to_json([LAYOUT, view.made_of, style]))
+    return Document(lambda: _written(view, style), "text/html; charset=utf-8", {**headers, **_safe(style)}, tag)
+
+
+def _written(view: View, style: str) -> str:
+    above, _, below = markup.sanitised(template("body.html.jinja").render(view=view)).partition(_BLOCKS)
+    return template("page.html.jinja").render(
+        view=view,
+        style=style,
+        direction="rtl" if _RIGHT_TO_LEFT.fullmatch(view.lang) else "ltr",
+        locale=view.lang.replace("-", "_") if _REGIONAL.fullmatch(view.lang) else None,
+        icon=(view.theme or {}).get("favicon_url") or _NO_ICON,
+        grounds=grounds(view.theme),
+        above=above,
+        blocks=view.blocks.html(),
+        below=below,
     )
-    return Document(html, "text/html; charset=utf-8", {**headers, **_safe(style)})
-
-
-def _body(view: View) -> str:
-    return _environment().get_template("body.html.jinja").render(view=view, blocks=shown(view.blocks, view.title))
 
 
 def _safe(style: str) -> dict[str, str]:
@@ -64,16 +64,3 @@ def _safe(style: str) -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
     }
-
-
-@cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -1,19 +1,23 @@
 """A page of a site as people see it: in the site's language, with its menu, in the looks of its platform."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.menus.entities import Menu
 from chalicelib.features.menus.reach import Entry, resolved
-from chalicelib.features.pages.entities import Page
+from chalicelib.features.pages.entities import RENDER, Content, Page
+from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.rendering.models import MenuItem, View
+from chalicelib.features.rendering.models import Blocks, MenuItem, View
 from chalicelib.features.rendering.page import page as rendered
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.sites.reach import verified
+from chalicelib.kernel import queues, table
 from chalicelib.kernel.context import Context
+from chalicelib.kernel.logs import if_possible
 from chalicelib.kernel.operation import Document
+from chalicelib.kernel.problems import not_found
 from chalicelib.kernel.request import Request
 
 MENU: Final = "main"
@@ -28,26 +32,45 @@ def is_for_people(request: Request) -> bool:
     return request.prefers("text/html", to="application/json")
 
 
-def as_people_see_it(ctx: Context, site: Site, page: Page, *, preview: bool = False) -> Document:
-    """Return a page as HTML, with the headers that the context has for its answer.
+def as_people_see_it(
+    ctx: Context, site: Site, page: Page, revision_id: str | None, *, preview: bool = False
+) -> Document:
+    """Return a page as HTML as one of its revisions has it, with the headers that the context has for its answer.
 
-    It takes a read of the site's platform and menu, and one or two of where the menu leads.
+    It takes a read of what its blocks have become, of the site's platform and menu, and one or two of where the menu
+    leads. `page` needs no blocks.
     """
     lent = str(site.platform_id)
     of_platform = [Platform.key_of(id=lent), CustomDomain.key_of(platform_id=lent)] if site.platform_id else []
-    found = ctx.gather(keys=[Menu.key_of(site_id=site.id, id=MENU), *of_platform])
+    names = {"page_id": page.id, "id": str(revision_id)}
+    found = ctx.gather(keys=[Rendered.key_of(**names), Menu.key_of(site_id=site.id, id=MENU), *of_platform])
     theme = next((platform.theme for platform in found.of(Platform)), None)
     menu = next((resolved(each, ctx.access.read) for each in found.of(Menu)), [])
     host = site.but(domain=verified(next(iter(found.of(CustomDomain)), None)))
     seo = page.seo
     view = View(
-        lang=site.default_locale, title=page.title, site_name=site.name, blocks=page.blocks, called=seo["title"],
+        lang=site.default_locale, title=page.title, site_name=site.name, called=seo["title"],
+        blocks=_blocks(next(iter(found.of(Rendered)), None), page.title, names),
         description=seo["description"], image=seo["image"],
         canonical=None if preview else seo["canonical"] or host.url + page.path,
         noindex=seo["noindex"] or not site.published, theme=theme,
         menu=_items(menu, page.path), preview=preview,
     )  # fmt: skip
     return rendered(view, ctx.headers)
+
+
+def _blocks(stored: Rendered | None, title: str, names: Mapping[str, str]) -> Blocks:
+    """Return what the blocks of a revision have become; what this renderer has not rendered yet it is asked to."""
+    if stored and stored.is_current:
+        return Blocks(f"{stored.id}.{stored.version}", stored.read)
+    key = Content.key_of(**names)
+    item = table.get(key)
+    if item is None:  # It went at this very moment, with its page.
+        raise not_found()
+    with if_possible("render"):
+        queues.start(RENDER, key)
+    content = Content.from_item(item)
+    return Blocks(f"{content.id}.{content.version}", lambda: content.beneath(title).rendering.html)
 
 
 def _items(entries: Iterable[Entry], path: str) -> list[MenuItem]:

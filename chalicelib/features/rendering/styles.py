@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chalicelib.features.platforms.contrast import LEAST_CONTRAST, contrast
+from chalicelib.kernel.caseless import ascii_lower
 
 Colors = Mapping[str, str]
 
@@ -131,8 +132,8 @@ def _families(theme: Mapping[str, Any], name: str, ours: str) -> str:
 
 def _family(name: str) -> str:
     """Return the name of a font as a style sheet has it: a string in which only letters and digits are as they were."""
-    if name.lower() in _GENERIC:
-        return name.lower()
+    if ascii_lower(name) in _GENERIC:
+        return ascii_lower(name)
     return '"' + "".join(c if c.isalnum() or c in " -" else f"\\{ord(c):x} " for c in name) + '"'
 
 

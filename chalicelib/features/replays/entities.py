@@ -17,6 +17,7 @@ class Replay(Job):
     see. It is kept for as long as a delivery.
     """
 
+    gives_access = True
     kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
     pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
     limit = Limit(

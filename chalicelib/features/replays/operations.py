@@ -19,6 +19,7 @@ routes = RouteGroup("organizations")
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
     success=202, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.replayed",
+    grants_access=True,
     listed_at="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
 )  # fmt: skip
 def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:

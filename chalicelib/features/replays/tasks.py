@@ -42,7 +42,7 @@ def _advance(replay: Replay) -> Replay:
     pk = WebhookDelivery.pk.format(webhook_id=replay.webhook_id)
     found = table.query(pk, after=replay.position, limit=_PAGE, **ids.within(replay.since, replay.until))
     deliveries = [WebhookDelivery.from_item(item) for item in found.items]
-    meant = [delivery for delivery in deliveries if _is_meant(replay, delivery)]
+    meant = [each for each in deliveries if _is_meant(replay, each) and webhook.hears(each.event_type)]
     for start in range(0, len(meant), lots.LARGEST):
         replay = _ask(replay, meant[start : start + lots.LARGEST])
     return jobs.keep(replay, status="running", position=found.last) if found.last else _end(replay)

@@ -1,14 +1,16 @@
 """What is stored of research: artefacts, outputs, jobs; each belongs to one library."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
-from chalicelib.features.research.identifiers import alike, keys_of
+from chalicelib.features.research.identifiers import alike, keys_of, title_digest
 from chalicelib.features.research.models import ArtefactOut, ResearchJobOut, Source, Status, Work, WorkOut
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Unique
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.person import Person
 from chalicelib.kernel.table import Write
+from chalicelib.kernel.uniques import Unique
 
 COMMON: Final = "common"
 """The library that everybody sees. Others go by the id of the organization or the user whose they are."""
@@ -112,9 +114,23 @@ class ResearchOutput(Entity):
             {"pk": researcher_key(self.library_id, ResearchOutput, researcher_id), "sk": self.id, "id": self.id}
             for researcher_id in self.researcher_ids
         ]
+        return (*rows, self.shelf_mark)
+
+    @property
+    def shelf_mark(self) -> Item:
+        """The row by which it is compared with the other outputs of its library.
+
+        Works that list authors are compared by title and first author, which are in its key. Those that list none are
+        by title and researchers, which are its attributes: a row each would be too many for one transaction. Rows that
+        were stored before there were attributes have none, not even `lists_authors`.
+        """
         common = alike(self.title, self.authors) if self.year else None
-        sk = f"{common or '-'}#{self.year or 0:04d}#{self.id}"
-        return (*rows, {"pk": SHELF.format(library_id=self.library_id), "sk": sk, "id": self.id})
+        title = title_digest(self.title) if self.year and self.researcher_ids else None
+        row = {
+            "pk": SHELF.format(library_id=self.library_id), "sk": f"{common or '-'}#{self.year or 0:04d}#{self.id}",
+            "id": self.id, "lists_authors": bool(self.authors),
+        }  # fmt: skip
+        return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
     def went_into(self, survivor_id: str) -> dict[str, Any]:
         """Return what is left of it once it went up in another: where that is."""
@@ -126,7 +142,7 @@ class ResearchOutput(Entity):
 
 
 class ResearchJob(Job):
-    """An import, a reconcile or a backfill of a library, asked for by whoever `started_by` names.
+    """An import, a reconcile or a backfill of a library, asked for by whoever `started_by` names until they are erased.
 
     `steps` are the pages still to be fetched, `done` of the first of them is stored; a backfill ends by reconciling.
     `skipped` names the first records that could not be read.
@@ -134,11 +150,12 @@ class ResearchJob(Job):
 
     kind, parameter, task = "research.job", "job_id", "research.work"
     pk, sk = "RJ#{id}", "#"
+    in_organization = Collection("O#{organization_id}#R", "{id}", index="index1")
     public = ResearchJobOut
 
     organization_id: str | None = None
     library_id: str
-    started_by: str
+    started_by: str | None = None
     work: Work
     researcher_id: str | None = None
     edition_id: str | None = None
@@ -156,6 +173,10 @@ class ResearchJob(Job):
     def name_shown(self) -> str:
         """What it works on."""
         return self.researcher_id or self.edition_id or self.id
+
+    def without(self, person: Person) -> Mapping[str, Any] | None:
+        """Return what forgets that the person asked for it."""
+        return {"started_by": None} if self.started_by in person.user_ids else {}
 
     @property
     def as_requested(self) -> "ResearchJob":

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.fields import folded
 
 _ORCID: Final = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
@@ -37,7 +38,7 @@ def is_openalex_author(text: str) -> bool:
 
 def doi_of(text: object) -> str | None:
     """Return a DOI bare and in lower case: it means the same in any letters."""
-    bare = _ADDRESS.sub("", str(text or "").strip()).lower()
+    bare = ascii_lower(_ADDRESS.sub("", str(text or "").strip()))
     return bare if _DOI.fullmatch(bare) and len(bare) <= _LONGEST_DOI else None
 
 
@@ -45,7 +46,7 @@ def arxiv_of(text: object) -> str | None:
     """Return an id of arXiv without its version; it may stand in an address."""
     tail = _ARXIV_ADDRESS.sub("", str(text or "").strip())
     found = _ARXIV.fullmatch(tail)
-    return found[1].lower() if found else None
+    return ascii_lower(found[1]) if found else None
 
 
 def pmid_of(text: object) -> str | None:
@@ -73,8 +74,22 @@ def keys_of(identifiers: Mapping[str, str]) -> list[str]:
 def alike(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
     """Return what two works have in common that may be one: title and first author's family name; None if unknown."""
     family = _family(authors[0]["name"]) if authors else ""
-    plain = re.sub(r"\W+", " ", folded(title)).strip()
-    return hashlib.sha256(f"{plain}\n{family}".encode()).hexdigest()[:32] if family and plain else None
+    plain = _plain(title)
+    return _digest(f"{plain}\n{family}") if family and plain else None
+
+
+def title_digest(title: str) -> str | None:
+    """Return what titles have in common that differ in case, accents and punctuation only; None if nothing is left."""
+    plain = _plain(title)
+    return _digest(plain) if plain else None
+
+
+def _plain(title: str) -> str:
+    return re.sub(r"\W+", " ", folded(title)).strip()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _family(name: str) -> str:

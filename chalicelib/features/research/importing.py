@@ -7,8 +7,9 @@ from chalicelib.features.research.entities import Artefact, ResearchJob
 from chalicelib.features.research.rules import first_researchers, hash_of
 from chalicelib.features.research.sources import Record
 from chalicelib.kernel import jobs, table
-from chalicelib.kernel.changes import Changes, Contended, guard_key
+from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now, pause
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.ids import beginning
 
 _AT_ONCE: Final = 100

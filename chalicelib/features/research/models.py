@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.fields import Timestamp, Uuid, visible
+from chalicelib.kernel.fields import Timestamp, Uuid, shape, visible
 from chalicelib.kernel.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
@@ -30,6 +30,7 @@ def _bare(value: object) -> object:
 ResearcherId = Annotated[
     str, StringConstraints(min_length=1, max_length=_LONGEST_ID), BeforeValidator(_bare), AfterValidator(visible)
 ]
+EditionId = Annotated[str, *shape("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
 
 
 class ImportCreate(Input):
@@ -154,8 +155,9 @@ class Counts(Output):
     unchanged: int = Field(0, ge=0, examples=[30])
     conflicts: int = Field(
         0, ge=0, examples=[0],
-        description="Merges that a reconcile proposes and does not make: outputs with the same title and first author, "
-        "a year apart at most, that share no identifier.",
+        description="Merges that a reconcile proposes and does not make: outputs that share no identifier, are a year "
+        "apart at most, and have the same title and first author or, where one of them lists no authors (ORCID never "
+        "does), the same title and a researcher.",
     )  # fmt: skip
 
 

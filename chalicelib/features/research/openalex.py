@@ -18,6 +18,7 @@ from chalicelib.features.research.sources import (
     said,
     within,
 )
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.fetching import Malformed
 
@@ -104,7 +105,7 @@ def _ids_of(persons: list[Any], wanted: list[str]) -> list[str]:
 
 def _at_arxiv(location: Any) -> str | None:
     address = within(location, "landing_page_url")
-    return arxiv_of(address) if isinstance(address, str) and "arxiv.org/" in address.lower() else None
+    return arxiv_of(address) if isinstance(address, str) and "arxiv.org/" in ascii_lower(address) else None
 
 
 def _key(address: Any) -> str:

@@ -8,6 +8,7 @@ from chalicelib.features.research.identifiers import doi_of
 from chalicelib.features.research.models import (
     ArtefactOut,
     ArtefactsQuery,
+    EditionId,
     ImportCreate,
     OutputsQuery,
     ReconcileCreate,
@@ -36,7 +37,8 @@ _JOBS: Final = "/research/jobs"
 def list_artefacts(ctx: Context, query: ArtefactsQuery) -> Page[ArtefactOut]:
     """List what the sources say of works, in the order in which it was first fetched.
 
-    It is of the caller's own library, of those of their organizations, and of the one that everybody sees.
+    It is of the caller's own library, of those of their organizations, and of the one that everybody sees. Of more than
+    25 organizations it comes by groups of 25; a page may be short or empty, and `nextCursor` is null at the end.
     """
     return listed(ctx, Artefact, artefacts_by(query), query, ArtefactOut.of)
 
@@ -52,7 +54,7 @@ def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
     "/research/backfill/{venue_edition}",
     success=202, needs=Caller.OPERATOR, scope=None, emits="research.backfill.requested", listed_at=_JOBS,
 )  # fmt: skip
-def backfill_venue_edition(ctx: Context, venue_edition: str) -> ResearchJobOut:
+def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJobOut:
     """Fetch all that DBLP has of an edition of a venue, such as `neurips-2025`, and reconcile it.
 
     It goes to the library that everybody sees. It is done in the background: ask for the job that the 202 answers.
@@ -68,7 +70,7 @@ def backfill_venue_edition(ctx: Context, venue_edition: str) -> ResearchJobOut:
     "/research/import",
     success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.import.requested", listed_at=_JOBS,
     admits=let_in,
-    budget=Budget("research-import", most=10, seconds=3600, per="principal"),
+    budgets=(Budget("research-import", most=10, seconds=3600, per="principal"),),
 )  # fmt: skip
 def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     """Fetch what ORCID and OpenAlex say of a researcher's works.
@@ -98,7 +100,7 @@ def list_outputs(ctx: Context, query: OutputsQuery) -> Page[WorkOut]:
     """List works, in the order in which they were first reconciled.
 
     The first filter there is of `doi`, `researcherId`, `venueId` and `year` is looked for; what doesn't pass the others
-    is left out of its page, which may be short.
+    is left out of its page, which may be short. Of more than 25 organizations they come by groups of 25.
     """
     doi = doi_of(query.doi)
     if query.doi is not None and doi is None:
@@ -125,9 +127,9 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     """Make works of what the sources say: of what shares a DOI, an id of arXiv, PubMed or OpenAlex.
 
     In an organization's library editors do, and those above them. It is done in the background: ask for the job that
-    the 202 answers. What only looks alike (the same title and first author, a year apart at most) is not merged but
-    counted in `conflicts`. It can be repeated: of the same artefacts the same works come, in whatever order they were
-    imported.
+    the 202 answers. What only looks alike (the same title and first author, a year apart at most; where a work lists no
+    authors, one of its researchers) is not merged but counted in `conflicts`. It can be repeated: of the same artefacts
+    the same works come, in whatever order they were imported.
     """
     return _start(ctx, "reconcile", [], **library_of(ctx, body.organization_id))
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from chalicelib.features.research.identifiers import identified
 from chalicelib.features.research.sources import Page, Record, Unreadable, listed, orcid, said, within
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Item
 
 TYPES: Final = {
@@ -51,5 +52,5 @@ def _own_ids(summary: Any) -> dict[str, object]:
     for each in ids if isinstance(ids, list) else []:
         if within(each, "external-id-relationship") == "self":
             value = within(each, "external-id-normalized", "value") or within(each, "external-id-value")
-            found.setdefault(str(within(each, "external-id-type")).lower(), value)
+            found.setdefault(ascii_lower(str(within(each, "external-id-type"))), value)
     return {name: found.get(name) for name in ("doi", "arxiv", "pmid")}

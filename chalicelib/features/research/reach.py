@@ -16,14 +16,18 @@ from chalicelib.features.research.models import VenueEditionOut, VenueOut
 from chalicelib.kernel import table
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key, Partition
 from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.groups import Group, read_group
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.problems import Problem, not_found
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.standing import membership_key
+from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -50,7 +54,7 @@ def let_in(access: Access, request: Request) -> None:
 
 def _organization_said(principal: Principal, request: Request) -> str | None:
     said = request.said.get("organizationId")
-    named = said.strip().lower() if isinstance(said, str) else ""
+    named = ascii_lower(said.strip()) if isinstance(said, str) else ""
     organization_id = named if re.fullmatch(UUID_PATTERN, named) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
@@ -73,13 +77,14 @@ def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob)
 def listed(
     ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
 ) -> Page[T]:
-    """Return a page of what is in the caller's libraries, in the order in which it came to be.
+    """Return a page of what is in the caller's libraries, by groups of organizations (`kernel/groups.py`).
 
-    Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name them by their
-    ids. `filters` are what it does not look for: what doesn't pass them is left out of its page.
+    What a group holds comes in the order in which it came to be; to the first belong the caller's own library and
+    everybody's. Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name
+    them by their ids. `filters` are what it does not look for: what doesn't pass them is left out of its page.
     """
-    sources = [where(library_id) for library_id in _libraries(ctx)]
-    found = table.merged(sources, limit=query.limit, after=ctx.position(query), newest_first=False)
+    group, libraries = _libraries(ctx, query)
+    found = group.merged([where(library_id) for library_id in libraries], limit=query.limit)
     records = _open(ctx, kind, found.items)
     passing = [each for each in records if all(_has(each, name, value) for name, value in filters.items())]
     return ctx.page([show(each) for each in passing], found.last, query)
@@ -90,8 +95,13 @@ def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
     named: list[Key] = [kind.key_of(id=item["id"]) for item in items if "kind" not in item]
     libraries = sorted({_library(item) for item in items} - {COMMON, ctx.principal.id})
     above: dict[str, Key] = {library_id: Organization.key_of(id=library_id) for library_id in libraries}
-    read = table.get_all([*named, *above.values()])
-    there = {each for each, key in above.items() if key in read and not Organization.from_item(read[key]).closed}
+    # The list of the caller's organizations is an index's, and late: whether they belong to one the table says.
+    joined: dict[str, Key] = {}
+    if isinstance(ctx.principal, User):
+        joined = {library_id: membership_key(key, ctx.user.id) for library_id, key in above.items()}
+    read = table.get_all([*named, *above.values(), *joined.values()])
+    member_of = {each for each, key in above.items() if key in read and joined.get(each, key) in read}
+    there = {each for each in member_of if not Organization.from_item(read[above[each]]).closed}
     for item in items:
         found = item if "kind" in item else read.get(kind.key_of(id=item["id"]))
         if found and (_library(item) not in above or _library(item) in there):
@@ -108,13 +118,14 @@ def _has(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
     return value is None or (value in said if isinstance(said, list) else bool(said == value))
 
 
-def _libraries(ctx: Context) -> list[str]:
-    """Return the libraries that the caller has a part in."""
+def _libraries(ctx: Context, query: ListQuery) -> tuple[Group, Sequence[str]]:
+    """Return the group that a page is about, and its libraries: of those that the caller has a part in."""
+    position = ctx.position(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        return [COMMON, ctx.principal.credential.organization_id]
-    memberships = Member.of_user.partition(user_id=ctx.user.id, shelf="active")
-    organizations = [item["organization_id"] for page in table.pages(memberships) for item in page]
-    return [COMMON, ctx.user.id, *organizations]
+        return Group(position=position), [COMMON, ctx.principal.credential.organization_id]
+    group = read_group(Member.of_user.partition(user_id=ctx.user.id, shelf="active"), position)
+    beside = [COMMON, ctx.user.id] if group.is_first else []
+    return group, [*beside, *(item["organization_id"] for item in group.memberships)]
 
 
 def _role_in(principal: Principal, organization_id: str) -> Role | None:

@@ -13,7 +13,6 @@ from chalicelib.features.research import rules
 from chalicelib.features.research.entities import (
     COMMON,
     KEYS,
-    SHELF,
     STALE,
     Artefact,
     ResearchJob,
@@ -189,13 +188,3 @@ def _count(editions: dict[str, int], before: ResearchOutput | None, now_: Resear
     for output, delta in ((before, -1), (now_, 1)):
         if output and output.edition_id:
             editions[output.edition_id] = editions.get(output.edition_id, 0) + delta
-
-
-def proposals(library_id: str) -> tuple[int, int]:
-    """Return how many outputs a library has, and how many merges they propose: a Query for each megabyte of rows."""
-    outputs, alike = 0, []
-    for rows in table.pages(SHELF.format(library_id=library_id)):
-        outputs += len(rows)
-        named = (str(row["sk"]).split("#") for row in rows)
-        alike += [(common, int(year)) for common, year, _ in named if common != "-"]
-    return outputs, rules.proposals(alike)

@@ -1,7 +1,9 @@
 """Which artefacts are of one work, what they say of it, what they propose: pure decisions."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import rfc8785
@@ -24,35 +26,88 @@ def hash_of(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(rfc8785.dumps(dict(said))).hexdigest()
 
 
-def proposals(years: Iterable[tuple[str, int]]) -> int:
-    """Return how many merges works propose, given by what they have in common and their years, in that order."""
-    count, last = 0, ("", -10)
-    for each in years:
-        count += each[0] == last[0] and each[1] - last[1] <= 1
-        last = each
-    return count
+@dataclass(frozen=True)
+class Listing:
+    """A work as it is compared with others. `common`: its title and first author; `title`: its title alone.
 
-
-def works(artefacts: Iterable[Artefact]) -> list[list[Artefact]]:
-    """Return the artefacts of each work: those that share a key, be it by way of others (union-find).
-
-    Whose word goes first stands first; the works are in the order of their first artefacts' ids.
+    Either is None where there is nothing to compare.
     """
-    leaders: dict[str, str] = {}
 
-    def leader(node: str) -> str:
+    id: str
+    year: int
+    common: str | None
+    title: str | None
+    researcher_ids: Sequence[str]
+    lists_authors: bool
+
+
+class _Groups:
+    """Things that hang together by pairs of them (union-find)."""
+
+    def __init__(self) -> None:
+        self._leaders: dict[str, str] = {}
+
+    def leader(self, node: str) -> str:
+        """Return the one that stands for all in the group of a thing."""
+        leaders = self._leaders
         while leaders.setdefault(node, node) != node:
             leaders[node] = leaders[leaders[node]]
             node = leaders[node]
         return node
 
-    members = [*artefacts]
+    def join(self, one: str, other: str) -> bool:
+        """Let two be in one group; return whether they were not yet."""
+        led, leading = self.leader(one), self.leader(other)
+        self._leaders[led] = leading
+        return led != leading
+
+
+def proposals(listings: Iterable[Listing]) -> int:
+    """Return how many merges works propose: so many as would make one work of all that hang together by looking alike.
+
+    Two look alike whose years are one apart at most and which have title and first author in common or, if one of them
+    lists no authors, title and a researcher.
+    """
+    groups = _Groups()
+    return sum(groups.join(one.id, other.id) for one, other in _alike(listings))
+
+
+def _alike(listings: Iterable[Listing]) -> Iterator[tuple[Listing, Listing]]:
+    """Yield pairs that look alike: not all there are, but so many that all hang together which do by all pairs."""
+    by_author: dict[str, list[Listing]] = {}
+    by_researcher: dict[tuple[str, str], list[Listing]] = {}
+    for each in listings:
+        if each.common:
+            by_author.setdefault(each.common, []).append(each)
+        for researcher_id in each.researcher_ids if each.title else ():
+            by_researcher.setdefault((str(each.title), researcher_id), []).append(each)
+    for works_ in by_author.values():
+        ordered = sorted(works_, key=lambda each: each.year)
+        yield from ((one, other) for one, other in pairwise(ordered) if other.year - one.year <= 1)
+    for works_ in by_researcher.values():
+        yield from _with_no_authors(works_)
+
+
+def _with_no_authors(listings: Sequence[Listing]) -> Iterator[tuple[Listing, Listing]]:
+    """Yield pairs of works of one title and researcher: each with one that lists no authors of each year near it."""
+    no_authors = {each.year: each for each in listings if not each.lists_authors}
+    for each in listings:
+        near = (no_authors.get(each.year + apart) for apart in (-1, 0, 1))
+        yield from ((each, other) for other in near if other)
+
+
+def works(artefacts: Iterable[Artefact]) -> list[list[Artefact]]:
+    """Return the artefacts of each work: those that share a key, be it by way of others.
+
+    Whose word goes first stands first; the works are in the order of their first artefacts' ids.
+    """
+    together, members = _Groups(), [*artefacts]
     for artefact in members:
         for key in keys_of(artefact.identifiers):
-            leaders[leader(key)] = leader(artefact.id)
+            together.join(key, artefact.id)
     groups: dict[str, list[Artefact]] = {}
     for artefact in members:
-        groups.setdefault(leader(artefact.id), []).append(artefact)
+        groups.setdefault(together.leader(artefact.id), []).append(artefact)
     ordered = [sorted(group, key=_rank) for group in groups.values()]
     return sorted(ordered, key=lambda group: min(each.id for each in group))
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.purges.clearing import elsewhere
-from chalicelib.features.research import dblp, openalex, orcid, reconciling
+from chalicelib.features.research import dblp, openalex, orcid, proposing, reconciling
 from chalicelib.features.research.clearing import clear_library
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
@@ -96,7 +96,7 @@ def _reconciled(job: ResearchJob) -> ResearchJob:
         return _end(job, "completed")
     if advanced := reconciling.advanced(job):
         return advanced
-    outputs, conflicts = reconciling.proposals(job.library_id)
+    outputs, conflicts = proposing.proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, outputs - counts["created"] - counts["updated"])

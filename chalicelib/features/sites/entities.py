@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
-from chalicelib.features.organizations.entities import SLUG_TRAIL_DAYS, Organization
+from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.sites.models import RobotsIn, SiteOut
 from chalicelib.kernel import trees
-from chalicelib.kernel.entity import Collection, Entity, Key, Place, Unique
+from chalicelib.kernel.entity import Collection, Entity, Key, Place
 from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.settings import settings
 from chalicelib.kernel.times import kept, last
 from chalicelib.kernel.trees import Tree
+from chalicelib.kernel.uniques import FormerName, Unique
 
 DRAFT: Final = "D"
 LIVE: Final = "L"
@@ -30,12 +31,15 @@ class Site(Place):
     joined = False
     pk, sk = "W#{id}", "#"
     siblings = Collection("O#{organization_id}#W", "{id}", index="index1")
-    by_slug = Unique("site-slug", "{slug}", taken="slug_taken", field="slug", alias_days=SLUG_TRAIL_DAYS)
+    by_slug = Unique(
+        "site-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs",
+        served=lambda site: site.published or site.first_published_at is not None,
+    )  # fmt: skip
     by_platform = Unique(
         "site-platform", "{platform_id}", taken="already_exists", field="platformId",
         holds=lambda site: site.platform_id is not None, advice="A platform has one site at most: choose another.",
     )  # fmt: skip
-    partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q")
+    partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
     public = SiteOut
     unstored = frozenset({"domain"})
 
@@ -48,6 +52,8 @@ class Site(Place):
     robots: dict[str, Any] = field(default_factory=lambda: RobotsIn(disallow=[], extra=None).fields())
     status: Literal["draft", "published"] = "draft"
     published_at: str | None = None
+    first_published_at: str | None = None
+    former_slugs: list[FormerName] = field(default_factory=list)
     home_page_id: str | None = None
     domain: str | None = None
 
@@ -75,7 +81,8 @@ class SiteTree(Entity):
     """One of the two trees of a site: of its drafts, or of what is published, as a whole.
 
     `moved`: see `kernel/trees.py`. `home`: the page at `/`, whose children are right below that; of what is published
-    also the revision that is shown there. `home_since`: since when; `former_homes`: when other pages were, or it was
+    also the revision that is shown there. `mark`: another one with each change of what the tree shows, if it is that of
+    what is published. `home_since`: since when; `former_homes`: when other pages were, or it was
     before.
     """
 
@@ -88,6 +95,7 @@ class SiteTree(Entity):
     moved: dict[str, int] = field(default_factory=dict)
     home: str | None = None
     home_revision_id: str | None = None
+    mark: str | None = None
     home_since: str | None = None
     former_homes: dict[str, list[list[str]]] = field(default_factory=dict)
 

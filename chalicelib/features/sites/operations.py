@@ -4,7 +4,7 @@ from chalicelib.features.organizations.entities import Organization, at_organiza
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.entities import DRAFT, LIVE, Site, SiteTree, at_site
 from chalicelib.features.sites.models import SiteCreate, SiteOut, SitePatch
-from chalicelib.features.sites.reach import refuse_foreign_platform, with_domains
+from chalicelib.features.sites.reach import refuse_platform_of_others, with_domains
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import At, Page, RouteGroup
@@ -28,8 +28,11 @@ def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> Pa
     needs=at_organization(Role.EDITOR), scope="sites:write", emits="site.created", listed_at="/sites",
 )  # fmt: skip
 def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> SiteOut:
-    """Create a site; it is a draft until its `status` is set to `published`."""
-    refuse_foreign_platform(ctx, organization.id, body.platform_id)
+    """Create a site; it is a draft until its `status` is set to `published`.
+
+    To let it be a platform's, under whose domain it is then, takes `admin` at that platform.
+    """
+    refuse_platform_of_others(ctx, organization, body.platform_id)
     fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
     site = ctx.changes.create(Site(**ctx.new(), **fields, organization_id=organization.id))
     for tree in (DRAFT, LIVE):
@@ -48,13 +51,17 @@ def get_site(ctx: Context, site: Site) -> SiteOut:
     needs=at_site(Role.EDITOR), scope="sites:write", emits=("site.updated", "site.published", "site.unpublished"),
 )  # fmt: skip
 def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
-    """Change a site, publish it, or with `status` = `draft` take it back from the public."""
+    """Change a site, publish it, or with `status` = `draft` take it back from the public.
+
+    To let it be another platform's takes `admin` at that platform.
+    """
     fields = body.fields()
     if body.platform_id != site.platform_id:
-        refuse_foreign_platform(ctx, site.organization_id, body.platform_id)
+        refuse_platform_of_others(ctx, ctx.access.above[Organization], body.platform_id)
     if body.status != site.status:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
+        fields["first_published_at"] = site.first_published_at or site.published_at or ctx.now
     return _shown(ctx, ctx.changes.update(site, **fields))
 
 
@@ -63,7 +70,10 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     needs=At(Site, Role.ADMIN, above=Organization), scope="sites:write", emits="site.deleted",
 )  # fmt: skip
 def delete_site(ctx: Context, site: Site) -> None:
-    """Delete a site, and all in it: it is gone at once, and its slug and its platform are free for another."""
+    """Delete a site, and all in it: it is gone at once, and its platform is free for another.
+
+    Its slug is free as well, unless it was published once: then nobody else gets its host for 90 days.
+    """
     purge(ctx.changes, site)
 
 

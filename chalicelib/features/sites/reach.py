@@ -6,7 +6,11 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities import Site
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.entity import Place, record_of
+from chalicelib.kernel.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.roles import Role, satisfies
+from chalicelib.kernel.standing import standing_keys, standing_of
+from chalicelib.kernel.tokens import User
 
 
 def with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
@@ -22,14 +26,34 @@ def verified(custom: CustomDomain | None) -> str | None:
     return custom.domain if custom and custom.status == "verified" else None
 
 
-def refuse_foreign_platform(ctx: Context, organization_id: str, platform_id: str | None) -> None:
-    """Raise Invalid unless a platform is one of the organization's. It holds until the commit."""
+def refuse_platform_of_others(ctx: Context, organization: Place, platform_id: str | None) -> None:
+    """Raise Invalid unless a platform is one of the organization's, and Problem 403 unless the caller is admin there.
+
+    A platform's site is what its domain shows. All of that holds until the commit.
+    """
     if platform_id is None:
         return
-    platform = next(iter(ctx.gather(keys=[Platform.key_of(id=platform_id)]).of(Platform)), None)
-    if platform is None or platform.organization_id != organization_id:
+    key, user_id = Platform.key_of(id=platform_id), ctx.principal.id if isinstance(ctx.principal, User) else ""
+    found = ctx.gather(keys=[key, *(standing_keys(user_id, key, [organization.stored_at]) if user_id else ())])
+    platform = next(iter(found.of(Platform)), None)
+    if platform is None or platform.organization_id != organization.id:
         raise Invalid([FieldError("/platformId", "unknown", "No platform of this organization has this id.")])
+    if user_id:
+        standing = standing_of(user_id, [organization, platform], found.read)
+        _refuse_lower(standing.roles.get(Platform))
+        for item in standing.memberships.values():
+            ctx.changes.require(record_of(item))
+    elif not satisfies(ctx.scopes or (), "platforms:write", Role.ADMIN):
+        detail = "To let a site be a platform's, the API key needs the scope 'platforms:write', or 'admin'."
+        raise Problem.at("/platformId", "insufficient_scope", detail)
     ctx.changes.require(platform)
+
+
+def _refuse_lower(role: Role | None) -> None:
+    if not (role and role.covers(Role.ADMIN)):
+        yours = f"yours is {role.value!r}" if role else "you have none there"
+        detail = f"To let a site be a platform's takes the role 'admin' at that platform; {yours}."
+        raise Problem.at("/platformId", "insufficient_role", detail)
 
 
 def refuse_foreign_site(ctx: Context, organization_id: str, site_id: str) -> None:

@@ -17,6 +17,7 @@ routes = RouteGroup("spaces")
 @routes.post(
     "/spaces/{space_id}/join",
     success=200, needs=at_space(Role.MEMBER, at_its_platform=True), scope=None, emits="space.member.added",
+    grants_access=True,
 )  # fmt: skip
 def join_space(ctx: Context, space: Space) -> MemberOut:
     """Join an open space of a platform that the caller takes part in; who is a member already stays what they are.
@@ -30,7 +31,7 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
 
 @routes.post(
     "/spaces/{space_id}/leave",
-    success=204, needs=at_space(None), scope=None, emits="space.member.removed",
+    success=204, needs=at_space(None), scope=None, emits="space.member.removed", grants_access=True,
 )  # fmt: skip
 def leave_space(ctx: Context) -> None:
     """Leave a space. Without a membership of their own there is nothing to leave: `not_found`."""
@@ -63,6 +64,7 @@ def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
 @routes.patch(
     "/spaces/{space_id}/members/{user_id}",
     needs=at_space(Role.ADMIN), scope="members:write", emits=("space.member.updated", "space.member.added"),
+    grants_access=True,
     whose="user_id",
 )  # fmt: skip
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
@@ -72,7 +74,7 @@ def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, 
 
 @routes.delete(
     "/spaces/{space_id}/members/{user_id}",
-    needs=at_space(Role.ADMIN), scope="members:write", emits="space.member.removed",
+    needs=at_space(Role.ADMIN), scope="members:write", emits="space.member.removed", grants_access=True,
 )  # fmt: skip
 def remove_space_member(ctx: Context, member: SpaceMember) -> None:
     """Remove a member from a space. Who takes part in the platform still takes part in an open space as such."""

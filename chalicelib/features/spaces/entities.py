@@ -1,14 +1,16 @@
 """What is stored of a space."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.spaces.models import SpaceOut
-from chalicelib.kernel.entity import Collection, Place, Unique
+from chalicelib.kernel.entity import Collection, Place
 from chalicelib.kernel.operation import At
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.uniques import FormerName, Unique
 
 
 class Space(Place):
@@ -18,7 +20,7 @@ class Space(Place):
     pk, sk = "S#{id}", "#"
     siblings = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
     by_visibility = Collection("P#{platform_id}#S#{visibility}", "{position:09d}#{id}", index="index2")
-    by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken", field="slug")
+    by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken", field="slug", former="former_slugs")
     public = SpaceOut
 
     organization_id: str
@@ -28,6 +30,7 @@ class Space(Place):
     description: str | None = None
     visibility: Literal["open", "private"] = "open"
     position: int = 0
+    former_slugs: list[FormerName] = field(default_factory=list)
 
     @property
     def private(self) -> bool:

@@ -27,7 +27,10 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
     return list_seen(ctx, platform, query)
 
 
-@routes.post("/spaces", needs=at_platform(Role.EDITOR, in_body=True), scope="spaces:write", emits="space.created")
+@routes.post(
+    "/spaces", needs=at_platform(Role.EDITOR, in_body=True), scope="spaces:write", emits="space.created",
+    grants_access=True,
+)  # fmt: skip
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
     """Create a space in a platform; a user who does becomes its admin."""
     if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not sees_all(ctx):

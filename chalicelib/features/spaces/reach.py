@@ -15,7 +15,7 @@ from chalicelib.kernel.entity import Item, Key, Partition
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, holds, last_left, membership_key
+from chalicelib.kernel.standing import departure_key, holds, membership_key
 from chalicelib.kernel.tokens import User
 
 
@@ -45,18 +45,6 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
         return space
     items = {**ctx.access.read, **{record.stored_at: {"created_at": record.created_at} for record in found}}
     return space if holds(ctx.principal.id, space.stored_at, space.above.values(), items) else None
-
-
-def opens(ctx: Context, platform: Platform, found: Records) -> bool:
-    """Return whether the caller may be told which space a platform opens; `found` is what stands at `keys_of_home`."""
-    space_id = platform.home.get("space_id")
-    return not space_id or sees_all(ctx) or seen(ctx, platform, space_id, found) is not None
-
-
-def keys_of_home(ctx: Context, platform: Platform) -> list[Key]:
-    """Return what decides whether the caller may be told which space a platform opens, if it opens any."""
-    space_id = platform.home.get("space_id")
-    return keys_of(ctx, platform, space_id) if space_id and not sees_all(ctx) else []
 
 
 def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:
@@ -91,10 +79,10 @@ def _own(ctx: Context, platform: Platform, memberships: list[Item]) -> list[Spac
     places = [platform.stored_at, *platform.above.values()]
     departures = [departure_key(place, ctx.principal.id) for place in places]
     spaces = [Space.key_of(id=membership["space_id"]) for membership in memberships]
-    read = table.get_all([*departures, *spaces])
-    left = last_left(ctx.principal.id, places, read)
-    live = [Space.key_of(id=m["space_id"]) for m in memberships if m["created_at"] > left]
-    found = [Space.from_item(read[key]) for key in live if key in read]
+    # The memberships are an index's, and late: whether they are there still the table says.
+    read = table.get_all([*departures, *spaces, *(membership_key(key, ctx.principal.id) for key in spaces)])
+    live = [key for key in spaces if key in read and holds(ctx.principal.id, key, places, read)]
+    found = [Space.from_item(read[key]) for key in live]
     return [space for space in found if space.private]
 
 

@@ -21,12 +21,13 @@ from typing import Any, Final, Literal, Self
 from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
 from chalicelib.features.taxonomy.trails import LABEL, NAMES, PARTITION, SLUG, WORDS, tree_of
 from chalicelib.kernel import ancestry, trees
-from chalicelib.kernel.entity import Collection, Entity, Item, Key, Limit, Unique
+from chalicelib.kernel.entity import Collection, Entity, Item, Key, Limit
 from chalicelib.kernel.fields import folded
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.uniques import Unique
 from chalicelib.kernel.words import exactly
 
 LISTED: Final = "L"

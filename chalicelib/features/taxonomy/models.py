@@ -152,5 +152,5 @@ class DeleteQuery(Query):
 
     strategy: Strategy | None = Field(
         None, examples=["reparent"],
-        description="`cascade`: it is deleted too. `reparent`: it moves to the node's parent; at most 30 children can.",
+        description="`cascade`: it is deleted too. `reparent`: it moves to the node's parent; at most 25 children can.",
     )  # fmt: skip

@@ -84,6 +84,7 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
 @in_platforms.get(
     "/platforms/{platform_id}/taxonomy-tree",
     needs=at_platform(Role.MEMBER), scope="taxonomy:read", emits=None, also=tree_beside,
+    instead="Ask for fewer levels by `depth`, for one branch by `rootId`, or list the nodes.",
 )  # fmt: skip
 def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
     """Get the tree of a platform's taxonomy as it is at one moment: all of it, some levels, or what is below a node."""
@@ -128,7 +129,7 @@ def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery) -
     """Delete a node that has no children and is attached to nothing, or say what becomes of them.
 
     With `cascade` all below it is gone at once, and removed soon after. With `reparent` its children move to its
-    parent, 30 at most, and what was below its path is found by that still. What it was attached to it is so no more.
+    parent, 25 at most, and what was below its path is found by that still. What it was attached to it is so no more.
     System tags stay.
     """
     fell(ctx, node, query.strategy)

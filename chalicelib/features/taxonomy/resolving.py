@@ -9,9 +9,10 @@ from chalicelib.features.taxonomy.finding import known, meet
 from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
 from chalicelib.features.taxonomy.trails import SLUG, WORDS, former_key, led_to, nodes_on, trail_key, tree_of
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import guard_key
+from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.fields import SLUG_PATTERN, folded
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.problems import unavailable
 from chalicelib.kernel.trees import KEEP_MOVING, Reading
 from chalicelib.kernel.words import exactly
@@ -27,7 +28,7 @@ Match = tuple[TaxonomyNode, MatchedBy]
 
 def segments(path: str) -> list[str]:
     """Return the slugs of a path; none if no node can have it."""
-    slugs = path.strip().strip("/").lower().split("/")
+    slugs = ascii_lower(path.strip().strip("/")).split("/")
     possible = len(slugs) <= MOST_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
     return slugs if possible else []
 

@@ -9,9 +9,9 @@ from chalicelib.features.taxonomy.finding import state_of
 from chalicelib.features.taxonomy.models import MOST_TAGS_IN_ALL, NodeOut, SystemTagsOut
 from chalicelib.features.taxonomy.trails import join, trail_key
 from chalicelib.kernel import table
-from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.problems import FieldError, Problem
 
 Tags = Mapping[str, TaxonomyNode]

@@ -6,10 +6,12 @@ from typing import Any, Final
 from chalicelib.features.attachments.clearing import clear_node
 from chalicelib.features.taxonomy.entities import Felling, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.placing import uproot
+from chalicelib.features.taxonomy.trails import tree_of
 from chalicelib.kernel import jobs, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.tasks import task
+from chalicelib.kernel.trees import children
 
 _AT_ONCE: Final = 25
 
@@ -43,18 +45,24 @@ def _clear(node: TaxonomyNode, until: float) -> bool:
         return False
     node = bare
     while node.child_count:
-        below = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
-        found = [item["id"] for item in table.query(below, limit=_AT_ONCE).items]
-        children = _fresh(node.platform_id, found)
-        if not children:
+        below = _below(node)
+        if not below:
             return False
-        for child in children.values():
+        for child in below:
             if not _clear(child, until):
                 return False
             node = _remove(child, node)
             if time.monotonic() > until:
                 return False
     return True
+
+
+def _below(node: TaxonomyNode) -> list[TaxonomyNode]:
+    """Return some children of a node: of those that the index shows or, if none of them is there, of all."""
+    listed = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
+    found = _fresh(node.platform_id, [item["id"] for item in table.query(listed, limit=_AT_ONCE).items]).values()
+    present = [child for child in found if child.parent_id == node.id]
+    return present or [*map(TaxonomyNode.from_item, children(tree_of(node.platform_id), node.id)[:_AT_ONCE])]
 
 
 def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:

@@ -6,9 +6,9 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.sites.entities import Site, sites_domain
 from chalicelib.kernel import ancestry, table
-from chalicelib.kernel.changes import guard_key
 from chalicelib.kernel.domain_names import host_name
 from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.guards import guard_key
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from chalicelib.features.pages.models import DraftQuery, PageOut, PathQuery
 from chalicelib.features.redirects.following import Target, look_up, signposts
 from chalicelib.features.redirects.targets import as_location
 from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
-from chalicelib.features.sites.entities import LIVE, Site, at_site, tree_of
+from chalicelib.features.sites.entities import Site, at_site
 from chalicelib.features.sites.reach import with_domains
 from chalicelib.features.visits.coming import arrive, beside_host
 from chalicelib.features.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.features.visits.robots import robots_of
-from chalicelib.features.visits.sitemaps import sitemap_of
+from chalicelib.features.visits.sitemaps import beside_sitemap, sitemap_of
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Key
 from chalicelib.kernel.operation import Caller, Document, Moved, RouteGroup
@@ -44,11 +44,6 @@ def beside_home(request: Request) -> list[Key]:
     """Return where it stands which pages are at `/`."""
     site_id = request.parameters["site_id"]
     return [*leading_to(site_id, _HOME), *leading_to(site_id, _HOME, draft=True)]
-
-
-def beside_sitemap(request: Request) -> list[Key]:
-    """Return where it stands which version the tree has of what is published."""
-    return [tree_of(request.parameters["site_id"], LIVE).state_key]
 
 
 @routes.get("/sites/resolve", needs=Caller.PUBLIC, scope=None, emits=None, also=beside_host, kept=_A_MINUTE)
@@ -115,30 +110,33 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[Docu
     another address as the canonical one, is left out.
     """
     (reached,) = with_domains(ctx, [site])
-    tree = ctx.access.read.get(tree_of(site.id, LIVE).state_key, {})
-    text = sitemap_of(reached, tree.get("version", 0), query.page) if site.published else None
+    text = sitemap_of(reached, query.page, ctx.access.read) if site.published else None
     if text is None:
         raise not_found()
     return Document(text, "application/xml", _CACHED)
 
 
 def _page(ctx: Context, site: Site, located: Located | None) -> Shown:
-    page = published(site.id, located) if located else None
-    if page is None:
+    for_people = is_for_people(ctx.request)
+    page = published(site.id, located, blocks=not for_people) if located else None
+    if page is None or located is None:
         raise not_found()
     ctx.let_keep(by=BY_ACCEPT)
-    if is_for_people(ctx.request):
-        return as_people_see_it(ctx, site, page)
+    if for_people:
+        return as_people_see_it(ctx, site, page, located.revision_id)
     return PageOut.of(page) if ctx.role is not None else to_public(page)
 
 
 def _draft(ctx: Context, site: Site, located: Located | None) -> Shown:
-    page = drafted(site.id, located) if located else None
+    for_people = is_for_people(ctx.request)
+    page = drafted(site.id, located, blocks=not for_people) if located else None
     if page is None:
         raise not_found()
     ctx.let_keep(by=BY_ACCEPT)
     ctx.headers["X-Robots-Tag"] = "noindex"
-    return as_people_see_it(ctx, site, page, preview=True) if is_for_people(ctx.request) else PageOut.of(page)
+    if for_people:
+        return as_people_see_it(ctx, site, page, page.draft_revision_id, preview=True)
+    return PageOut.of(page)
 
 
 def _moved(ctx: Context, site: Site, target: Target) -> Moved:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
 from chalicelib.features.webhooks.models import Status, WebhookOut
-from chalicelib.kernel.entity import Collection, Due, Facet, Limit
+from chalicelib.kernel.entity import Collection, Due, Facet, Key, Limit
 from chalicelib.kernel.ids import beginning
 from chalicelib.kernel.jobs import Job
 from chalicelib.kernel.person import Person
@@ -31,7 +31,6 @@ class WebhookDelivery(Delivery):
     kind, parameter = "organization.webhook.delivery", "delivery_id"
     pk, sk = "V#{webhook_id}", "{id}"
     subscriber = "webhook_id"
-    pending = Collection("V#{webhook_id}#P", "{next_attempt_at}#{id}", index="index1")
     by_status = Facet("V#{webhook_id}#S#{status}", "facet1")
     by_event_type = Facet("V#{webhook_id}#E#{event_type}", "facet2")
     public = DeliveryOut
@@ -42,9 +41,12 @@ class WebhookDelivery(Delivery):
 class Webhook(Subscriber):
     """A webhook of an organization. `secrets`: each `{sealed, until}`, the present one first, whose `until` is null.
 
-    `failing_since`: since when no attempt has succeeded. `answers`: whether it gave an answer in time, if only a bad
-    one, when it was last asked; `silences`: how often in a row it did not. Events wait as long as it is not
-    `caught_up`: until a probe, at `parked_until`, is answered, and then until all that waited is sent, in its order.
+    `failing_since`: since when no attempt has succeeded. `misconfigured_since`: since when the name of its target does
+    not exist, or its certificate is not valid, as far as was seen. `answers`: whether it gave an answer in time, if
+    only a bad one, when it was last asked; `silences`: how often in a row it did not. Events wait as long as it is not
+    `caught_up`: until a probe, at `parked_until`, is answered, and then until all that waited is sent, in its order; or
+    until its host may be sent more.
+    `disabling`: why it is about to be disabled; nothing is sent to it any more.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -60,11 +62,13 @@ class Webhook(Subscriber):
     description: str | None = None
     secrets: list[dict[str, Any]] = field(default_factory=list)
     failing_since: str | None = None
+    misconfigured_since: str | None = None
     disabled_reason: str | None = None
     answers: bool = False
     silences: int = 0
     caught_up: bool = False
     parked_until: str | None = None
+    disabling: str | None = None
 
     @property
     def target(self) -> object:
@@ -77,6 +81,11 @@ class Webhook(Subscriber):
         if self.disabled_reason:
             return "disabled"
         return "active" if self.enabled else "paused"
+
+    @property
+    def takes_events(self) -> bool:
+        """Whether events are sent to it."""
+        return self.status == "active" and self.disabling is None
 
     @property
     def name_shown(self) -> str:
@@ -112,3 +121,69 @@ class DisabledNotice(Job):
         """Return the notice of a webhook that is disabled at a moment."""
         place = webhook.organization_id
         return cls(**beginning(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id)
+
+
+class Disabling(Job):
+    """A webhook that takes no events and is about to be disabled, since a failure or an answer that was seen."""
+
+    kind, task = "organization.webhook.disabling", "webhooks.disable"
+    pk, sk = "O#{organization_id}", "F#{id}"
+
+    organization_id: str
+    webhook_id: str
+    failing_since: str | None = None
+
+    @property
+    def webhook_key(self) -> Key:
+        """Where the webhook is stored."""
+        return Webhook.key_of(organization_id=self.organization_id, id=self.webhook_id)
+
+    @classmethod
+    def of(cls, webhook: Webhook, failing_since: str | None, moment: str) -> "Disabling":
+        """Return what is to be done about a webhook that takes no events, as was seen at a moment."""
+        place = webhook.organization_id
+        return cls(
+            **beginning(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id,
+            failing_since=failing_since,
+        )  # fmt: skip
+
+
+class Exhaustion(Job):
+    """A delivery that has failed for good, with the attempt of this number, and of which the log does not say so yet.
+
+    `due_before` and `completed_at`: when that attempt was due, and when it had failed.
+    """
+
+    kind, task = "organization.webhook.exhaustion", "webhooks.exhaust"
+    pk, sk = "O#{organization_id}", "E#{id}"
+
+    organization_id: str
+    webhook_id: str
+    delivery_id: str
+    attempt: int
+    due_before: str | None
+    completed_at: str | None
+
+    @property
+    def delivery_key(self) -> Key:
+        """Where the delivery is stored."""
+        return WebhookDelivery.key_of(webhook_id=self.webhook_id, id=self.delivery_id)
+
+    @classmethod
+    def of(cls, before: Delivery, failed: Delivery, moment: str) -> "Exhaustion":
+        """Return what is to be told of a delivery that was to be tried before, and has failed at a moment."""
+        return cls(
+            **beginning(moment), turn_at=moment, organization_id=failed.organization_id,
+            webhook_id=failed.subscriber_id, delivery_id=failed.id, attempt=failed.attempts[-1]["number"],
+            due_before=before.next_attempt_at, completed_at=failed.completed_at,
+        )  # fmt: skip
+
+    def told(self, present: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
+        """Return the delivery before its last attempt, and behind it, whatever somebody asked for since."""
+        made = [each for each in present.attempts if each["number"] <= self.attempt]
+        failed = present.but(status="failed", attempts=made, next_attempt_at=None, completed_at=self.completed_at)
+        waiting = [each for each in made if each["number"] < self.attempt]
+        before = failed.but(
+            status="pending", attempts=waiting, next_attempt_at=self.due_before, completed_at=None
+        )  # fmt: skip
+        return before, failed

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.deliveries.models import EventPatterns
+from chalicelib.features.deliveries.models import EventAreas, EventPatterns
 from chalicelib.kernel.fields import Text, Timestamp
 from chalicelib.kernel.models import Input, Patch, RecordOutput
 from chalicelib.kernel.standard_webhooks import secret_bytes
@@ -65,6 +65,7 @@ class WebhookOut(RecordOutput):
 
     url: str = Field(examples=["https://example.com/hooks/atrium"])
     events: list[str] = Field(examples=[["organization.*"]])
+    areas: EventAreas
     description: str | None = Field(examples=["Feeds the data warehouse."])
     enabled: bool
     status: Status = Field(examples=["active"])

@@ -1,22 +1,26 @@
 """Webhooks of an organization: list, create, read, change, remove, try, and give another secret."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pydantic_core import to_json
 
 from chalicelib.features.deliveries.entities import Clearing
 from chalicelib.features.deliveries.models import TrialOut
+from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
+from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import MOST_SECRETS, PROBE, Webhook
 from chalicelib.features.webhooks.models import SecretRotation, WebhookCreate, WebhookOut, WebhookPatch
 from chalicelib.features.webhooks.rules import failure, well
-from chalicelib.kernel import outgoing, standard_webhooks
+from chalicelib.kernel import outgoing, rates, standard_webhooks
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page, RouteGroup
+from chalicelib.kernel.outgoing import Answer
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
 
@@ -36,18 +40,20 @@ def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) ->
 
 @routes.post(
     "/organizations/{organization_id}/webhooks",
-    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.created",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.created", grants_access=True,
 )  # fmt: skip
 def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate) -> WebhookOut:
     """Create a webhook: from now on events are sent to its URL, signed with the secret that the answer holds, once.
 
     Every event that is committed after it reaches it, its own creation first; what is sent, and how a receiver verifies
-    it, is in the webhooks of this document.
+    it, is in the webhooks of this document. One that an API key creates or changes is told of what lies within the
+    areas that the key may read: so `*` and `page.*` are meant, and an exact type outside is refused.
     """
+    areas = areas_within_reach(ctx, body.events)
     new, secret = ctx.new(), body.secret or standard_webhooks.generate()
     webhook = Webhook(
         **new, organization_id=organization.id, url=body.url, events=body.events, description=body.description,
-        enabled=body.enabled, secrets=[signing.sealed(new["id"], secret)],
+        enabled=body.enabled, secrets=[signing.sealed(new["id"], secret)], areas=areas,
     )  # fmt: skip
     return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
 
@@ -63,13 +69,14 @@ def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
 
 @routes.patch(
     "/organizations/{organization_id}/webhooks/{webhook_id}",
-    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.updated",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.updated", grants_access=True,
 )  # fmt: skip
 def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> WebhookOut:
     """Change a webhook; the change holds from its own event on.
 
     Events while it is not enabled are recorded as skipped, and can be replayed. Enabled again, also after the service
-    disabled it, or with another URL, it begins anew: what failed before is not held against it.
+    disabled it, or with another URL, it begins anew: what failed before is not held against it. Changed by an API key,
+    it is told of nothing from then on that the key may not read.
     """
     fields, enables = body.fields(), body.enabled and not webhook.enabled
     if enables:
@@ -78,7 +85,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
         fields |= well(ctx.now, enabled=body.enabled)
     elif webhook.enabled and not body.enabled and not webhook.caught_up:
         fields["parked_until"] = ctx.now  # What waited for it is skipped then.
-    changed = ctx.changes.update(webhook, **fields)
+    changed = within_reach(ctx, ctx.changes.update(webhook, **fields), webhook)
     if changed.parked_until == ctx.now:
         ctx.changes.start(PROBE, changed)
     return WebhookOut.of(changed)
@@ -86,7 +93,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
 
 @routes.delete(
     "/organizations/{organization_id}/webhooks/{webhook_id}",
-    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.deleted",
+    needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.deleted", grants_access=True,
 )  # fmt: skip
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     """Delete a webhook and all deliveries to it: they are gone at once, and what is on its way is sent no more."""
@@ -97,10 +104,14 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/test",
     success=200, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.tested",
-    irrevocable=True,
+    grants_access=True,
+    irrevocable=True, budgets=TRIAL_BUDGETS,
 )  # fmt: skip
 def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
-    """Send a webhook a message at once, whatever its status, and tell what came of it.
+    """Send a webhook a message at once, whatever its status, and tell within 5 s what came of it.
+
+    An organization may try 10 times a minute, its webhooks and channels together, whoever asks; one user or API key 30
+    times, in all organizations.
 
     It is signed and sent like every other, but is no event, tried once and listed nowhere:
     `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
@@ -109,7 +120,8 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
         "type": "webhook.test", "timestamp": ctx.now, "data": {"webhookId": webhook.id, "message": _GREETING},
         "organizationId": organization.id, "sequence": None,
     })  # fmt: skip
-    answer = outgoing.post(webhook.url, body, signing.headers(webhook, new_id(ctx.now), body, ctx.now))
+    headers = signing.headers(webhook, new_id(ctx.now), body, ctx.now)
+    answer = ctx.once(lambda: _tried(webhook, body, headers))
     if answer.succeeded and not webhook.caught_up:  # What waits for it need wait no longer.
         ctx.changes.settle(webhook, answers=True, silences=0, parked_until=ctx.now)
         ctx.changes.start(PROBE, webhook)
@@ -119,9 +131,16 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     )
 
 
+def _tried(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Send a webhook a trial. It waits for no turn, but takes one: what else its host is sent waits for longer."""
+    rates.take(webhook.organization_id, webhook.url, 1)
+    return outgoing.post(webhook.url, body, headers, TRIAL_SECONDS)
+
+
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/rotate-secret",
     success=200, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.secret_rotated",
+    grants_access=True,
 )  # fmt: skip
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
     """Give a webhook a new secret; for some hours messages are signed with the former one too."""

@@ -12,16 +12,34 @@ from chalicelib.kernel.problems import Problem
 FAILING_DAYS: Final = 5
 """After so long without one success a webhook is disabled."""
 
+MISCONFIGURED_DAYS: Final = 1
+"""For so long the name or the certificate of a webhook's target may be wrong before it is disabled."""
+
 _LONGEST_PARK_SECONDS: Final = 1_800
 
 
-def disabling(answer: Answer, failing_since: str | None, moment: str) -> str | None:
+def disabling(
+    answer: Answer, failing_since: str | None, misconfigured_since: str | None, moment: str
+) -> str | None:  # fmt: skip
     """Return why a webhook is disabled after an answer, or None if it isn't."""
     if answer.status == HTTPStatus.GONE:
         return "It answered 410 Gone: it wants nothing any more."
+    lasting = misconfigured_since is not None and misconfigured_since <= after(moment, days=-MISCONFIGURED_DAYS)
+    if answer.misconfigured and lasting:
+        return f"For a day nothing could be sent to it. {answer.error}"
     if failing_since and failing_since <= after(moment, days=-FAILING_DAYS):
         return f"Every attempt has failed for {FAILING_DAYS} days."
     return None
+
+
+def misconfigured(answer: Answer, since: str | None, moment: str) -> str | None:
+    """Return since when the name or the certificate of a webhook's target is wrong, once it was asked again.
+
+    An answer shows that both are well. A time-out, or a name server that fails, shows nothing.
+    """
+    if answer.misconfigured:
+        return since or moment
+    return None if answer.status is not None else since
 
 
 def parked(next_attempt_at: str | None, silences: int, moment: str) -> str:
@@ -46,7 +64,8 @@ def well(moment: str, *, enabled: bool) -> dict[str, Any]:
 
     If it is enabled, what waited for it is sent then, as soon as it answers.
     """
-    return {"failing_since": None, **unknown(moment if enabled else None)}
+    fresh = {"failing_since": None, "misconfigured_since": None, "disabling": None}
+    return {**fresh, **unknown(moment if enabled else None)}
 
 
 def unknown(until: str | None) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Sending events to webhooks; and what becomes of one that gives no answer, or has given none for days."""
 
 import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from chalicelib.features.deliveries import lots, sending
@@ -11,22 +11,25 @@ from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.deliveries.sending import Told
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.webhooks import signing
-from chalicelib.features.webhooks.entities import PROBE, SEND, DisabledNotice, Webhook, WebhookDelivery
-from chalicelib.features.webhooks.rules import disabling, parked, unknown
-from chalicelib.kernel import jobs, mail, outbox, outgoing, queues, table, tasks
-from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.features.webhooks import outcomes, signing
+from chalicelib.features.webhooks.entities import (
+    PROBE,
+    SEND,
+    DisabledNotice,
+    Disabling,
+    Exhaustion,
+    Webhook,
+    WebhookDelivery,
+)
+from chalicelib.features.webhooks.rules import disabling, misconfigured, parked, unknown
+from chalicelib.kernel import jobs, mail, outgoing, queues, rates, table, tasks
+from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.logs import report
-from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.outgoing import Answer
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
 from chalicelib.kernel.tasks import task
-
-_DISABLED: Final = "organization.webhook.disabled"
-_EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
 
 _WAITING_SECONDS: Final = 3600
 """For so long the sweep leaves alone what waits for a webhook to answer: as soon as it does, all is queued."""
@@ -37,31 +40,58 @@ _PROBING_SECONDS: Final = 300
 _CATCHING_UP_SECONDS: Final = 120
 """How long what waited may be under way, a lot of it, before it is taken for lost."""
 
-_INDEX_SECONDS: Final = 0.5
-"""How long the list of what is due may take to show the last that came."""
+
+class _Pace:
+    """How many more events of a message may be sent in this second; turns for all are taken before the first is.
+
+    `over`: whether there was none for one of them, which has to wait until `next_at`.
+    """
+
+    def __init__(self) -> None:
+        self._wanted, self._left, self.over, self.next_at = 1, -1, False, ""
+
+    def begin(self, number: int) -> None:
+        """Say how many events there are."""
+        self._wanted = number
+
+    def admits(self, webhook: Webhook) -> bool:
+        """Return whether one more may be sent now. Raises Problem `unavailable`."""
+        if self._left < 0:
+            turns = rates.take(webhook.organization_id, webhook.url, self._wanted)
+            self._left, self.next_at = turns.granted, turns.next_at
+        if self._left == 0:
+            self.over = True
+            return False
+        self._left -= 1
+        return True
 
 
-@task(SEND, emits={_EXHAUSTED: WebhookDelivery, _DISABLED: Webhook})
+@task(SEND)
 def send_to_webhook(message: dict[str, Any]) -> None:
     """Send a webhook the events that a message names; one that does not answer, or was never asked, only a `probe`.
 
-    A message that is to `catch_up` names none: it is all that waits, a lot at a time.
+    A message that is to `catch_up` names none: it is all that waits, a lot at a time. What its host may not be sent in
+    this second waits, and all that comes later behind it.
     """
-    probes, catches_up = bool(message.get("probe")), bool(message.get("catch_up"))
+    probes, catches_up, pace = bool(message.get("probe")), bool(message.get("catch_up")), _Pace()
 
     def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
-        if webhook.status != "active":
+        if not webhook.takes_events:
             sending.skip(delivery)
         elif webhook.caught_up or probes or (catches_up and webhook.answers):
-            return _send(webhook, delivery, event)
+            if pace.admits(webhook):
+                return _send(webhook, delivery, event)
+            if not catches_up:  # Else it waits already.
+                sending.put_off(webhook, delivery, _WAITING_SECONDS)
+            return _let_wait(webhook, pace.next_at)
         else:
-            sending.put_off(delivery, _WAITING_SECONDS)
+            sending.put_off(webhook, delivery, _WAITING_SECONDS)
             if webhook.parked_until is None:
                 return _probe(webhook, delivery)
         return webhook
 
-    webhook = sending.send(Webhook, message, attempt)
-    if webhook and catches_up and (webhook.answers or webhook.status != "active"):
+    webhook = sending.send(Webhook, message, attempt, pace.begin)
+    if webhook and catches_up and not pace.over and (webhook.answers or not webhook.takes_events):
         _go_on(webhook)
 
 
@@ -71,10 +101,10 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
     webhook = tasks.about(Webhook, message)
     if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
         return
-    if webhook.answers or webhook.status != "active":
+    if webhook.answers or not webhook.takes_events:
         _catch_up(webhook)
-    elif due := next(sending.due_to(webhook)):
-        _probe(webhook, due[0])
+    elif waiting := sending.waiting(webhook):
+        _probe(webhook, waiting[0])
     else:
         _park(webhook, None)
 
@@ -83,6 +113,20 @@ def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     # First: what is parked for so long has to be under way. A second probe finds that nothing is due.
     queues.probe({**lots.message(webhook.stored_at, [delivery]), "probe": True})
     return _park(webhook, after(now(), seconds=_PROBING_SECONDS))
+
+
+def _let_wait(webhook: Webhook, until: str) -> Webhook:
+    """Let all that comes for a webhook wait, in its order, until its host may be sent more."""
+    if not webhook.caught_up and webhook.parked_until == until:
+        return webhook
+
+    def tell(changes: Changes, present: Webhook) -> Webhook:
+        changes.settle(present, caught_up=False, parked_until=until)
+        return present.but(caught_up=False, parked_until=until)
+
+    waiting = sending.settle(webhook, tell)
+    queues.start_at(PROBE, waiting.stored_at, until)
+    return waiting
 
 
 def _catch_up(webhook: Webhook) -> None:
@@ -98,12 +142,10 @@ def _go_on(webhook: Webhook) -> None:
 
     This is done in its group of the queue, so nothing else is sent to it meanwhile: what comes now waits as well.
     """
-    if not next(sending.due_to(webhook)):
-        time.sleep(_INDEX_SECONDS)
-        if not next(sending.due_to(webhook)):
-            _caught_up(webhook)
-            return
-    _catch_up(webhook)
+    if sending.waiting(webhook):
+        _catch_up(webhook)
+    else:
+        _caught_up(webhook)
 
 
 def _caught_up(webhook: Webhook) -> None:
@@ -145,23 +187,39 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
     jobs.remove(notice)
 
 
+@task(Disabling.task, emits={outcomes.DISABLED: Webhook})
+def disable_webhook(message: dict[str, Any]) -> None:
+    """Disable a webhook that takes no events, and let its organization's admins know."""
+    outcomes.commit_disabled(message)
+
+
+@task(Exhaustion.task, emits={outcomes.EXHAUSTED: WebhookDelivery})
+def tell_of_exhausted_delivery(message: dict[str, Any]) -> None:
+    """Commit the entry that says that a delivery has failed for good."""
+    outcomes.commit_exhausted(message)
+
+
 def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
     headers = signing.headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
     answer = outgoing.post(webhook.url, body, headers)
     failing_since = None if answer.succeeded else webhook.failing_since or now()
-    if reason := disabling(answer, failing_since, now()):
-        return _disable(webhook, reason, failing_since, lambda changes: sending.tried(changes, delivery, answer, None))
+    misconfigured_since = misconfigured(answer, webhook.misconfigured_since, now())
+    if reason := disabling(answer, failing_since, misconfigured_since, now()):
+        last = partial(sending.tried, delivery=delivery, answer=answer, next_at=None)
+        return outcomes.disable(webhook, reason, failing_since, last)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
     # First: a worker that dies in between is followed by one that tries again.
-    judged = _judged(webhook, answer, failing_since, next_at)
-    sending.record(delivery, answer, next_at, _EXHAUSTED, task=SEND)
+    judged = _judged(webhook, answer, failing_since, misconfigured_since, next_at)
+    sending.record(delivery, answer, next_at, outcomes.exhaust)
     return judged
 
 
-def _judged(webhook: Webhook, answer: Answer, failing_since: str | None, next_at: str | None) -> Webhook:
+def _judged(
+    webhook: Webhook, answer: Answer, failing_since: str | None, misconfigured_since: str | None, next_at: str | None
+) -> Webhook:  # fmt: skip
     """Return the webhook as it is after an attempt that does not disable it: well, failing or parked."""
     moment = now()
     if answer.timed_out:
@@ -171,36 +229,18 @@ def _judged(webhook: Webhook, answer: Answer, failing_since: str | None, next_at
     else:
         parking = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
 
+    health = parking | {"misconfigured_since": misconfigured_since}
+
     def tell(changes: Changes, present: Webhook) -> Webhook:
         if present.failing_since != failing_since:  # Callers see that, so it makes a new version.
-            return changes.update(present, failing_since=failing_since, **parking)
-        changes.settle(present, **parking)
-        return present.but(**parking)
+            return changes.update(present, failing_since=failing_since, **health)
+        changes.settle(present, **health)
+        return present.but(**health)
 
     judged = sending.settle(webhook, tell)
     if parking and judged.parked_until:
         queues.start_at(PROBE, judged.stored_at, judged.parked_until)
     return judged
-
-
-def _disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[Changes], object]) -> Webhook:
-    """Disable a webhook and let its organization's admins know; unless somebody has changed it meanwhile."""
-    changes = Changes(now())
-    waiting = None if webhook.caught_up else changes.now
-    disabled = changes.update(
-        webhook, enabled=False, disabled_reason=reason, failing_since=failing_since, parked_until=waiting
-    )
-    tell(changes)
-    if waiting:
-        changes.start(PROBE, disabled)
-    if settings().mail_from:
-        changes.start(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
-    try:
-        outbox.commit(changes, _DISABLED, Origin.system(SEND))
-    except Contended:
-        item = table.get(webhook.stored_at)
-        return Webhook.from_item(item) if item else disabled
-    return disabled
 
 
 def _letter(notice: DisabledNotice) -> mail.Letter | None:
@@ -226,7 +266,8 @@ def _admins(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and its owner, as far as they were not told yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
     for items in table.pages(members, since=notice.told):
-        for member in map(Member.from_item, items):
+        # The index lags: who is an admin no more, or no member, is told nothing.
+        for member in map(Member.from_item, table.as_stored(items)):
             if member.id != notice.told and Role(member.role).covers(Role.ADMIN):
                 yield member
 

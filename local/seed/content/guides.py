@@ -76,7 +76,7 @@ GUIDES: Final[dict[str, Any]] = {
                     {
                         "id": "picture",
                         "type": "image",
-                        "url": "https://assets.harrowmere.example/hydrograph-sele-bridge.png",
+                        "url": "https://assets.harrowmere.example.com/hydrograph-sele-bridge.png",
                         "alt": "A curve that rises by a metre within five hours and takes two days to fall",
                     },
                     {"id": "old", "type": "quote", "text": "It comes like a horse and goes like a snail."},

@@ -11,7 +11,7 @@ ARREL_WATCH: Final[Json] = {
         "description": "Where the people who look after a gauge compare notes with those who built it.",
         "joinPolicy": "open",
     },
-    "domain": "rivers.harrowmere.example",
+    "domain": "rivers.harrowmere.example.com",
     "theme": {
         "mode": "light",
         "colors": {
@@ -22,8 +22,8 @@ ARREL_WATCH: Final[Json] = {
             "accent": "#8a3f0c",
         },
         "fonts": {"heading": "Zilla Slab", "body": "Source Sans 3"},
-        "logoUrl": "https://assets.harrowmere.example/arrel-watch.svg",
-        "faviconUrl": "https://assets.harrowmere.example/arrel-watch.png",
+        "logoUrl": "https://assets.harrowmere.example.com/arrel-watch.svg",
+        "faviconUrl": "https://assets.harrowmere.example.com/arrel-watch.png",
         "tokens": {"radius": "4px", "spacing": {"block": "2rem", "line": "1.5"}},
     },
     "navigation": [
@@ -38,7 +38,7 @@ ARREL_WATCH: Final[Json] = {
             ],
         },
         {"id": "calendar", "label": "Calendar", "type": "module", "target": "events"},
-        {"id": "gauges", "label": "Our gauges", "type": "url", "target": "https://www.harrowmere.example/gauges"},
+        {"id": "gauges", "label": "Our gauges", "type": "url", "target": "https://www.harrowmere.example.com/gauges"},
     ],
     "home": {
         "layout": "two-columns",

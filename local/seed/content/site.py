@@ -78,7 +78,7 @@ GAUGES: Final[Json] = {
                     {
                         "id": "picture",
                         "type": "image",
-                        "url": "https://assets.harrowmere.example/tern-on-sele-bridge.jpg",
+                        "url": "https://assets.harrowmere.example.com/tern-on-sele-bridge.jpg",
                         "alt": "A grey box the size of a loaf under the arch of a stone bridge",
                     },
                     {
@@ -154,7 +154,11 @@ GAUGES: Final[Json] = {
                         "text": "Dipper lies in a pipe on the river bed and weighs the water above it. It suits streams"
                         " without a bridge, and everybody who would rather not be seen.",
                     },
-                    {"id": "film", "type": "embed", "url": "https://video.harrowmere.example/dipper-in-two-minutes"},
+                    {
+                        "id": "film",
+                        "type": "embed",
+                        "url": "https://video.harrowmere.example.com/dipper-in-two-minutes",
+                    },
                 ],
             },
             "rework": {"title": "Dipper 2"},
@@ -250,7 +254,7 @@ MENUS: Final[dict[str, Json]] = {
             },
             {"id": "guides", "label": "Guides", "page": "/guides"},
             {"id": "stories", "label": "Stories", "page": "/stories"},
-            {"id": "community", "label": "Arrel Watch", "url": "https://rivers.harrowmere.example/"},
+            {"id": "community", "label": "Arrel Watch", "url": "https://rivers.harrowmere.example.com/"},
         ],
     },
     "footer": {
@@ -267,5 +271,5 @@ MENUS: Final[dict[str, Json]] = {
 REDIRECTS: Final[list[Json]] = [
     {"fromPath": "/shop", "toPath": "/gauges"},
     {"fromPath": "/manuals/*", "toPath": "/guides/:splat", "statusCode": 308},
-    {"fromPath": "/community", "toPath": "https://rivers.harrowmere.example/", "statusCode": 302},
+    {"fromPath": "/community", "toPath": "https://rivers.harrowmere.example.com/", "statusCode": 302},
 ]

@@ -34,7 +34,7 @@ STORIES: Final[dict[str, Any]] = {
                         "id": "join",
                         "type": "button",
                         "label": "Read with us",
-                        "url": "https://rivers.harrowmere.example/",
+                        "url": "https://rivers.harrowmere.example.com/",
                     },
                 ],
             }

@@ -12,7 +12,7 @@ EXAMPLES: Final[Examples] = {
     "list_integration_channels": lambda world: example(organization_id=world.id),
     "create_integration_channel": lambda world: example(
         {
-            "provider": "discord", "name": "#looms", "events": ["organization.member.*", "organization.deleted"],
+            "provider": "discord", "name": "#looms", "events": ["organization.member.*", "platform.*"],
             "config": {"webhookUrl": URL},
         },
         organization_id=world.id,

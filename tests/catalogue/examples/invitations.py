@@ -11,7 +11,9 @@ _WORDS: Final = {"email": "sophie@example.org", "role": "editor", "message": "Co
 
 EXAMPLES: Final[Examples] = {
     "accept_invitation": lambda world: example(
-        query={"token": world.invitation.token}, only=world.people.invited, about=world.invitation.path
+        query={"token": world.invitation.token, "decision": "accept"},
+        only=world.people.invited,
+        about=world.invitation.path,
     ),
     "respond_to_invitation": lambda world: example(
         {"token": world.invitation.token}, only=world.people.invited, about=world.invitation.path

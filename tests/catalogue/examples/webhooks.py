@@ -13,7 +13,7 @@ URL: Final = "https://hooks.example.org/atrium"
 EXAMPLES: Final[Examples] = {
     "list_webhooks": lambda world: example(organization_id=world.id),
     "create_webhook": lambda world: example(
-        {"url": URL, "events": ["organization.member.*", "organization.deleted"], "description": "Feeds the lake."},
+        {"url": URL, "events": ["organization.member.*", "platform.*"], "description": "Feeds the lake."},
         organization_id=world.id,
     ),
     "get_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),

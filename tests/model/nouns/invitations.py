@@ -17,6 +17,8 @@ REVOKED: Final = "410 invitation_revoked"
 _TOO_LATE: Final = "409 invalid_transition"
 _SECONDS_BETWEEN: Final = 60
 _DAY: Final = 24 * 3600
+_MAILS: Final = {3600: 5, _DAY: 20}
+"""How many mails an address gets in so many seconds."""
 
 
 def status(story: Story, invitation: Thing) -> str:
@@ -51,6 +53,7 @@ def invited(story: Story, by: By, operation: str, place: Thing, whom: str, field
         "status": "pending",
         "invitedBy": who.id,
         "platformId": None if place.kind != "platform" else place.id,
+        "mailWithheld": not _mailed(story, person.email),
     }
     made = story.makes("invitation", answer, organization, expected, "acceptUrl")
     made.hidden |= {"place": place, "inviter": who, "invitedAs": voucher(story, who, place)}
@@ -74,6 +77,17 @@ def _sent(story: Story, invitation: Thing) -> None:
     invitation.hidden["until"] = story.seconds + invitation.shown["expiresInDays"] * _DAY
     invitation.hidden["second"] = story.seconds
     invitation.hidden["tokens"] = [*invitation.hidden.get("tokens", []), token_of(invitation.hidden["acceptUrl"])]
+
+
+def _mailed(story: Story, address: str) -> bool:
+    """Return whether an address gets a mail now, and count it if so."""
+    counts = story.model.mails.setdefault(address, {})
+    now = {window: counts.get(window, (0.0, 0)) for window in _MAILS}
+    now = {window: told if told[0] > story.seconds else (story.seconds + window, 0) for window, told in now.items()}
+    if any(used >= _MAILS[window] for window, (_, used) in now.items()):
+        return False
+    counts |= {window: (until, used + 1) for window, (until, used) in now.items()}
+    return True
 
 
 def vouched(story: Story, invitation: Thing) -> bool:
@@ -102,8 +116,10 @@ def resend_invitation(story: Story, by: By, invitation: int) -> None:
         unless = "429 rate_limited"
     answer = story.ask(by, "resend_invitation", known.within, known, unless=unless, instead=known.hidden["place"])
     if answer:
-        new = {name: answer.json[name] for name in ("expiresAt", "sentAt")}
-        assert new["sentAt"] > known.shown["sentAt"]
+        withheld = not _mailed(story, known.shown["email"])
+        new = {"expiresAt": answer.json["expiresAt"], "sentAt": answer.json["sentAt"], "mailWithheld": withheld}
+        assert (new["sentAt"] is None) is withheld
+        assert withheld or new["sentAt"] > (known.shown["sentAt"] or "")
         story.changes(known, answer, new, acceptUrl=True)
         _sent(story, known)
         story.tells(by, "resend_invitation", known, f"{known.hidden['place'].kind}.invitation.resent")

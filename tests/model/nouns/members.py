@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.model.deeds import PEOPLE, deed, which
 from tests.model.interface import covers, implied
+from tests.model.nouns.api_keys import end_keys
 from tests.model.story import By, Story
 from tests.model.things import Caller, Json, Model, Thing
 
@@ -42,7 +43,17 @@ def update_organization_member(story: Story, by: By, place: int, whom: str, role
     answer = story.ask(by, "update_organization_member", organization, member, {"role": role}, unless=unless)
     if answer:
         shown = as_seen(story, who, organization, member.shown)
+        if role != member.shown["role"]:
+            held = implied([{"member": "read", "editor": "write"}.get(role, "admin")])
+            shown = {**shown, "revokedKeys": keys_ended(story, member, "member_demoted", {*held})}
         changed(story, by, "update_organization_member", member, answer.json, {**shown, "role": role})
+        member.shown["revokedKeys"] = None
+
+
+def keys_ended(story: Story, member: Thing, reason: str, held: set[str]) -> list[Json] | None:
+    """Let the API keys end that a member of an organization made and that exceed what they hold from now on."""
+    assert member.within
+    return end_keys(member.within, story.model.of("api_key"), member.shown["userId"], reason, held)
 
 
 def changed(story: Story, by: By, operation: str, member: Thing, said: Json, expected: Json) -> None:
@@ -69,6 +80,7 @@ def remove_organization_member(story: Story, by: By, place: int, whom: str) -> N
     if organization and member:
         unless = OWNER_STAYS if member.shown["role"] == "owner" else None
         if story.ask(by, "remove_organization_member", organization, member, unless=unless):
+            member.shown["revokedKeys"] = keys_ended(story, member, "member_removed", set())
             story.tells(by, "remove_organization_member", member)
             depart(story, member)
 
@@ -81,6 +93,7 @@ def leave_organization(story: Story, by: By, place: int) -> None:
     member = story.model.membership(organization, story.caller(by.who)[0].id)
     unless = OWNER_STAYS if member and member.shown["role"] == "owner" else None
     if story.ask(by, "leave_organization", organization, unless=unless) and member:
+        member.shown["revokedKeys"] = keys_ended(story, member, "member_left", set())
         story.tells(by, "leave_organization", member)
         depart(story, member)
 

@@ -3,12 +3,29 @@
 from hypothesis import strategies as st
 
 from tests.model.deeds import deed, names, some, texts, which
+from tests.model.interface import lies_within, told_of
 from tests.model.story import By, Story
-from tests.model.things import Json
+from tests.model.things import Json, Thing
 
 events = st.sampled_from([["*"], ["*"], ["organization.*"], ["space.*", "organization.updated"], ["page.published"]])
 _hook = some(events=events, description=texts, enabled=st.booleans())
 _room = some(name=names, events=events, enabled=st.booleans())
+
+
+def _outside(story: Story, by: By, events: list[str]) -> tuple[str | None, list[str] | None]:
+    """Return with what it is refused that somebody lets a subscriber be told of events, and of which areas it is."""
+    key = story.caller(by.who)[0].key
+    areas = told_of(key.shown["scopes"] if key else None)
+    lies = all("*" in event or lies_within(event, areas) for event in events)
+    return None if lies else "403 insufficient_scope", areas
+
+
+def _changed(story: Story, by: By, known: Thing | None, fields: Json) -> tuple[str | None, Json]:
+    """Return with what a change of a subscriber is refused, and the areas that it has by then, if it does change."""
+    if known is None or all(known.shown[name] == value for name, value in fields.items()):
+        return None, {}
+    unless, areas = _outside(story, by, {**known.shown, **fields}["events"])
+    return unless, {"areas": areas}
 
 
 @deed(place=which, fields=_hook)
@@ -17,9 +34,17 @@ def create_webhook(story: Story, by: By, place: int, fields: Json) -> None:
     if organization is None:
         return
     body = {"url": f"https://hooks.example.com/{len(story.model.things)}", **fields}
-    if answer := story.ask(by, "create_webhook", organization, body=body):
+    unless, areas = _outside(story, by, body.get("events", ["*"]))
+    if answer := story.ask(by, "create_webhook", organization, body=body, unless=unless):
         paused = "active" if body.get("enabled", True) else "paused"
-        expected = {"events": ["*"], "description": None, "enabled": True, "status": paused, "disabledReason": None}
+        expected = {
+            "events": ["*"],
+            "description": None,
+            "enabled": True,
+            "status": paused,
+            "disabledReason": None,
+            "areas": areas,
+        }
         made = story.makes("webhook", answer, organization, {**expected, **body}, "secret")
         story.tells(by, "create_webhook", made)
 
@@ -27,10 +52,11 @@ def create_webhook(story: Story, by: By, place: int, fields: Json) -> None:
 @deed(webhook=which, fields=_hook)
 def update_webhook(story: Story, by: By, webhook: int, fields: Json) -> None:
     known = story.model.pick("webhook", webhook)
-    if known and (answer := story.ask(by, "update_webhook", known.within, known, fields)):
+    unless, areas = _changed(story, by, known, fields)
+    if known and (answer := story.ask(by, "update_webhook", known.within, known, fields, unless=unless)):
         status = "active" if {**known.shown, **fields}["enabled"] else "paused"
         known.shown["failingSince"] = answer.json["failingSince"]
-        if story.changes(known, answer, {**fields, "status": status}):
+        if story.changes(known, answer, {**fields, **areas, "status": status}):
             story.tells(by, "update_webhook", known)
 
 
@@ -79,10 +105,11 @@ def create_integration_channel(story: Story, by: By, place: int, fields: Json) -
         return
     url = f"https://rooms.example.com/{len(story.model.things)}/of-which-nobody-knows"
     body = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": url}, **fields}
-    if answer := story.ask(by, "create_integration_channel", organization, body=body):
+    unless, areas = _outside(story, by, body.get("events", ["*"]))
+    if answer := story.ask(by, "create_integration_channel", organization, body=body, unless=unless):
         masked = answer.json["config"]["webhookUrl"]
         assert url not in masked
-        expected = {"events": ["*"], "enabled": True, "status": "active", "lastError": None}
+        expected = {"events": ["*"], "enabled": True, "status": "active", "lastError": None, "areas": areas}
         expected |= {**body, "config": {"webhookUrl": masked}}
         made = story.makes("channel", answer, organization, expected)
         made.hidden["url"] = url
@@ -94,8 +121,9 @@ def update_integration_channel(story: Story, by: By, channel: int, fields: Json)
     known = story.model.pick("channel", channel)
     if known is None:
         return
-    answer = story.ask(by, "update_integration_channel", known.within, known, fields)
-    if answer and story.changes(known, answer, fields):
+    unless, areas = _changed(story, by, known, fields)
+    answer = story.ask(by, "update_integration_channel", known.within, known, fields, unless=unless)
+    if answer and story.changes(known, answer, {**fields, **areas}):
         story.tells(by, "update_integration_channel", known)
 
 

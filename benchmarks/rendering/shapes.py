@@ -1,0 +1,136 @@
+"""Shapes of pages: patterns that are repeated until a page is full, as somebody would who means harm."""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from chalicelib.features.pages.blocks import MOST_BLOCKS
+from chalicelib.features.pages.models import MOST_BYTES
+
+Block = dict[str, Any]
+Page = list[Block]
+
+_URL: Final = "/" + "x" * 2000
+_ACCENTED: Final = "/" + "é" * 600
+_PROSE: Final = "The engine weaves algebraic patterns, just as the loom weaves flowers and leaves. "
+
+PATTERNS: Final = {
+    # As people write.
+    "prose": _PROSE * 6 + "\n\n",
+    "article": f"## The mill\n\n{_PROSE * 4}It **works**, as [she](https://a.example/b) *said*.\n\n- one\n- two\n\n",
+    "table of numbers": "| Year | Looms |\n|---|--:|\n" + "| 1843 | 12 |\n" * 30 + "\n",
+    # Tables: cells that are filled in, cells that are there, rows that look like one.
+    "wide table": "|" * 257 + "\n" + "|-" * 256 + "|\n" + "|\n" * 300 + "\n",
+    "many tables": "|a|b|c|\n|-|-|-|\n|a|b|c|\n\n",
+    "rows of dashes": "-|" * 500 + "\n",
+    "pipes": "a|b|c\n",
+    # References: an address that is repeated, many of them, and what looks like one.
+    "one reference": f"[a]: {_URL}\n\n" + "[a] " * 3000,
+    "references in order": "".join(f"[{n}]: {_URL}{n}\n" for n in range(60)) + "\n"
+    + "".join(f"[{n % 60}] " for n in range(3000)),
+    "reference with a title": f"[a]: /b \"{'t' * 2000}\"\n\n" + "[a] " * 3000,
+    "empty reference": f"[a]: {_URL}\n\n" + "[][a] " * 3000,
+    "picture by reference": f"[a]: {_URL}\n\n" + "![][a] " * 3000,
+    "definitions": '[a]: b "\n',
+    "open definition": "[a\n",
+    "definitions that end late": "[a]: b '\n" + "c\n" * 40,
+    # Brackets.
+    "brackets": "[", "pictures": "![", "closing brackets": "]", "nested links": "[a](", "nested pictures": "![a](/b",
+    "pictures in pictures": "![" * 15 + "a" + "](/b)" * 15 + " ", "both brackets": "[]", "brackets in order": "[[]]",
+    "destinations": "[a](x", "destinations in brackets": "[a](<b", "titles": '[a](/b "', "other titles": "[a](/b '",
+    "parentheses": "[a](" + "(" * 31, "links": "[a](/b) ", "links without words": "[](/b) ", "labels": "[a][b] ",
+    "long addresses": f"[a]({_URL}) ", "encoded addresses": f"[a]({_ACCENTED}) ", "too long": f"[a](/{_URL}) ",
+    # Delimiters.
+    "emphasis": "*a* ", "open emphasis": "*a ", "strong": "**a** ", "mixed": "*a**b**c* ", "rule of three": "a***b*c**",
+    "under": "_a_ ", "strikes": "~~a~~", "mixed strikes": "a*b_c~~d~~", "around": "_*~~a~~*_ ", "deep": "**a *b ",
+    "closed deep": "*a " * 200 + "b*" * 200 + " ", "emoji": "😀*", "punctuation": "*.*!",
+    # Code, entities, escapes, autolinks.
+    "code": "`a` ", "backticks": "`" , "growing backticks": "".join("`" * n + " " for n in range(1, 60)),
+    "entities": "&amp;", "numbers": "&#x1F600;", "ampersands": "&", "less": "<", "quotes": '"', "escapes": "\\*",
+    "autolinks": "<http://a.b>", "addresses": "<a@b.cd> ", "open autolinks": "<a:b", "html": "<b>", "comments": "<!--",
+    # Blocks.
+    "lines": "a\n", "paragraphs": "a\n\n", "breaks": "\\\n", "spaces": "a  \n", "headings": "# a\n", "setext": "a\n=\n",
+    "rules": "---\n", "spaced rules": "* * *\n", "almost rules": "- - - x", "list": "- a\n", "numbered": "1. a\n2) b\n",
+    "loose list": "- a\n\n",
+    "nested list": "- a\n  - b\n    - c\n", "list in a line": "- - - - a\n", "quote": "> a\n\n",
+    "lazy quote": "> a\nb\n", "nested quote": "> > > > a\n", "quotes and lists": "> - a\n>   - b\n", "fences": "```\n",
+    "closed fences": "~~~\na\n~~~\n", "indented": "    a\n\n", "empty lines": "\n", "tabs": "\t", "blanks": " ",
+    "indented list": "- a\n\n      b\n", "plus": "+\n", "quote of fences": "> ```\n\n", "letters": "a", "umlauts": "é ",
+}  # fmt: skip
+
+ATOMS: Final = [
+    "[", "]", "(", ")", "!", "*", "**", "_", "~~", "`", "``", "<", ">", "&", "&amp;", "\\", "|", "|-|\n", "-|", "\n",
+    "\n\n", "    ", "  ", " ", "- ", "1. ", "> ", "# ", "---\n", "```\n", "===\n", ":", '"', "'", "a", "é", "😀", "[a]",
+    "[a]: /b\n", "](/b)", "![", "<http://a>", "a@b.c", "\t", "0", ".", ";", "{", "/", "]:", "](", '[a](/b "c")',
+]  # fmt: skip
+
+
+def of_text(pattern: str) -> Page:
+    """Return a page of one text."""
+    return _filled(lambda text: [{"id": "a", "type": "text", "text": text}], pattern)
+
+
+def of_texts(pattern: str) -> Page:
+    """Return a page of as many texts as there can be."""
+    return _many(lambda number, text: {"id": f"a{number}", "type": "text", "text": text}, pattern)
+
+
+def of_headings(pattern: str) -> Page:
+    """Return a page of as many headings as there can be."""
+    return _many(lambda number, text: {"id": f"a{number}", "type": "heading", "level": 2, "text": text}, pattern)
+
+
+def of_items(pattern: str) -> Page:
+    """Return a page of one list, each of whose items says the pattern once."""
+    count = (MOST_BYTES - 100) // (len(to_json(pattern)) + 1)
+    return [{"id": "a", "type": "list", "ordered": False, "items": [pattern] * count}]
+
+
+def of_code(pattern: str) -> Page:
+    """Return a page of one program."""
+    return _filled(lambda text: [{"id": "a", "type": "code", "text": text, "language": None}], pattern)
+
+
+def of_columns(pattern: str) -> Page:
+    """Return a page of columns in columns."""
+
+    def made(text: str) -> Page:
+        inner: Page = [{"id": "z", "type": "text", "text": text}]
+        for level in range(3):
+            inner = [{"id": f"c{level}", "type": "columns", "columns": [inner]}]
+        return inner
+
+    return _filled(made, pattern)
+
+
+KINDS: Final = (of_text, of_texts, of_headings, of_items, of_code, of_columns)
+
+
+def known() -> Iterator[tuple[str, Page]]:
+    """Yield the pages of all patterns, each as large as it can be stored if nothing else held it back."""
+    for name, pattern in PATTERNS.items():
+        for kind in KINDS:
+            yield f"{name} ({kind.__name__.removeprefix('of_')})", kind(pattern)
+
+
+def found(seed: int) -> str:
+    """Return a pattern that chance made."""
+    chance = random.Random(seed)  # noqa: S311 - a search, which is to be repeatable
+    parts = [chance.choice(ATOMS) * chance.choice((1, 1, 1, 2, 5, 20)) for _ in range(chance.randint(1, 6))]
+    return "".join(parts)
+
+
+def _filled(made: Callable[[str], Page], pattern: str) -> Page:
+    """Return the largest page that the repeated pattern makes."""
+    count = MOST_BYTES // max(1, len(to_json(pattern)) - 2)
+    while count > 1 and len(to_json(made(pattern * count))) > MOST_BYTES:
+        count = count * 63 // 64
+    return made(pattern * count)
+
+
+def _many(made: Callable[[int, str], Block], pattern: str) -> Page:
+    each = (MOST_BYTES // MOST_BLOCKS - 60) // max(1, len(to_json(pattern)) - 2)
+    page = [made(number, pattern * max(each, 1)) for number in range(MOST_BLOCKS)]
+    return page[: MOST_BLOCKS * MOST_BYTES // max(MOST_BYTES, len(to_json(page)))]

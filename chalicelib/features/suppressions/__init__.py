@@ -1,0 +1,1 @@
+"""Suppressions: the addresses that want no more mail of invitations."""

@@ -1,0 +1,83 @@
+"""Unsubscribing from the mails of invitations, with one click and without a credential (RFC 8058)."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from chalicelib.features.suppressions.entities import Suppression
+from chalicelib.features.suppressions.models import OneClick, SubscriptionOut, UnsubscribeQuery
+from chalicelib.features.suppressions.rules import UNSUBSCRIBE, hash_in
+from chalicelib.kernel.budgets import Budget
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Key
+from chalicelib.kernel.operation import Caller, Document, RouteGroup
+from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.request import Request
+
+routes = RouteGroup("organizations")
+
+_BY_NETWORK: Final = Budget("unsubscribing", most=300, seconds=60, per="network")
+"""Large: a mail provider sends the clicks of all its people from a few networks."""
+
+_HERE: Final = Path(__file__).resolve().parent
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex",
+}
+_POLICY: Final = "default-src 'none'; form-action {target}; frame-ancestors 'none'; base-uri 'none'"
+_TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
+"""Where the form of a page may be sent to, if it has one."""
+
+
+def suppression_named(request: Request) -> list[Key]:
+    """Return where it stands that the address wants no mail which the query's token was made for."""
+    found = hash_in(request.query.get("token", [""])[-1])
+    return [Suppression.key_of(address_hash=found)] if found else []
+
+
+@routes.get(UNSUBSCRIBE, needs=Caller.PUBLIC, scope=None, emits=None, also=suppression_named)
+def describe_subscription(ctx: Context, query: UnsubscribeQuery) -> SubscriptionOut | Annotated[Document, "text/html"]:
+    """Tell whether the address that a mail went to is unsubscribed from invitations; as a page with a button, or JSON.
+
+    It changes nothing: mail scanners open links unasked. A token that the service did not make is `not_found`.
+    """
+    return _answer(ctx, unsubscribed=_present(ctx, query) is not None)
+
+
+@routes.post(
+    UNSUBSCRIBE, success=200, needs=Caller.PUBLIC, scope=None, emits="mail.suppression.created",
+    also=suppression_named, budgets=(_BY_NETWORK,), form=True,
+)  # fmt: skip
+def unsubscribe(
+    ctx: Context, query: UnsubscribeQuery, body: OneClick  # noqa: ARG001 - what it says is that it was meant
+) -> SubscriptionOut | Annotated[Document, "text/html"]:  # fmt: skip
+    """Let the address that a mail went to get no more mail of invitations, from any organization.
+
+    Invitations can still be accepted by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
+    (RFC 8058). A token that the service did not make is `not_found`.
+    """
+    if _present(ctx, query) is None:
+        ctx.changes.create(Suppression(**ctx.new(), address_hash=_hash(query)))
+    return _answer(ctx, unsubscribed=True)
+
+
+def _hash(query: UnsubscribeQuery) -> str:
+    found = hash_in(query.token)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _present(ctx: Context, query: UnsubscribeQuery) -> Suppression | None:
+    item = ctx.access.read.get(Suppression.key_of(address_hash=_hash(query)))
+    return Suppression.from_item(item) if item else None
+
+
+def _answer(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | Document:
+    ctx.headers |= {"Vary": "Accept"}
+    if not ctx.request.prefers("text/html", to="application/json"):
+        return SubscriptionOut(unsubscribed=unsubscribed)
+    page = "done.html" if unsubscribed else "ask.html"
+    headers = {**_HEADERS, "Content-Security-Policy": _POLICY.format(target=_TARGETS[page]), **ctx.headers}
+    return Document((_HERE / page).read_text(encoding="utf-8"), "text/html; charset=utf-8", headers)

@@ -1,0 +1,55 @@
+"""Authenticity: between its commit and its place in the tree an entry is authenticated by a MAC (HMAC-SHA256).
+
+Whoever can write to the table could otherwise put an entry and its pointer there and have the ledger sign both. Only
+functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree its seal
+takes the MAC's place.
+
+A MAC is the id of its key (4 bytes) and 32 bytes over the log, the entry's id and its leaf hash. The entry and its
+pointer carry the same one.
+"""
+
+import hmac
+import re
+from typing import Final
+
+from chalicelib.kernel import keyrings
+from chalicelib.kernel.clock import milliseconds, now_ms
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.merkle import HASH_BYTES
+from chalicelib.kernel.settings import settings
+
+_CONTEXT: Final = "atrium pending entry"
+
+
+def mac_of(log: str, entry_id: str, leaf: bytes) -> bytes:
+    """Return the MAC of an entry that is about to be committed.
+
+    Raises Problem `unavailable` if the key is wrapped and can't be unwrapped now.
+    """
+    key = keyrings.present(Purpose.ENTRY_KEY)
+    return key.id + _mac(key, log, entry_id, leaf)
+
+
+def is_authentic(log: str, item: Item) -> bool:
+    """Return whether a function that commits entries made this entry, or this pointer, of a log. Raises as `mac_of`.
+
+    Nothing of the item is taken for granted. Without a MAC it counts only until UNAUTHENTICATED_ENTRIES_UNTIL.
+    """
+    entry_id, leaf, mac = item["sk"], item.get("leaf"), item.get("mac")
+    if not isinstance(leaf, bytes) or len(leaf) != HASH_BYTES:
+        return False
+    if mac is None:
+        return _unauthenticated_count() and bool(re.fullmatch(UUID_PATTERN, entry_id))
+    key = keyrings.named(Purpose.ENTRY_KEY, mac[:KEY_ID_BYTES]) if isinstance(mac, bytes) else None
+    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf))
+
+
+def _unauthenticated_count() -> bool:
+    until = settings().unauthenticated_entries_until
+    return bool(until) and now_ms() < milliseconds(until)
+
+
+def _mac(key: keyrings.Key, log: str, entry_id: str, leaf: bytes) -> bytes:
+    return hmac.digest(key.secret, f"{_CONTEXT}\n{log}\n{entry_id}\n".encode() + leaf, "sha256")

@@ -1,0 +1,116 @@
+"""How text is compared where case makes no difference: of ASCII letters only, so that nothing else becomes one of them.
+
+`str.lower` makes `k` of the Kelvin sign (U+212A), and `str.casefold` makes `s` of the long s (U+017F) and `ss` of the
+sharp s: what one person typed would be what another is called. So these functions stand in for both, everywhere.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Final
+
+_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_BECOMES_ASCII_IN_LOWER_CASE: Final = re.compile("([\u0130\u212a])")
+_BECOMES_ASCII_WHEN_FOLDED: Final = re.compile(
+    "([\u00df\u0130\u0149\u017f\u01f0\u1e96-\u1e9a\u1e9e\u212a\ufb00-\ufb06])"
+)
+_CHANGES_AS_CAPITAL: Final = re.compile("[\u00df\u0131\u0149\u017f\u01f0\u1e96-\u1e9a\ufb00-\ufb06]")
+"""Lower-case letters whose capitals are written with ASCII letters."""
+_LOCAL_PART: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}")
+_DOMAIN: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
+_MAX_ADDRESS_CHARACTERS: Final = 254
+_MAX_DOMAIN_CHARACTERS: Final = 253
+_ADDRESS_ADVICE: Final = "must be an e-mail address such as ada@example.com"
+_LOCAL_ADVICE: Final = "must have nothing but lower-case letters and ASCII before the @: write it as its owner does"
+_DOMAIN_ADVICE: Final = "must have a domain that is valid by IDNA 2008, such as example.com or bücher.example"
+
+
+def ascii_lower(text: str) -> str:
+    """Return text with its ASCII letters in lower case, and all else as it is."""
+    return text.translate(_LOWER)
+
+
+def lower(text: str) -> str:
+    """Return text in lower case, but for the letters that would become ASCII ones."""
+    return _but_for(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
+
+
+def casefold(text: str) -> str:
+    """Return text as Unicode compares it without case, but for the letters that would become ASCII ones."""
+    return _but_for(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
+
+
+def ascii_domain(text: str) -> str:
+    """Return a domain as DNS knows it (RFC 5890 to 5892), in lower case; other letters are mapped to no ASCII ones.
+
+    Raises ValueError if it is not valid by IDNA 2008.
+    """
+    import idna
+
+    name = _but_for(_BECOMES_ASCII_IN_LOWER_CASE, _canonical, text)
+    if name.isascii() and "xn--" not in name:
+        return name
+    if len(name) > _MAX_DOMAIN_CHARACTERS:
+        raise ValueError(_DOMAIN_ADVICE)
+    try:
+        return idna.encode(name, strict=True, std3_rules=True).decode()
+    except idna.IDNAError:
+        raise ValueError(_DOMAIN_ADVICE) from None
+
+
+def email_address(text: str) -> str:
+    """Return an e-mail address as it is compared: ASCII letters in lower case, the domain as DNS knows it.
+
+    Raises ValueError for what is none, and for one that would change otherwise when its case does.
+    """
+    address = _compared(text)
+    local_part, _, domain = address.rpartition("@")
+    well_formed = _LOCAL_PART.fullmatch(local_part) and _DOMAIN.fullmatch(domain)
+    if not well_formed or len(address) > _MAX_ADDRESS_CHARACTERS:
+        raise ValueError(_ADDRESS_ADVICE)
+    return address
+
+
+def email_claimed(text: str) -> str | None:
+    """Return the e-mail address that an issuer says is somebody's, as it is compared; None if it can't be.
+
+    Issuers know more addresses than can be invited, such as `ada@localhost`.
+    """
+    try:
+        return _compared(text)
+    except ValueError:
+        return None
+
+
+def spellings(address: str) -> list[str]:
+    """Return an address as it is compared, and as it was stored before domains were: with a domain in Unicode."""
+    import idna
+
+    local_part, _, domain = address.rpartition("@")
+    if "xn--" not in domain:
+        return [address]
+    try:
+        return [address, f"{local_part}@{idna.decode(domain)}"]
+    except idna.IDNAError:
+        return [address]
+
+
+def _compared(text: str) -> str:
+    local_part, at, domain = text.rpartition("@")
+    local_part = ascii_lower(local_part)
+    same = unicodedata.normalize("NFKC", local_part) == local_part == local_part.lower()
+    if not at:
+        raise ValueError(_ADDRESS_ADVICE)
+    if not same or _CHANGES_AS_CAPITAL.search(local_part):
+        raise ValueError(_LOCAL_ADVICE)
+    return f"{local_part}@{ascii_domain(domain)}"
+
+
+def _canonical(text: str) -> str:
+    return unicodedata.normalize("NFC", text.lower())
+
+
+def _but_for(kept: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
+    if text.isascii():
+        return ascii_lower(text)
+    return "".join(part if at % 2 else change(part) for at, part in enumerate(kept.split(text)))

@@ -1,0 +1,106 @@
+"""A log whose index is behind: nothing is taken for missing, nothing waits for the index, nothing is left out."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.features.audit import log as logs
+from chalicelib.kernel import erasing, ledger, queues, table
+from tests.harness.anchors import anchored
+from tests.harness.api import Api
+from tests.harness.callers import Person
+from tests.harness.exports import begin_export
+from tests.harness.lag import LAGS, Lag, lagging
+from tests.harness.logs import entry, finding, grow, head
+from tests.harness.organizations import Founded, found
+from tests.harness.strangers import refusing
+from tests.harness.webhooks import deliveries, hook, rename
+from tests.harness.workers import Workers
+
+
+@pytest.fixture(params=LAGS)
+def lag(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lag]:
+    """Indexes that lag. Whatever waits for one here would wait in vain."""
+    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    with lagging(request.param) as lag:
+        yield lag
+
+
+@pytest.fixture
+def young(api: Api, ada: Person, workers: Workers, lag: Lag) -> Founded:
+    """An organization with the first entry in its log."""
+    assert lag.changes is not None
+    organization = found(api, ada)
+    workers.deliver()
+    return organization
+
+
+def test_an_untouched_log_is_valid(api: Api, young: Founded, workers: Workers) -> None:
+    grow(api, workers, young, 3)
+    grow(api, workers, young, 2)
+    assert finding(api, young) == (None, None)
+    assert head(young)["size"] == 6
+
+
+def test_a_log_that_the_index_shows_in_part_is_valid(
+    api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    with lagging(60) as lag:
+        grow(api, workers, ten, 120)
+        assert finding(api, ten) == (None, None)
+    assert lag.queries
+
+
+@pytest.mark.parametrize("sequence", [1, 4, 6])
+def test_what_is_gone_is_missing_all_the_same(
+    api: Api, young: Founded, workers: Workers, lag: Lag, sequence: int
+) -> None:
+    grow(api, workers, young, 5)
+    gone = entry(young, sequence)
+    table.write([table.Write("Delete", (gone["pk"], gone["sk"]))])
+    lag.seconds = 0
+    assert finding(api, young) == (("truncated" if sequence == 6 else "missing"), sequence)
+
+
+def test_a_batch_that_names_another_entry_hides_nothing(api: Api, young: Founded, workers: Workers, lag: Lag) -> None:
+    grow(api, workers, young, 2)
+    names = [entry(young, sequence)["sk"] for sequence in (1, 2, 3)]
+    key = ledger.sequence_key(young.id, 3)
+    forged = {"pk": key[0], "sk": key[1], "ids": [names[1], names[0]]}
+    table.write([table.Write("Put", key, item=forged), table.Write("Delete", (f"A#{young.id}", names[1]))])
+    lag.seconds = 0
+    assert finding(api, young) == ("missing", 2)
+
+
+@pytest.mark.usefixtures("lag")
+def test_events_are_fanned_out_at_once(api: Api, organization: Founded, workers: Workers) -> None:
+    made = hook(api, organization, "https://hooks.example.com")
+    for n in range(3):
+        rename(api, organization, f"Name {n}")
+    with refusing():
+        workers.deliver()  # None of the messages fails.
+    assert head(organization)["followed"] == head(organization)["size"]
+    assert len(deliveries(api, made)) == 4
+
+
+def test_an_export_holds_all(api: Api, young: Founded, workers: Workers) -> None:
+    grow(api, workers, young, 4)
+    export = begin_export(api, young)
+    workers.deliver()
+    assert export.now(api)["status"] == "completed"
+    assert export.now(api)["entryCount"] == 6
+
+
+def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
+    grow(api, workers, young, 2)
+    table.write(erasing.erase(young.id, entry(young, 2), proven=True))
+    ((shown,),) = logs.sealed(young.id, 1, 2, fresh=True)
+    assert "erased" in shown.item
+
+
+def test_a_log_is_anchored(api: Api, young: Founded, workers: Workers) -> None:
+    grow(api, workers, young, 3)
+    queues.start("audit.anchor", ledger.head_key(young.id))
+    workers.deliver()
+    assert anchored(young.id) == [4]

@@ -1,0 +1,67 @@
+// An OpenID Connect provider for tests: oidc-provider with its own login pages, on a port of its choice.
+// It prints its address when it listens. POST /rotate makes it sign with a new key and publish the former one too.
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import Provider from "oidc-provider";
+
+const resource = process.argv[2];
+const [algorithm, ...generated] =
+  process.argv[3] === "EdDSA" ? ["EdDSA", "ed25519"] : ["RS256", "rsa", { modulusLength: 2048 }];
+
+const newKey = () => ({
+  ...generateKeyPairSync(...generated).privateKey.export({ format: "jwk" }),
+  kid: randomUUID(), alg: algorithm, use: "sig",
+});
+
+const client = (id, more) => ({
+  client_id: id, client_secret: "secret-of-" + id, id_token_signed_response_alg: algorithm, ...more,
+});
+
+const provider = (issuer, keys) => {
+  const made = new Provider(issuer, {
+    jwks: { keys },
+    clients: [
+      client("web", { redirect_uris: ["http://127.0.0.1/callback"], grant_types: ["authorization_code"] }),
+      client("reports", { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] }),
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "name"] },
+    conformIdTokenClaims: false,
+    enabledJWA: { idTokenSigningAlgValues: [algorithm] },
+    features: {
+      clientCredentials: { enabled: true },
+      dPoP: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_, audience) => ({
+          scope: "openid email profile", audience, accessTokenFormat: "jwt", jwt: { sign: { alg: algorithm } },
+        }),
+      },
+    },
+    // An access token of this provider says nothing of a person but `sub`, unless it is told to.
+    extraTokenClaims: async (_, token) =>
+      token.accountId ? { email: `${token.accountId}@example.com`, email_verified: true } : {},
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, preferred_username: id, email: `${id}@example.com`, email_verified: true }),
+    }),
+    pkce: { required: () => false },
+  });
+  return made.callback();
+};
+
+let issuer, keys, answer;
+const server = createServer((request, response) => {
+  if (request.method === "POST" && request.url === "/rotate") {
+    keys = [newKey(), keys[0]];
+    answer = provider(issuer, keys);
+    response.end();
+  } else {
+    answer(request, response);
+  }
+});
+server.listen(0, "127.0.0.1", () => {
+  issuer = `http://127.0.0.1:${server.address().port}`;
+  keys = [newKey()];
+  answer = provider(issuer, keys);
+  console.log(`${issuer} ${resource}`);
+});

@@ -1,0 +1,116 @@
+"""How text is compared: no letter but an ASCII one becomes one, in addresses, names, paths and domains."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from chalicelib.kernel import caseless
+from chalicelib.kernel.domain_names import domain_name, host_name
+from chalicelib.kernel.paths import normalized
+from chalicelib.kernel.person import Person
+
+ROOT: Final = Path(__file__).parents[2] / "chalicelib"
+ALLOWED: Final = {
+    "kernel/caseless.py": "stands in for them",
+    "kernel/fields.py": "`folded` finds titles and names by what they look like; nobody is known by it",
+    "kernel/outgoing.py": "headers of an answer, in bytes",
+    "kernel/settings.py": "names of settings", "kernel/keyrings.py": "the name of a setting",
+    "features/research/entities.py": "the name of a path parameter",
+    "features/research/models.py": "an id that matched ASCII letters and digits",
+}  # fmt: skip
+CHARACTERS: Final = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
+KELVIN, DOTLESS, LONG_S, DOTTED = "\u212a", "\u0131", "\u017f", "\u0130"
+
+
+def test_nothing_else_compares_text_without_case() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py") if "entrypoints/openapi" not in path.as_posix()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in ("lower", "casefold", "upper", "swapcase")
+        and not (isinstance(node.value, ast.Name) and node.value.id == "caseless")
+    }  # fmt: skip
+    assert found <= ALLOWED.keys(), "take a function of chalicelib/kernel/caseless.py"
+
+
+def test_no_other_letter_becomes_an_ascii_one() -> None:
+    for character in CHARACTERS[128:]:
+        for change in (caseless.ascii_lower, caseless.lower, caseless.casefold):
+            changed = change(character)
+            assert changed == character or not any(c.isascii() for c in changed), hex(ord(character))
+
+
+def test_ascii_letters_and_the_letters_of_others_are_compared_as_before() -> None:
+    for character in CHARACTERS[:128]:
+        assert {change(character) for change in (caseless.ascii_lower, caseless.lower, caseless.casefold)} == {
+            character.lower()
+        }
+    for text in ("ÉMILE", "Ωmega", "ΟΔΟΣ", "ЖУК"):
+        assert (caseless.lower(text), caseless.casefold(text)) == (text.lower(), text.casefold())
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("Ada@Example.COM", "ada@example.com"), ("o'neil+x@example.co.uk", "o'neil+x@example.co.uk"),
+        ("émile@example.com", "émile@example.com"), ("γιώργος@example.com", "γιώργος@example.com"),
+        ("ada@Bücher.example", "ada@xn--bcher-kva.example"), ("ada@BÜCHER.example", "ada@xn--bcher-kva.example"),
+        ("ada@straße.example", "ada@xn--strae-oqa.example"), ("ada@XN--BCHER-KVA.example", "ada@xn--bcher-kva.example"),
+    ],
+)  # fmt: skip
+def test_an_address_is_compared_by_ascii_letters_and_idna(text: str, address: str) -> None:
+    assert caseless.email_address(text) == caseless.email_claimed(text) == address
+    assert caseless.email_address(address) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{KELVIN}evin@example.com", f"kev{DOTLESS}n@example.com", f"je{LONG_S}{LONG_S}@example.com",
+        f"{DOTTED}van@example.com", "ÉMILE@example.com", "weiß@example.com", "e\u0301mile@example.com",
+        "\uff41da@example.com", "o\ufb03ce@example.com", f"ada@{KELVIN}elvin.example", "ada@example\u3002com",
+        "ada@\uff45xample.com", "ada@xn--a.example", "ada@ex_ample.com", "ada@example..com", "ada@", "@example.com",
+        "ada", "a b@example.com", f"{'a' * 65}@example.com", f"ada@{'é' * 300}.example", f"ada@{'a.' * 130}com",
+    ],
+)  # fmt: skip
+def test_an_address_that_changes_otherwise_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must"):
+        caseless.email_address(text)
+
+
+def test_an_issuer_may_know_addresses_that_nobody_can_be_invited_by() -> None:
+    assert caseless.email_claimed("Ada@localhost") == "ada@localhost"
+    assert caseless.email_claimed(f"{KELVIN}evin@example.com") is None
+    assert caseless.email_claimed("nobody") is None
+
+
+def test_what_was_stored_with_a_domain_in_unicode_is_looked_for_too() -> None:
+    assert caseless.spellings("ada@xn--bcher-kva.example") == ["ada@xn--bcher-kva.example", "ada@bücher.example"]
+    assert caseless.spellings("ada@example.com") == ["ada@example.com"]
+    assert caseless.spellings("ada@xn--a.example") == ["ada@xn--a.example"]
+
+
+def test_a_domain_becomes_no_other_by_its_case() -> None:
+    assert domain_name("BÜCHER.Example.com") == host_name("Bücher.Example.com:443") == "xn--bcher-kva.example.com"
+    for text in (f"{KELVIN}elvin.example.com", f"{LONG_S}hop.example.com", "\uff53hop.example.com"):
+        assert host_name(text) is None
+        with pytest.raises(ValueError, match="must"):
+            domain_name(text)
+
+
+def test_a_path_becomes_no_other_by_its_case() -> None:
+    assert normalized("/Looms/ÉTÉ") == "/looms/été"
+    assert normalized("/\uff4bevin") == "/\uff4bevin"
+
+
+def test_a_person_is_not_named_by_the_letters_of_others() -> None:
+    kevin = Person(frozenset(), frozenset({"kevin@example.com", "émile@example.com"}))
+    assert kevin.in_text("Write to KEVIN@Example.com.")
+    assert kevin.in_text("ÉMILE@example.com")
+    assert not kevin.in_text(f"Write to {KELVIN}evin@example.com.")
+    assert not kevin.in_text(f"{KELVIN}evin@example.com")
+    assert not re.search("[A-Z]", kevin.out_of("KEVIN@EXAMPLE.COM"))

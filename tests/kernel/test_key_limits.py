@@ -1,0 +1,59 @@
+"""Keys that are longer than the table takes: nothing stands at them, and nothing is put there."""
+
+import pytest
+
+from chalicelib.kernel import table
+from chalicelib.kernel.entity import Key, Partition
+from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.table import Write
+from tests.harness.calls import recorded
+
+LONGEST: Key = ("P" * 2048, "S" * 1024)
+MISFITS: list[Key] = [
+    ("P" * 2049, "S"), ("é" * 1025, "S"), ("P", "S" * 1025), ("P", "é" * 513), ("P", "\U0001f4a9" * 257),
+    ("", "S"), ("P", ""), ("P\ud800", "S"),
+]  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def test_an_item_stands_at_the_longest() -> None:
+    table.write([table.put_new({"pk": LONGEST[0], "sk": LONGEST[1], "n": 1})])
+    assert table.get(LONGEST)
+    assert table.get_all([LONGEST, *MISFITS]).keys() == {LONGEST}
+    assert len(table.query(LONGEST[0], begins=LONGEST[1]).items) == 1
+
+
+@pytest.mark.parametrize("key", MISFITS, ids=repr)
+class TestAMisfit:
+    def test_is_not_looked_for(self, key: Key) -> None:
+        with recorded() as calls:
+            assert table.get(key) is None
+            assert table.get_all([key]) == {}
+        assert calls.made == []
+
+    @pytest.mark.parametrize("kind", ["Put", "Update", "Delete", "ConditionCheck"])
+    def test_is_not_written(self, key: Key, kind: str) -> None:
+        item = {"pk": key[0], "sk": key[1]} if kind == "Put" else None
+        with recorded() as calls, pytest.raises(Problem) as refused:
+            table.write([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])  # type: ignore[arg-type]
+        assert refused.value.code == "validation_failed"
+        assert calls.made == []
+
+    def test_is_no_key_of_an_index_either(self, key: Key) -> None:
+        item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
+        update = Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values={"facet1pk": key[0]})
+        with pytest.raises(Problem):
+            table.write([table.put_new(item)])
+        if key[0] != "P":
+            with pytest.raises(Problem):
+                table.write([update])
+
+
+@pytest.mark.parametrize("where", ["P" * 2049, "", Partition("P" * 2049, "index1")], ids=str)
+def test_a_partition_that_can_not_be_is_empty(where: str | Partition) -> None:
+    with recorded() as calls:
+        assert table.query(where).items == []
+        assert table.count(where) == 0
+        assert table.query("P", begins="S" * 1025).items == []
+    assert calls.made == []
