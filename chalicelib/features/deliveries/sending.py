@@ -1,7 +1,6 @@
 """Sending a lot: the deliveries of a message one after the other, each as its subscriber takes it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -98,9 +97,11 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
 
     The list of them is read from the table itself, so nothing is missing from it. What was sent or skipped since it was
     put off leaves the list, and so does what is tried later: it is put off again then, if it has to be.
+
+    Raises Contended if others keep changing the list.
     """
-    kind = subscriber.delivery
-    while True:
+    kind, conflicts = subscriber.delivery, 0
+    while conflicts < _TRIES:
         marks = table.query(str(subscriber.held), begins=_WAITING, limit=lots.LARGEST).items
         keys = {mark["sk"]: kind.key_of(**{kind.subscriber: subscriber.id}, id=mark["delivery_id"]) for mark in marks}
         found = table.get_all(keys.values())
@@ -108,10 +109,14 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
         due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
         over = [mark for mark in marks if keys[mark["sk"]] not in due]
         if over:
-            with suppress(Cancelled):  # One of them was put off again just now.
+            try:
                 table.write([_forget(mark) for mark in over])
+            except Cancelled:  # One of them was put off again just now.
+                pause(conflicts)
+                conflicts += 1
         if due or not marks:
             return sorted(due.values(), key=lambda delivery: delivery.sequence)
+    raise Contended
 
 
 def _forget(mark: Item) -> Write:
