@@ -4,7 +4,7 @@ A place that lies in others takes a second one where this process hasn't met it 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,8 +14,9 @@ from pydantic.alias_generators import to_camel
 from chalicelib.kernel import ancestry, naming, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key, ending_keys_key
 from chalicelib.kernel.caseless import ascii_lower
+from chalicelib.kernel.chains import Chains, candidates, chain_keys
 from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
-from chalicelib.kernel.epochs import EVERYONE, Subject
+from chalicelib.kernel.epochs import EVERYONE, Subject, log_of
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.naming import NOWHERE, Named
 from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
@@ -35,7 +36,8 @@ class Access:
     `standing` is the caller's, `other` that of the user whom the operation names with `whose`. `below`: the places in
     it that the caller's role lets them in by, who has none that would do at the place itself; or, where that other's
     standing is asked for, the one that the path's record is about. `read`: all items that were read. `carried`: the id
-    that the token names by which an operation is called, if one is.
+    that the token names by which an operation is called, if one is. `chains`: some chains of the log of a place, one of
+    which a mutation extends.
     """
 
     principal: Principal
@@ -48,6 +50,7 @@ class Access:
     below: tuple[Place, ...] = ()
     read: Mapping[Key, Item] = field(default_factory=dict)
     carried: str | None = None
+    chains: Chains | None = None
 
     @property
     def tenant(self) -> str:
@@ -104,11 +107,12 @@ def admit(
         raise not_found()
     named = naming.named(operation, request, caller)
     holder = _keys_of_holder(caller) if isinstance(caller, KeyHolder) else []
-    of_tenant = _of_tenant(operation, named.outermost, caller.id) if isinstance(operation.needs, At) else []
+    shared = _Shared(operation, caller.id, candidates())
+    of_tenant = shared.keys(named.outermost) if isinstance(operation.needs, At) else []
     items = table.get_all([*named.keys(), *holder, *beside, *of_tenant])
     principal = _judged(caller, items, request.ip) if isinstance(caller, KeyHolder) else caller
     if isinstance(operation.needs, At):
-        return _admit_at(operation.needs, operation, request, principal, named, items)
+        return _admit_at(operation.needs, shared, request, principal, named, items)
     if carried and operation.records and carried not in request.parameters.values():
         raise not_found()
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
@@ -118,6 +122,32 @@ def admit(
     if operation.admits:
         operation.admits(access, request)
     return access
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What an operation needs of an organization that all its requests share: limits, access epochs, the log's chains.
+
+    It is read with what decides access.
+    """
+
+    operation: Operation
+    caller_id: str
+    shards: Sequence[int]
+
+    def keys(self, outermost: Key | None) -> list[Key]:
+        """Return where it stands, if the organization is known: by where that is stored."""
+        if outermost is None:
+            return []
+        pk = outermost[0]
+        keys = [budget.of(pk).key for budget in self.operation.budgets_per("organization")]
+        if self.operation.grants_access:
+            keys += [key for each in (EVERYONE, self.caller_id) for key in Subject(pk, each).read_at]
+        return [*keys, *chain_keys(log_of(pk), self.shards)] if self.operation.mutates else keys
+
+    def chains(self, log: str, items: Mapping[Key, Item]) -> Chains | None:
+        """Return the chains that were read, for an operation that commits an entry."""
+        return Chains(log, self.shards, items) if self.operation.mutates else None
 
 
 def _keys_of_holder(caller: KeyHolder) -> list[Key]:
@@ -141,13 +171,14 @@ def _carried(operation: Operation, request: Request) -> str | None:
 
 
 def _admit_at(
-    needs: At, operation: Operation, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
+    needs: At, shared: _Shared, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
 ) -> Access:
     """Return what the caller may act on at a place. What has to be read beside the items is added to them."""
+    operation = shared.operation
     found = [items[key] for key in named.records.values() if key in items]
     other_id = naming.other_id(operation, request, found)
     with _refused_alike(operation, request, principal, named, missing=named.place not in items):
-        chain = _chain(needs, operation, request, named, items, principal.id)
+        chain = _chain(needs, shared, request, named, items)
         part = _part(needs, operation, request, principal, chain, found, other_id, items)
         _refuse_unseen(needs, request, chain, part.role)
     place = chain[-1]
@@ -160,7 +191,8 @@ def _admit_at(
     if not (needs.published and role is None):
         _judge(operation, principal, part.judged)
     above = {type(each): each for each in chain[:-1]}
-    return Access(principal, place, role, records, part.standing, other, above, part.below, items)
+    chains = shared.chains(place.log, items)
+    return Access(principal, place, role, records, part.standing, other, above, part.below, items, chains=chains)
 
 
 @contextmanager
@@ -198,32 +230,20 @@ def _read_below_in_vain(below: Below, request: Request, user_id: str) -> None:
         table.query(below.joined.partition(user_id=user_id))
 
 
-def _chain(
-    needs: At, operation: Operation, request: Request, named: Named, items: dict[Key, Item], caller_id: str
-) -> list[Place]:
+def _chain(needs: At, shared: _Shared, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:
     """Return the place and those above it, the outermost first: by a second read if only the place says what they are.
 
     Raises Problem `not_found` if one of them is missing, and 422 if the body should have named the place and does not.
     """
     if needs.in_body and named.place is None:
-        validation.body(operation.body, request, None)  # It says why the body names none.
+        validation.body(shared.operation.body, request, None)  # It says why the body names none.
     place, above = _load(needs.place, named.place, items), named.above
     if place.above.keys() - above.keys():
         ancestry.remember(place.stored_at, place.ids)
         above = place.above
         decisive = [key for user_id in named.user_ids for key in standing_keys(user_id, None, above.values())]
-        items |= table.get_all([*above.values(), *decisive, *_of_tenant(operation, [*above.values()][-1], caller_id)])
+        items |= table.get_all([*above.values(), *decisive, *shared.keys([*above.values()][-1])])
     return [*(_load(kind, above[kind], items) for kind in reversed([*above])), place]
-
-
-def _of_tenant(operation: Operation, outermost: Key | None, caller_id: str) -> list[Key]:
-    """Return what else to read of an organization, if it is known: what it used up of limits, and access epochs."""
-    if outermost is None:
-        return []
-    limits = [budget.of(outermost[0]).key for budget in operation.budgets_per("organization")]
-    if not operation.grants_access:
-        return limits
-    return [*limits, *(key for each in (EVERYONE, caller_id) for key in Subject(outermost[0], each).read_at)]
 
 
 @dataclass(frozen=True)

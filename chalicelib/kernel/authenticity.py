@@ -4,8 +4,8 @@ Whoever can write to the table could otherwise put an entry and its pointer ther
 functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree its seal
 takes the MAC's place.
 
-A MAC is the id of its key (4 bytes) and 32 bytes over the log, the entry's id and its leaf hash. The entry and its
-pointer carry the same one.
+A MAC is the id of its key (4 bytes) and 32 bytes over the log, the entry's id, its leaf hash and its link in one of the
+log's chains. The entry and its pointer carry the same link and the same MAC.
 """
 
 import hmac
@@ -13,6 +13,7 @@ import re
 from typing import Final
 
 from chalicelib.kernel import keyrings
+from chalicelib.kernel.chains import Link
 from chalicelib.kernel.clock import milliseconds, now_ms
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.fields import UUID_PATTERN
@@ -23,33 +24,37 @@ from chalicelib.kernel.settings import settings
 _CONTEXT: Final = "atrium pending entry"
 
 
-def mac_of(log: str, entry_id: str, leaf: bytes) -> bytes:
+def mac_of(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
     """Return the MAC of an entry that is about to be committed.
 
     Raises Problem `unavailable` if the key is wrapped and can't be unwrapped now.
     """
     key = keyrings.present(Purpose.ENTRY_KEY)
-    return key.id + _mac(key, log, entry_id, leaf)
+    return key.id + _mac(key, log, entry_id, leaf + link.packed())
 
 
 def is_authentic(log: str, item: Item) -> bool:
     """Return whether a function that commits entries made this entry, or this pointer, of a log. Raises as `mac_of`.
 
-    Nothing of the item is taken for granted. Without a MAC it counts only until UNAUTHENTICATED_ENTRIES_UNTIL.
+    Nothing of the item is taken for granted. Without MAC and link it counts only until UNAUTHENTICATED_ENTRIES_UNTIL.
     """
-    entry_id, leaf, mac = item["sk"], item.get("leaf"), item.get("mac")
+    entry_id, leaf, mac, packed = item["sk"], item.get("leaf"), item.get("mac"), item.get("link")
     if not isinstance(leaf, bytes) or len(leaf) != HASH_BYTES:
         return False
-    if mac is None:
-        return _unauthenticated_count() and bool(re.fullmatch(UUID_PATTERN, entry_id))
-    key = keyrings.named(Purpose.ENTRY_KEY, mac[:KEY_ID_BYTES]) if isinstance(mac, bytes) else None
-    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf))
+    if mac is None and packed is None:
+        return unauthenticated_count() and bool(re.fullmatch(UUID_PATTERN, entry_id))
+    link = Link.unpacked(packed)
+    if link is None or not isinstance(mac, bytes):
+        return False
+    key = keyrings.named(Purpose.ENTRY_KEY, mac[:KEY_ID_BYTES])
+    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf + link.packed()))
 
 
-def _unauthenticated_count() -> bool:
+def unauthenticated_count() -> bool:
+    """Return whether entries without a MAC count at this moment."""
     until = settings().unauthenticated_entries_until
     return bool(until) and now_ms() < milliseconds(until)
 
 
-def _mac(key: keyrings.Key, log: str, entry_id: str, leaf: bytes) -> bytes:
-    return hmac.digest(key.secret, f"{_CONTEXT}\n{log}\n{entry_id}\n".encode() + leaf, "sha256")
+def _mac(key: keyrings.Key, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:
+    return hmac.digest(key.secret, f"{_CONTEXT}\n{log}\n{entry_id}\n".encode() + leaf_and_link, "sha256")

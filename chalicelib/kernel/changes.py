@@ -5,10 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel import epochs, guards, table
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.clock import after, pause
 from chalicelib.kernel.counting import Counts, count, counter
 from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.epochs import Epoch, Subject
+from chalicelib.kernel.events import Event
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.record_writes import companions, if_unchanged, update
 from chalicelib.kernel.sameness import same
@@ -19,7 +21,7 @@ R = TypeVar("R", bound=Entity)
 P = TypeVar("P", bound=Place)
 
 
-_TRIES: Final = 4
+_TRIES: Final = 6
 _PAUSE_SECONDS: Final = 0.02
 
 
@@ -40,10 +42,14 @@ class _Change:
 
 @dataclass
 class Changes:
-    """What is to become of records. Nothing happens before `commit`."""
+    """What is to become of records. Nothing happens before `commit`.
+
+    `chains`: those of the log that were read with what decides access.
+    """
 
     now: str
     event: str | None = None
+    chains: Chains | None = None
     _records: dict[Key, _Change] = field(default_factory=dict)
     _kept: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[Key, Entity] = field(default_factory=dict)
@@ -225,8 +231,8 @@ class Changes:
         removed = [after(c.before.updated_at, seconds=0.001) for c in self._records.values() if c.before and not c.now]
         return max([self.now, *moments, *removed])
 
-    def commit(self, first: Write | None = None, then: list[Item] | None = None) -> None:
-        """Make it so, in one transaction; `first` and `then` (new items) are the pipeline's own.
+    def commit(self, first: Write | None = None, event: Event | None = None) -> None:
+        """Make it so, in one transaction, with the pipeline's own `first` and the entry of an event.
 
         Raises Problem if a value is taken or a limit reached, Contended if a record changed meanwhile, and Taken if
         the condition of `first` failed.
@@ -235,29 +241,49 @@ class Changes:
             raise Contended  # It would fail, and stand in the way.
         for attempt in range(_TRIES):
             try:
-                return self._write(first, then or [])
+                return self._write(first, event)
             except Cancelled:
                 pause(attempt, first=_PAUSE_SECONDS)
         raise Contended
 
-    def _write(self, first: Write | None, then: list[Item]) -> None:
+    def _write(self, first: Write | None, event: Event | None) -> None:
         """Try it once. Raises what `commit` does, and Cancelled if only another transaction was in the way."""
         planned: list[tuple[Write, Problem | None]] = [(first, None)] if first else []
         planned += [*self._writes(), *self._kept]
-        planned += [(table.put_new(item), None) for item in then]
+        entry = event.writes(self._chains) if event else []
+        planned += [(write, None) for write in entry]
         try:
             table.write([write for write, _ in planned])
         except Cancelled as cancelled:
-            if not cancelled.failed:
-                raise
-            if then and _is_there(cancelled, len(planned) - len(then)):
+            if entry and _is_there(cancelled, len(planned) - len(entry)):
                 return  # The answer of an earlier try was lost: it is this very change that stands in its own way.
-            if first and 0 in cancelled.failed:
+            failed = {*cancelled.failed} - ({self._turn_chain(cancelled, len(planned) - 1)} if entry else set())
+            if not failed:
+                raise
+            if first and 0 in failed:
                 raise Taken(cancelled.failed[0]) from cancelled
-            refusals = [planned[position][1] for position in sorted(cancelled.failed)]
+            refusals = [planned[position][1] for position in sorted(failed)]
             # What was decided on what is not so any more refuses nothing: it is decided again.
             final = all(refusals) and next(iter(refusals), None)
             raise final or Contended() from cancelled
+
+    def begins(self, log: str) -> bool:
+        """Return whether an organization is created whose log it is: so nothing of the log is there."""
+        changed = [change.now for change in self._records.values() if change.before is None]
+        return any(isinstance(now, Place) and now.within is None and now.log == log for now in changed)
+
+    @property
+    def _chains(self) -> Chains:
+        if self.chains is None:
+            raise ValueError("an entry is in one of its log's chains: these were not read")
+        return self.chains
+
+    def _turn_chain(self, cancelled: Cancelled, position: int) -> int:
+        """Let the next try extend another chain; return the position of the one that this try was to extend."""
+        if position in cancelled.failed:
+            self._chains.note(cancelled.failed[position])
+        self._chains.turn()
+        return position
 
     def _writes(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []

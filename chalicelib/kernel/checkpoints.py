@@ -40,15 +40,19 @@ class BadSignature(NoteError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The head of a log of `size` entries. `origin` is `atrium/<organizationId>`, `root` the 32 bytes of the tree's."""
+    """The head of a log of `size` entries. `origin` is `atrium/<organizationId>`, `root` the 32 bytes of the tree's.
+
+    `extensions`: lines that the note has behind these, none of them empty.
+    """
 
     origin: str
     size: int
     root: bytes
+    extensions: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return what is signed: three lines, each with its newline."""
-        return f"{self.origin}\n{self.size}\n{to_base64(self.root)}\n"
+        """Return what is signed: three lines and the extensions, each with its newline."""
+        return "".join(f"{line}\n" for line in (self.origin, self.size, to_base64(self.root), *self.extensions))
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _checkpoint(text: str) -> Checkpoint:
     root_hash = _decoded(root)
     if len(root_hash) != HASH_BYTES:
         raise MalformedNote("the third line is no root hash")
-    return Checkpoint(origin, int(size), root_hash)
+    return Checkpoint(origin, int(size), root_hash, tuple(lines[_LINES:]))
 
 
 def _signature(line: str) -> Signature:

@@ -77,6 +77,11 @@ def partition_of(organization_id: str) -> str:
     return f"O#{organization_id}"
 
 
+def log_of(pk: str) -> str:
+    """Return the log of the organization whose partition it is."""
+    return pk.removeprefix(partition_of(""))
+
+
 @dataclass(frozen=True)
 class Epoch:
     """An epoch as it was read: None if nothing was lowered lately. `since`: when it was set.

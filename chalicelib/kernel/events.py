@@ -14,10 +14,12 @@ import rfc8785
 from pydantic_core import from_json
 
 from chalicelib.kernel.authenticity import mac_of
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.entity import Due, Entity, Facet, Item, Key, due_mark, organization_of
 from chalicelib.kernel.merkle import leaf_hash
 from chalicelib.kernel.sameness import same
+from chalicelib.kernel.table import Write, put_new
 
 WAKE: Final = "ledger.wake"
 """What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""
@@ -45,7 +47,7 @@ def text_key(log: str, entry_id: str) -> Key:
 class EntryItem(Entity):
     """An entry as stored: a long `body` stands in an item of its own, sequence and seal come from the ledger.
 
-    Until then it has a `mac`: see `authenticity`.
+    Until then it has a `link` and a `mac`: see `chains` and `authenticity`.
     Once erased it has neither body nor actor nor target nor seal; `erased` is the service's signature of what stays.
     """
 
@@ -105,27 +107,30 @@ class Event:
             "data": self.data and {name: _short(value) for name, value in self.data.items()},
         })  # fmt: skip
 
-    def items(self) -> list[Item]:
-        """Return what the transaction puts: the entry, its bytes if they are many, its pointer.
+    def writes(self, chains: Chains) -> list[Write]:
+        """Return what the transaction writes: the entry, its bytes if they are many, its pointer, its chain at last.
 
         Raises Problem `unavailable` if the key that authenticates it is wrapped and can't be unwrapped now.
         """
-        body = self.canonical()
+        body, link = self.canonical(), chains.link
         entry = EntryItem.of(self.log, body)
-        mac = mac_of(self.log, self.id, entry.leaf)
+        mac = mac_of(self.log, self.id, entry.leaf, link)
+        proof = {"link": link.packed(), "mac": mac}
         pk, sk = text_key(self.log, self.id)
         long = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
         asked_by = {"requestId": asked} if (asked := self.context["requestId"]) else {}
-        waits = pointer(self.log, self.id, entry.leaf, mac, self.occurred_at) | asked_by
-        return [entry.item() | {"mac": mac}, *long, waits]
+        waits = pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | asked_by
+        return [*map(put_new, (entry.item() | proof, *long, waits)), chains.write(link, mac)]
 
 
-def pointer(log: str, entry_id: str, leaf: bytes, mac: bytes | None, moment: str) -> Item:
-    """Return the pointer to an entry that waits for its sequence, due some seconds after a moment."""
+def pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], moment: str) -> Item:
+    """Return the pointer to an entry that waits for its sequence, due some seconds after a moment.
+
+    `proof`: its link and MAC, as the entry has them.
+    """
     key = pointer_key(log, entry_id)
     due = Due(WAKE, after(moment, seconds=PATIENCE_SECONDS))
-    authenticated = {"mac": mac} if mac else {}
-    return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **authenticated, **due_mark(due, key)}
+    return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **proof, **due_mark(due, key)}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:

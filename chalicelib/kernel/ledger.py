@@ -11,14 +11,15 @@ in the table itself, where the index of sequences may be behind.
 """
 
 import hmac
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from chalicelib.kernel import checkpoints, keyrings, quarantine, table
-from chalicelib.kernel.authenticity import is_authentic
+from chalicelib.kernel import checkpoints, keyrings, quarantine, statements, table
+from chalicelib.kernel.authenticity import is_authentic, unauthenticated_count
+from chalicelib.kernel.chains import SHARDS, End, links_of, shard_of
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import after, now, now_ms, pause
@@ -27,9 +28,10 @@ from chalicelib.kernel.entity import Due, Item, Key, Partition, due_mark, organi
 from chalicelib.kernel.events import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
 from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose, key_id
-from chalicelib.kernel.logs import name_requests
+from chalicelib.kernel.logs import measure, name_requests, report
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.settings import settings
+from chalicelib.kernel.statements import BrokenStatement, Statement
 from chalicelib.kernel.table import Cancelled, Write
 
 BATCH: Final = (table.MOST_WRITES - 2) // 2
@@ -37,6 +39,9 @@ BATCH: Final = (table.MOST_WRITES - 2) // 2
 
 HEAD: Final = "!"
 """The head's sort key: before that of every pointer."""
+
+_POINTERS: Final = '"'
+"""What sorts behind the head and the chains, and before every pointer."""
 
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
@@ -60,10 +65,14 @@ class BrokenHead(Exception):
 
 @dataclass(frozen=True)
 class Head:
-    """A log's tree, and the signed checkpoint of it; `note` is empty before the first entry."""
+    """A log's tree, the signed checkpoint of it, and the signed statement of what its chains are.
+
+    `note` is empty before the first entry, `statement` where there is none.
+    """
 
     tree: CompactRange
     note: str
+    statement: str = ""
 
     @classmethod
     def of(cls, item: Item | None) -> "Head":
@@ -74,9 +83,43 @@ class Head:
         if not (isinstance(size, int) and isinstance(peaks, bytes) and isinstance(note, str)):
             raise BrokenHead
         try:
-            return cls(CompactRange(size, split_hashes(peaks)), note)
+            return cls(CompactRange(size, split_hashes(peaks)), note, str(item.get("chains", "")))
         except ValueError as error:
             raise BrokenHead from error
+
+    def checkpoint(self, log: str) -> Checkpoint:
+        """Return the checkpoint of the tree, as the ledger signs it."""
+        return Checkpoint(origin(log), self.tree.size, self.tree.root())
+
+    def stated(self, log: str) -> Statement | None:
+        """Return what its statement says; None if there is none. Raises BrokenStatement."""
+        return statements.verify(self.statement, self.checkpoint(log), public_keys()) if self.statement else None
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """A log's head and what waits behind it, as one Query found them: how far its chains are, and pointers.
+
+    `pointers`: those that are authentic; `forged`: the others. `complete`: whether these are all.
+    """
+
+    head: Item | None
+    ends: Mapping[int, End]
+    pointers: list[Item]
+    forged: list[Item]
+    complete: bool
+
+    @classmethod
+    def read(cls, log: str, limit: int | None = None) -> "Outbox":
+        """Return the outbox of a log: a limited number of pointers, or as many as 1 MB holds."""
+        outbox, _ = head_key(log)
+        found = table.query(outbox, since=HEAD, limit=limit and limit + 1 + SHARDS)
+        head = next((item for item in found.items if item["sk"] == HEAD), None)
+        ends = {shard: End.of(item) for item in found.items if (shard := shard_of(item)) is not None}
+        waiting = [item for item in found.items if item["sk"] != HEAD and shard_of(item) is None]
+        judged = [(item, is_authentic(log, item)) for item in waiting[:limit]]
+        authentic, forged = ([item for item, well in judged if well is wanted] for wanted in (True, False))
+        return cls(head, ends, authentic, forged, found.last is None and len(waiting) == len(judged))
 
 
 def head_key(log: str) -> Key:
@@ -126,13 +169,14 @@ def append(log: str, until: int | None = None) -> int:
     """
     lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
     while now_ms() < until:
-        head, pointers, forged = _outbox(log)
+        outbox = Outbox.read(log, BATCH)
+        pointers, forged = outbox.pointers, outbox.forged
         if not (pointers or forged):
             return lag
         lag = max([lag, *(now_ms() - moment_of(pointer["sk"]) for pointer in pointers[:1])])
         try:
             if pointers:
-                table.write(_appending(log, Head.of(head), pointers))
+                table.write(_appending(log, outbox))
                 name_requests(pointer["requestId"] for pointer in pointers if _names_request(pointer))
             tries = 0
         except Cancelled as cancelled:
@@ -145,16 +189,6 @@ def append(log: str, until: int | None = None) -> int:
         if forged:
             quarantine.refuse(log, forged)
     return lag
-
-
-def _outbox(log: str) -> tuple[Item | None, list[Item], list[Item]]:
-    """Return a log's head and the first of what waits behind it: what is authentic, and what is not."""
-    outbox, _ = head_key(log)
-    found = table.query(outbox, since=HEAD, limit=BATCH + 1)
-    head = found.items[0] if found.items and found.items[0]["sk"] == HEAD else None
-    waiting = [item for item in found.items if item["sk"] != HEAD][:BATCH]
-    authentic = [item for item in waiting if is_authentic(log, item)]
-    return head, authentic, [item for item in waiting if item not in authentic]
 
 
 def _other_than_head(cancelled: Cancelled) -> bool:
@@ -170,12 +204,36 @@ def _entry_key(log: str, pointer: Item) -> Key:
     return EntryItem.key_of(log_id=log, id=pointer["sk"])
 
 
-def _appending(log: str, head: Head, pointers: Sequence[Item]) -> list[Write]:
+def _appending(log: str, outbox: Outbox) -> list[Write]:
+    head, pointers = Head.of(outbox.head), outbox.pointers
+    size, former = head.tree.size, _former_statement(log, head, outbox)
     tree = head.tree.extend(pointer["leaf"] for pointer in pointers)
-    writes = [_move_head(log, head.tree.size, tree)]
-    for sequence, pointer in enumerate(pointers, head.tree.size + 1):
-        writes += [_number(log, pointer, sequence, tree.size), _settle(log, pointer)]
+    statement = former.extended(links_of(pointers)) if former else None
+    writes = [_move_head(log, size, tree, statement)]
+    for sequence, pointer in enumerate(pointers, size + 1):
+        writes += [_number(log, pointer, sequence, tree.size, chained=statement is not None), _settle(log, pointer)]
     return [*writes, _put_batch(log, tree.size, pointers)]
+
+
+def _former_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
+    """Return the statement that the next one follows from; None as long as there is none.
+
+    The first one follows from what the chains are. While a release without chains may still append, there is none. One
+    that somebody altered is begun anew: the seals of the entries before then say that there was another.
+    """
+    if not head.statement and (unauthenticated_count() or not (outbox.complete or not head.tree.size)):
+        return None
+    try:
+        if stated := head.stated(log):
+            return stated
+        lost = 0
+    except BrokenStatement:
+        report(statement="broken")
+        measure(ForgedEntries=1)
+        lost = 1
+    if not head.tree.size:
+        return Statement(lost=lost)
+    return replace(Statement.begun(head.tree.size, outbox.ends, links_of(outbox.pointers)), lost=lost)
 
 
 def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
@@ -185,12 +243,13 @@ def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
     return Write("Put", (pk, sk), item=item)
 
 
-def _move_head(log: str, size: int, tree: CompactRange) -> Write:
-    checkpoint = Checkpoint(origin(log), tree.size, tree.root())
-    note = checkpoints.sign(checkpoint, keyrings.present(Purpose.AUDIT_SIGNING_KEY).secret)
+def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
+    checkpoint, seed = Head(tree, "").checkpoint(log), keyrings.present(Purpose.AUDIT_SIGNING_KEY).secret
+    note = checkpoints.sign(checkpoint, seed)
     values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
-    followed = _unfollowed_mark(log) if organization_of(log) else {}
-    update, values = _MOVE + "".join(f", #{name} = :{name}" for name in followed), values | followed
+    more = _unfollowed_mark(log) if organization_of(log) else {}
+    more |= {"chains": statements.sign(checkpoint, statement, seed)} if statement else {}
+    update, values = _MOVE + "".join(f", #{name} = :{name}" for name in more), values | more
     return Write(
         "Update", head_key(log), update=update,
         condition="#size = :was" if size else "attribute_not_exists(#size)", names=list(values),
@@ -207,12 +266,13 @@ def _unfollowed_mark(log: str) -> Item:
     return {**due_mark(Due(WAKE, after(now(), seconds=PATIENCE_SECONDS)), head_key(log)), "log": log}
 
 
-def _number(log: str, pointer: Item, sequence: int, tree_size: int) -> Write:
-    seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), log, sequence, tree_size, pointer["leaf"])
+def _number(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
+    claim = _claim(log, sequence, tree_size, pointer["leaf"], chained=chained)
+    seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), sequence, claim)
     values = {**place(log, sequence, tree_size), "seal": seal}
     return Write(
-        "Update", _entry_key(log, pointer), update=_set(values) + " REMOVE #mac",
-        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", "mac", *values],
+        "Update", _entry_key(log, pointer), update=_set(values) + " REMOVE #mac, #link",
+        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", "mac", "link", *values],
         values=values,
     )  # fmt: skip
 
@@ -231,21 +291,28 @@ def place(log: str, sequence: int, tree_size: int) -> Item:
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
-def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes) -> int | None:
+def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
     """Return the sequence that the ledger gave to this leaf in a tree of this size, or None if it never did.
 
     The root alone would say that something was altered; the seal says which entry. Of a key that was dropped since,
-    only its sequence can be read: the root has to tell then.
+    only its sequence can be read: the root has to tell then. `chained`: whether there was a statement beside the tree;
+    None if that does not matter.
     """
     sealed_by, number = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _NUMBER_BYTES]
     sequence = int.from_bytes(number, "big")
     if key := keyrings.named(Purpose.AUDIT_SIGNING_KEY, sealed_by):
-        return sequence if seal == _seal(key, log, sequence, tree_size, leaf) else None
+        either = (True, False) if chained is None else (chained,)
+        claims = (_claim(log, sequence, tree_size, leaf, chained=each) for each in either)
+        return sequence if any(seal == _seal(key, sequence, claim) for claim in claims) else None
     return sequence if sealed_by in _former_key_ids(settings().audit_former_public_keys) else None
 
 
-def _seal(key: keyrings.Key, log: str, sequence: int, tree_size: int, leaf: bytes) -> bytes:
-    claim = f"{log}\n{sequence}\n{tree_size}\n".encode() + leaf
+def _claim(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes:
+    said = f"{log}\n{sequence}\n{tree_size}\n" + ("chained\n" if chained else "")
+    return said.encode() + leaf
+
+
+def _seal(key: keyrings.Key, sequence: int, claim: bytes) -> bytes:
     mac = hmac.digest(_sealing_secret(key.secret), claim, "sha256")[:_MAC_BYTES]
     return key.id + sequence.to_bytes(_NUMBER_BYTES, "big") + mac
 
@@ -294,8 +361,7 @@ def unanchored_pk(shard: object) -> str:
 
 def pending(log: str) -> int:
     """Return how many entries wait in a log's outbox (of very many: at least so many)."""
-    outbox, head = head_key(log)
-    return table.count(outbox, since=f"{head} ")  # behind the head
+    return table.count(head_key(log)[0], since=_POINTERS)
 
 
 def public_keys() -> list[bytes]:

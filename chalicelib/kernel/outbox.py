@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.kernel import queues, tasks
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.events import Event, differences
@@ -52,7 +53,9 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
     event = _event(changes, event_type, origin)
-    changes.commit(first, event.items())
+    if changes.chains is None or changes.chains.log != event.log:
+        changes.chains = Chains(event.log) if changes.begins(event.log) else Chains.read(event.log)
+    changes.commit(first, event)
     report(event=event.type, eventId=event.id)
     with if_possible("wake"):
         queues.wake(event.log, event.id, changes.starts)

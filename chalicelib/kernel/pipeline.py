@@ -96,6 +96,7 @@ def _perform(operation: Operation, request: Request, usage: Usage) -> Response:
 def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: Effect) -> Context:
     ctx = Context(operation, request, access, now(), attempt, effect)
     ctx.headers |= {"Cache-Control": operation.kept} if operation.kept else {}
+    ctx.changes.chains = access.chains
     if operation.grants_access and access.place:
         ctx.fence(access.tenant, access.read, access.decisive)
     return ctx

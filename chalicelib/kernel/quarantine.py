@@ -47,7 +47,8 @@ def refuse(log: str, pointers: Sequence[Item]) -> int:
         if entry is None or "sequence" in entry:
             done += _set_aside(log, item, "not_authentic")
         elif is_authentic(log, entry):
-            restored = pointer(log, entry["sk"], entry["leaf"], entry.get("mac"), now())
+            proof: Item = {name: entry[name] for name in ("link", "mac") if name in entry}
+            restored = pointer(log, entry["sk"], entry["leaf"], proof, now())
             done += _set_aside(log, item, "altered_pointer", instead=restored)
         else:
             done += _set_aside(log, item, "not_authentic", entry=entry)

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -74,13 +74,25 @@ def assert_proven(items: Items | None = None) -> None:
     logs: dict[str, list[Entry]] = {}
     for entry in entries(items):
         logs.setdefault(entry.log, []).append(entry)
-    waiting = [key for key in items if key[0].startswith("Q#") and key[1] != "!"]
+    waiting = [key for key in items if key[0].startswith("Q#") and not key[1].startswith("!")]
     assert waiting == []
     _assert_told(items, logs)
     for log, sealed in logs.items():
         assert [entry.sequence for entry in sealed] == list(range(1, len(sealed) + 1))
         assert _batched(log, items) == [entry.id for entry in sealed]
-        rfc6962.check_note(items[f"Q#{log}", "!"]["note"], log, [entry.leaf for entry in sealed], PUBLIC_KEY)
+        head, leaves = items[f"Q#{log}", "!"], [entry.leaf for entry in sealed]
+        assert rfc6962.check_note(head["note"], log, leaves, PUBLIC_KEY) == []
+        _assert_linked(log, head, leaves, items)
+
+
+def _assert_linked(log: str, head: Json, leaves: Sequence[bytes], items: Items) -> None:
+    """Assert that each entry is a link of a chain, and that the statement signed with the head says just that."""
+    chains = {key[1]: item for key, item in items.items() if key[0] == f"Q#{log}" and key[1] != "!"}
+    assert sum(int(chain["number"]) for chain in chains.values()) == len(leaves)
+    lines = rfc6962.check_note(head["chains"], f"{log}/chains", leaves, PUBLIC_KEY)
+    macs = {sk: base64.b64encode(chain["mac"]).decode() for sk, chain in chains.items()}
+    said = [f"chain {int(sk[1:])} {chains[sk]['number']} {mac}" for sk, mac in sorted(macs.items())]
+    assert lines == ["since 0", "lost 0", *said]
 
 
 def _batched(log: str, items: Items) -> list[str]:

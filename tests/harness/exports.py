@@ -16,13 +16,13 @@ from moto.s3 import models as moto_s3
 from moto.s3.models import s3_backends
 
 from chalicelib.features.audit.verify import read_checkpoint, read_evidence, verify
-from chalicelib.kernel import files, ledger
+from chalicelib.kernel import files, ledger, table
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.clock import now
 from chalicelib.kernel.events import Event
 from chalicelib.kernel.ids import new_id
 from chalicelib.kernel.settings import settings
 from tests.catalogue.evidence import PUBLIC_KEY
-from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller
 from tests.harness.made import Made
@@ -119,8 +119,7 @@ def fill(log: str, number: int, letters: int = 10) -> None:
             context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
             changes=[], data={f"field{k}": _text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
         )  # fmt: skip
-        for item in event.items():
-            cloud.put(item)
+        table.write(event.writes(Chains.read(log)))
     ledger.append(log)
 
 

@@ -4,6 +4,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from chalicelib.kernel import checkpoints
+from chalicelib.kernel.chains import shard_of
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.settings import settings
@@ -61,6 +62,11 @@ def entry(organization: Founded, sequence: int) -> Item:
 
 def head(organization: Founded) -> Item:
     return next(item for item in cloud.stored() if (item["pk"], item["sk"]) == (f"Q#{organization.id}", "!"))
+
+
+def chains(organization: Founded) -> list[Item]:
+    """Return the items that say how far the chains of a log are."""
+    return [item for item in cloud.stored() if item["pk"] == f"Q#{organization.id}" and shard_of(item) is not None]
 
 
 def alter(item: Item, **changed: Any) -> None:

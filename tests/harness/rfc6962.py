@@ -37,13 +37,18 @@ def subtrees(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
     return [root(leaves[begin : begin + size]), *subtrees(leaves, begin + size, end)]
 
 
-def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> None:
-    """Assert that a checkpoint (C2SP tlog-checkpoint) is of this tree and signed by this key, in base64."""
+def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> list[str]:
+    """Assert that a checkpoint (C2SP tlog-checkpoint) is of this tree and signed by this key, in base64.
+
+    Returns its extension lines.
+    """
     origin, key = f"atrium/{organization}", base64.b64decode(public_key)
     text, _, signatures = note.partition("\n\n")
-    assert text.split("\n") == [origin, str(len(leaves)), base64.b64encode(root(leaves)).decode()]
+    lines = text.split("\n")
+    assert lines[:3] == [origin, str(len(leaves)), base64.b64encode(root(leaves)).decode()]
     dash, name, encoded = signatures.rstrip("\n").split(" ")
     assert (dash, name) == ("—", origin)
     signature = base64.b64decode(encoded)
     assert signature[:4] == sha256(origin.encode() + b"\n" + _ED25519 + key).digest()[:4]
     Ed25519PublicKey.from_public_bytes(key).verify(signature[4:], f"{text}\n".encode())
+    return lines[3:]

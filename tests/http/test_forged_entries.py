@@ -37,7 +37,7 @@ def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = Tr
     entry = EntryItem.of(organization.id, body)
     cloud.put(entry.item())
     if with_pointer:
-        cloud.put(pointer(organization.id, entry_id, entry.leaf, None, moment))
+        cloud.put(pointer(organization.id, entry_id, entry.leaf, {}, moment))
     return entry_id
 
 

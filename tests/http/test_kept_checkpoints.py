@@ -3,12 +3,13 @@ import pytest
 from chalicelib.features.audit import verification
 from chalicelib.kernel import checkpoints, ledger
 from chalicelib.kernel.authenticity import mac_of
+from chalicelib.kernel.chains import Chains, chain_key
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.encoding import to_base64url
 from tests.harness import cloud, rfc6962
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
-from tests.harness.logs import alter, entry, finding, head, leaf_of, signed, verify
+from tests.harness.logs import alter, chains, entry, finding, head, leaf_of, signed, verify
 from tests.harness.organizations import Founded, found
 from tests.harness.workers import Workers
 
@@ -41,6 +42,8 @@ class TestKeptCheckpoints:
         kept = self.keep(api, ten)
         whole = [entry(ten, sequence) for sequence in range(1, 11)]
         cloud.remove(head(ten))
+        for chain in chains(ten):
+            cloud.remove(chain)
         for item in whole:
             fresh = {
                 n: v for n, v in item.items() if n not in ("sequence", "seal", "tree_size", "index1pk", "index1sk")
@@ -48,9 +51,13 @@ class TestKeptCheckpoints:
             if item["sequence"] == 4:
                 body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
                 fresh |= {"body": body, "leaf": leaf_of(body)}
-            mac = mac_of(ten.id, item["sk"], fresh["leaf"])  # By whoever has all keys.
-            cloud.put(fresh | {"mac": mac})
-            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], "mac": mac, "log": ten.id})
+            link = Chains.read(ten.id).link
+            mac = mac_of(ten.id, item["sk"], fresh["leaf"], link)  # By whoever has all keys.
+            proof = {"link": link.packed(), "mac": mac}
+            cloud.put(fresh | proof)
+            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], **proof, "log": ten.id})
+            pk, sk = chain_key(ten.id, link.shard)
+            cloud.put({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
         ledger.append(ten.id)
         assert finding(api, ten) == (None, None)
         assert finding(api, ten, checkpoint=kept)[0] == "forked"

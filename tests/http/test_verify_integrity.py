@@ -29,7 +29,7 @@ class TestWholeLogs:
         leaves = [rfc6962.leaf_hash(entry) for entry in reversed(entries)]
         assert report == {
             "valid": True, "treeSize": 10, "rootHash": rfc6962.root(leaves).hex(), "checkpoint": report["checkpoint"],
-            "pendingEntries": 0, "checkedEntries": 10, "firstInvalidSequence": None, "failure": None,
+            "pendingEntries": 0, "checkedEntries": 10, "firstInvalidSequence": None, "failure": None, "suppressed": 0,
             "nextCursor": None,
         }  # fmt: skip
         rfc6962.check_note(report["checkpoint"], ten.id, leaves, api.get("/status").json["auditPublicKey"])
@@ -44,7 +44,7 @@ class TestWholeLogs:
         report = verify(api, found(api, ada))
         assert report == {
             "valid": True, "treeSize": 0, "rootHash": rfc6962.root([]).hex(), "checkpoint": None, "pendingEntries": 1,
-            "checkedEntries": 0, "firstInvalidSequence": None, "failure": None, "nextCursor": None,
+            "checkedEntries": 0, "firstInvalidSequence": None, "failure": None, "suppressed": 0, "nextCursor": None,
         }  # fmt: skip
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 50])

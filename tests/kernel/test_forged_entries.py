@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.kernel import table
 from chalicelib.kernel.authenticity import is_authentic, mac_of
+from chalicelib.kernel.chains import Link
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.due import sweep
 from chalicelib.kernel.encoding import to_base64
@@ -39,13 +40,17 @@ def facts() -> Iterator[dict[str, Any]]:
         yield facts
 
 
-def forged(mac: bytes | None = None) -> Item:
-    """Put an entry and its pointer as the service would, but for the MAC; return the entry."""
+LINK: Final = Link(0, 1, b"")
+
+
+def forged(mac: bytes | None = None, link: bytes | None = LINK.packed()) -> Item:
+    """Put an entry and its pointer as the service would, but for the MAC, or for MAC and link; return the entry."""
     entry_id = new_id(now())
     entry = EntryItem.of(LOG, (BODY % ("a", entry_id, now())).encode())
-    item = entry.item() | ({"mac": mac} if mac else {})
+    proof = ({"mac": mac} if mac else {}) | ({"link": link} if link else {})
+    item = entry.item() | proof
     cloud.put(item)
-    cloud.put(pointer(LOG, entry_id, entry.leaf, mac, now()))
+    cloud.put(pointer(LOG, entry_id, entry.leaf, proof, now()))
     return item
 
 
@@ -55,7 +60,7 @@ def sealed() -> list[str]:
 
 
 def waiting() -> list[Item]:
-    return [i for i in cloud.stored() if i["pk"] == f"Q#{LOG}" and i["sk"] != HEAD]
+    return [i for i in cloud.stored() if i["pk"] == f"Q#{LOG}" and not i["sk"].startswith(HEAD)]
 
 
 def aside() -> list[Item]:
@@ -98,21 +103,21 @@ def test_a_mac_that_somebody_made_up_is_none(mac: bytes) -> None:
 def test_a_mac_counts_for_its_entry_alone() -> None:
     mutate("a")
     (other,) = waiting()
-    forged(other["mac"])
+    forged(other["mac"], other["link"])
     append(LOG)
     assert sealed() == [other["sk"]]
 
 
 def test_a_mac_counts_in_its_log_alone() -> None:
     mutate("a", log=LOG.replace("a", "b"))
-    (theirs,) = (i for i in cloud.stored() if i["pk"] == f"Q#{LOG.replace('a', 'b')}")
+    (theirs,) = (i for i in cloud.stored() if i["pk"] == f"Q#{LOG.replace('a', 'b')}" and "leaf" in i)
     cloud.put({**theirs, "pk": f"Q#{LOG}"})
     append(LOG)
     assert sealed() == []
 
 
 GARBAGE: Final[dict[str, Callable[[], Item]]] = {
-    "no entry": lambda: pointer(LOG, new_id(now()), bytes(32), None, now()),
+    "no entry": lambda: pointer(LOG, new_id(now()), bytes(32), {}, now()),
     "no leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now())},
     "a leaf that is text": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": "leaf", "mac": "mac"},
     "a short leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": b"leaf", "mac": bytes(36)},
@@ -153,7 +158,13 @@ def test_pointers_without_end_do_not_hold_up_the_log() -> None:
     assert len(aside()) == 120
 
 
-@pytest.mark.parametrize("altered", [{"leaf": bytes(32)}, {"mac": bytes(36)}, {"leaf": "text"}, {"mac": None}])
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"leaf": bytes(32)}, {"mac": bytes(36)}, {"leaf": "text"}, {"mac": None}, {"link": Link(1, 1, b"").packed()},
+        {"link": b""}, {"link": None}, {"link": "text"}, {"link": None, "mac": None},
+    ],
+)  # fmt: skip
 def test_an_entry_whose_pointer_somebody_altered_gets_its_place(altered: Item) -> None:
     mutate("a")
     (honest,) = waiting()
@@ -202,8 +213,7 @@ def test_an_entry_in_the_tree_has_its_seal_and_no_mac() -> None:
     mutate("a")
     append(LOG)
     (entry,) = (i for i in cloud.stored() if i["pk"] == f"A#{LOG}")
-    assert "mac" not in entry
-    assert "seal" in entry
+    assert {"mac", "link", "seal"} & set(entry) == {"seal"}
 
 
 @pytest.mark.parametrize("at", range(1, 6))
@@ -223,11 +233,11 @@ class TestWhileTheReleaseBeforeIsReplaced:
     ) -> None:
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
-        first = forged()
+        first = forged(link=None)
         append(LOG)
         assert sealed() == [first["sk"]]
         clock.shift(minutes=15)
-        forged()
+        forged(link=None)
         append(LOG)
         assert sealed() == [first["sk"]]
         assert len(aside()) == 1
@@ -235,6 +245,13 @@ class TestWhileTheReleaseBeforeIsReplaced:
     def test_a_wrong_mac_never_counts(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         forged(bytes(36))
+        forged(bytes(36), None)
+        append(LOG)
+        assert sealed() == []
+
+    def test_a_link_without_a_mac_never_counts(self, configure: Configure) -> None:
+        configure(unauthenticated_entries_until=after(now(), seconds=60))
+        forged()
         append(LOG)
         assert sealed() == []
 
@@ -268,13 +285,15 @@ class TestKeys:
         append(LOG)
         assert len(sealed()) == 1
 
-    def test_the_mac_covers_log_id_and_leaf(self) -> None:
+    def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
         leaf = leaf_hash(b"body")
-        item = {"sk": "e", "leaf": leaf, "mac": mac_of("log", "e", leaf)}
+        item = {"sk": "e", "leaf": leaf, "link": LINK.packed(), "mac": mac_of("log", "e", leaf, LINK)}
         assert is_authentic("log", item)
         assert not is_authentic("other", item)
         assert not is_authentic("log", {**item, "sk": "f"})
         assert not is_authentic("log", {**item, "leaf": leaf_hash(b"other")})
+        for other in (Link(1, 1, b""), Link(0, 2, b""), Link(0, 1, bytes(36))):
+            assert not is_authentic("log", {**item, "link": other.packed()})
         assert not is_authentic("log\ne", {**item, "sk": ""})
 
 

@@ -142,4 +142,9 @@ class IntegrityReport(Output):
         "checkpoint sent was not signed by a key of this service.",
         examples=[None],
     )
+    suppressed: int = Field(
+        ge=0, examples=[0],
+        description="Changes whose entries were taken away before they had their place in the log. More than 0 is not "
+        "valid, though all that is left of the log is as it was written.",
+    )  # fmt: skip
     next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")

@@ -36,7 +36,7 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     outcome = verification.verify(log, ctx.position(query), query.checkpoint)
     progress, fault = outcome.progress, outcome.fault
     return IntegrityReport(
-        valid=fault is None,
+        valid=fault is None and not progress.suppressed,
         tree_size=progress.size,
         root_hash=progress.root.hex(),
         checkpoint=progress.note or None,
@@ -44,5 +44,6 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
         checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
+        suppressed=progress.suppressed,
         next_cursor=None if outcome.done else ctx.cursor(progress.position(), query),
     )

@@ -32,9 +32,14 @@ class StoredEntry:
 
 @dataclass(frozen=True)
 class Verified:
-    """How far a log is verified: the tree of all entries so far."""
+    """How far a log is verified: the tree of all entries so far.
+
+    `since`: the size of the tree beyond which there were statements of the log's chains beside it, which the seals of
+    entries say too; None if that is not looked at.
+    """
 
     tree: CompactRange = field(default_factory=CompactRange)
+    since: int | None = None
 
     def extend(self, log: str, entries: Iterable[StoredEntry]) -> "Verified | Fault":
         """Return the verified log with the entries that follow, or the first fault among them.
@@ -49,23 +54,23 @@ class Verified:
             erased = "erased" in entry.item
             if entry.item["index1sk"] > here or (entry.body is None and not erased):
                 return Fault("missing", sequence)
-            failure = (_erased_failure if erased else _failure)(log, sequence, entry)
+            failure = _erased_failure(log, sequence, entry) if erased else _failure(log, sequence, entry, self.since)
             if failure:
                 return Fault(failure, sequence)
             leaves.append(entry.item["leaf"])
-        return Verified(self.tree.extend(leaves))
+        return Verified(self.tree.extend(leaves), self.since)
 
     def position(self) -> dict[str, Any]:
         """Return it as a cursor keeps it."""
-        return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks))}
+        return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks)), "since": self.since}
 
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Verified":
         """Return what a cursor kept."""
-        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))))
+        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
 
 
-def _failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
+def _failure(log: str, sequence: int, entry: StoredEntry, since: int | None = None) -> Failure | None:
     """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
 
     The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.
@@ -76,7 +81,8 @@ def _failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
     if not isinstance(body, bytes) or not isinstance(seal, bytes) or not isinstance(size, int):
         return "modified"
     leaf = leaf_hash(body)
-    given = sealed_as(seal, log, size, leaf) if leaf == item.get("leaf") else None
+    chained = None if since is None else size > since
+    given = sealed_as(seal, log, size, leaf, chained=chained) if leaf == item.get("leaf") else None
     if given != sequence:
         return "reordered" if given else "modified"
     try:

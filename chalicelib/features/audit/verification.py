@@ -9,12 +9,14 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.kernel import checkpoints, table
+from chalicelib.kernel.chains import End, chain_key, chain_keys, links_of
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.ledger import BrokenHead, Head, head_key, origin, pending, public_keys, sequence_key
+from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, public_keys, sequence_key
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.merkle import EMPTY_ROOT
 from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.statements import BrokenStatement, Statement
 
 WINDOW: Final = 5_000
 """Entries verified in one request."""
@@ -24,17 +26,20 @@ WINDOW: Final = 5_000
 class Progress:
     """How far verification is: the head that was signed when it began, and the tree of what was verified since.
 
-    `anchor` is the note of the newest anchor there was then; empty if there was none.
+    `anchor` is the note of the newest anchor there was then; empty if there was none. `suppressed`: how many entries
+    had been taken away by then before they had their place.
     """
 
     note: str
     size: int
     anchor: str
     verified: Verified
+    suppressed: int = 0
 
     def position(self) -> dict[str, Any]:
         """Return it as a cursor keeps it."""
-        return {"note": self.note, "size": self.size, "anchor": self.anchor, **self.verified.position()}
+        known = {"note": self.note, "size": self.size, "anchor": self.anchor, "suppressed": self.suppressed}
+        return {**known, **self.verified.position()}
 
     @property
     def root(self) -> bytes:
@@ -47,7 +52,8 @@ class Progress:
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Progress":
         """Return what a cursor kept."""
-        return cls(position["note"], position["size"], position["anchor"], Verified.at(position))
+        suppressed = position.get("suppressed", 0)
+        return cls(position["note"], position["size"], position["anchor"], Verified.at(position), suppressed)
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,10 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     It is held against its newest anchor and a checkpoint that somebody kept: it has to begin with both. Raises Invalid
     if `kept_note` is no checkpoint of this log, Problem `unavailable` if the anchors can't be read.
     """
-    waiting = pending(log)  # Counted before the head is read: what is appended meanwhile is in the tree, not nowhere.
-    progress, fault = (Progress.at(position), None) if position else _begun(log, waiting)
+    # Read before the head is: what is appended meanwhile is in the tree, not nowhere.
+    outbox = Outbox.read(log)
+    waiting = len(outbox.pointers) + len(outbox.forged)
+    progress, fault = (Progress.at(position), None) if position else _begun(log, outbox)
     kept = _kept_checkpoints(log, progress, kept_note)
     if isinstance(kept, Fault):
         return Outcome(progress, kept, waiting)
@@ -81,7 +89,7 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
 
 
-def _begun(log: str, waiting: int) -> tuple[Progress, Fault | None]:
+def _begun(log: str, outbox: Outbox) -> tuple[Progress, Fault | None]:
     """Return where verification begins, and what is wrong there already."""
     forged = Fault("bad_signature", None)
     try:
@@ -94,10 +102,31 @@ def _begun(log: str, waiting: int) -> tuple[Progress, Fault | None]:
     if head is None:
         return Progress("", 0, "", Verified()), forged
     progress = Progress(head.note, head.tree.size, anchor.note if anchor else "", Verified())
-    if progress.size:
-        return progress, broken or head_fault(log, head)
-    # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
-    return progress, broken or (None if waiting else Fault("truncated", 1))
+    if not progress.size and not (outbox.pointers or outbox.forged):
+        # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
+        return progress, broken or Fault("truncated", 1)
+    if broken := broken or (head_fault(log, head) if progress.size else None):
+        return progress, broken
+    try:
+        statement = head.stated(log) or (None if progress.size else Statement())
+    except BrokenStatement:
+        return progress, forged
+    since = statement.since if statement else progress.size
+    suppressed = _count_suppressed(log, statement, outbox) if statement else 0
+    return replace(progress, verified=Verified(since=since), suppressed=suppressed), None
+
+
+def _count_suppressed(log: str, statement: Statement, outbox: Outbox) -> int:
+    """Return how many entries were taken away before they had their place, by a statement read after an outbox.
+
+    Pointers that were not read are not missing.
+    """
+    if not outbox.complete:
+        return statement.lost
+    behind = statement.ahead_of(outbox.ends)
+    items = table.get_all(chain_keys(log, behind)) if behind else {}
+    now = {shard: End.of(items.get(chain_key(log, shard))) for shard in behind}
+    return statement.count_suppressed(outbox.ends, {link for link, _ in links_of(outbox.pointers)}, now)
 
 
 def _head(log: str) -> Head | None:

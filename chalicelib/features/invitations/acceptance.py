@@ -12,6 +12,7 @@ from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
+from chalicelib.kernel.chains import Chains, candidates, chain_keys
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
 from chalicelib.kernel.epochs import EVERYONE, Subject, partition_of
@@ -30,7 +31,7 @@ class Offer:
     """An invitation as whoever holds its token finds it: to a place, by its inviter.
 
     `organization`: the place or what it lies in. `own`: what the asking user is there; `member`: their membership of
-    the place itself, if they have one. `read`: what was read with it.
+    the place itself, if they have one. `read`: what was read with it. `chains`: some of the organization's log.
     """
 
     invitation: Invitation
@@ -40,6 +41,7 @@ class Offer:
     own: Standing
     member: Joined | None
     read: Mapping[Key, Item] = field(default_factory=dict)
+    chains: Chains | None = None
 
     @property
     def decisive(self) -> dict[str, list[Entity]]:
@@ -165,9 +167,10 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
     people = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
     pk = partition_of(invitation.organization_id)
-    shards = [key for each in subjects for key in Subject(pk, each).read_at]
+    epochs = [key for each in subjects for key in Subject(pk, each).read_at]
     standing = [key for user in people for key in standing_keys(user, place, above)]
-    items = table.get_all([place, *above, *standing, *shards])
+    log, shards = invitation.organization_id, candidates()
+    items = table.get_all([place, *above, *standing, *epochs, *chain_keys(log, shards)])
     found = [(kind, items.get(key)) for kind, key in zip(kinds, [place, *above], strict=True)]
     chain = [kind.from_item(item) for kind, item in reversed(found) if item]
     if len(chain) < len(kinds) or any(each.closed for each in chain):
@@ -184,4 +187,5 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
         own,
         invitation.membership.from_item(held) if held else None,
         items,
+        Chains(log, shards, items),
     )

@@ -20,6 +20,7 @@ def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
     ctx.changes.about(invitation)
     # The inviter may be leaving, or be demoted, at this moment.
     ctx.fence(partition_of(invitation.organization_id), offer.read, offer.decisive)
+    ctx.changes.chains = offer.chains or ctx.changes.chains
     if member:
         ctx.changes.require(member)
     joined = None
