@@ -228,7 +228,7 @@ def _former_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
             return stated
         lost = 0
     except BrokenStatement:
-        report(statement="broken")
+        report(brokenStatement=True)
         measure(ForgedEntries=1)
         lost = 1
     if not head.tree.size:
