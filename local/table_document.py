@@ -24,9 +24,9 @@ from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
 from chalicelib.features.visits import stored_sitemaps
 from chalicelib.kernel import address_hash, ancestry, auth, guards, leases, ledger, pacing, quarantine, rates
+from chalicelib.kernel.chains import chain_key
 from chalicelib.kernel.entity import DUE_SHARDS, KINDS, Entity, Key, Limit
 from chalicelib.kernel.epochs import partition_of
-from chalicelib.kernel.chains import chain_key
 from chalicelib.kernel.events import pointer_key, text_key
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.trees import Tree
@@ -206,8 +206,16 @@ def _others() -> list[tuple[str, Key, str]]:
         ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
         ("resting key", ("O#{organization_id}", f"{RESTING}{{id}}"), "a live API key, and whose rights it rests on"),
         ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
-        ("ledger head", ledger.head_key(_LOG), "a log's size, peaks, signed checkpoint and statement of its chains, and how far it is delivered"),
-        ("chain", (chain_key(_LOG, 0)[0], f"{ledger.HEAD}{{shard}}"), "one of a log's 16 chains: the number and the MAC of its newest entry"),
+        (
+            "ledger head",
+            ledger.head_key(_LOG),
+            "a log's size, peaks and signed notes, and how far it is delivered",
+        ),
+        (
+            "chain",
+            (chain_key(_LOG, 0)[0], f"{ledger.HEAD}{{shard}}"),
+            "one of a log's 16 chains: the number and the MAC of its newest entry",
+        ),
         ("address", ("O#{organization_id}", address_row("{email}", "{user_id}")), "a member, by their address"),
         ("address", ("P#{platform_id}", address_row("{email}", "{user_id}")), "a platform's member, by their address"),
         ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),

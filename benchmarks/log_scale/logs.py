@@ -23,6 +23,7 @@ from chalicelib.kernel.ledger import Head, head_key
 from chalicelib.kernel.roles import Role
 from tests.catalogue.world import put, put_items
 from tests.harness.callers import Person
+from tests.harness.entries import items_of
 from tests.harness.joining import beginning
 
 _BEGAN_MS: Final = milliseconds("2024-11-01T00:00:00Z")
@@ -87,7 +88,7 @@ class Log:
 
 def _commit(log: str, first: int, end: int) -> None:
     for start in range(first, end, _CHUNK):
-        put_items(item for number in range(start, min(start + _CHUNK, end)) for item in event(log, number).items())
+        put_items(items_of(event(log, number) for number in range(start, min(start + _CHUNK, end))))
 
 
 def event(log: str, number: int) -> Event:

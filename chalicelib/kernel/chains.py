@@ -97,9 +97,16 @@ class Chains:
 
     @classmethod
     def read(cls, log: str) -> "Chains":
-        """Return some chains of a log that nobody has read yet, in one round trip."""
+        """Return some chains of a log, read in a round trip of its own."""
+        chains, _ = cls.read_beside(log, [])
+        return chains
+
+    @classmethod
+    def read_beside(cls, log: str, keys: Iterable[Key]) -> "tuple[Chains, dict[Key, Item]]":
+        """Return some chains of a log, and the items at some keys, in one round trip."""
         shards = candidates()
-        return cls(log, shards, table.get_all(chain_keys(log, shards)))
+        items = table.get_all([*keys, *chain_keys(log, shards)])
+        return cls(log, shards, items), items
 
     @property
     def link(self) -> Link:

@@ -1,6 +1,7 @@
 """A log's head is signed byte for byte as C2SP writes it, and nothing else is believed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,9 +130,11 @@ def test_two_known_keys_must_both_have_signed_rightly() -> None:
         verify(one_wrong, [KEY, OTHER_KEY])
 
 
-def test_extension_lines_are_signed_and_passed_over() -> None:
+def test_extension_lines_are_signed_and_read() -> None:
     text = f"{TEXT}\nsomething more\n"
-    assert verify(f"{text}\n{signed_by(SEED, text, key_id_of=NOTE)}", [KEY]) == HEAD
+    note = f"{text}\n{signed_by(SEED, text, key_id_of=NOTE)}"
+    assert verify(note, [KEY]) == replace(HEAD, extensions=("something more",))
+    assert sign(verify(note, [KEY]), SEED) == note
 
 
 def test_parsing_shows_what_is_said_before_it_is_believed() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import rfc8785
 
+from chalicelib.kernel.chains import Chains
+from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import INLINE_BYTES, EntryItem, Event, canonical, differences
 from chalicelib.kernel.merkle import leaf_hash
 from tests.harness import rfc6962
@@ -51,23 +53,28 @@ class TestCanonicalBytes:
         assert found == {"fits": "x" * limit, "long": {"sha256": sha256(data).hexdigest(), "size": 4097}, "n": 7}
 
 
-class TestItems:
+def items(event: Event) -> list[Item]:
+    return [write.item or {} for write in event.writes(Chains(event.log))]
+
+
+class TestWrites:
     def test_a_short_entry_holds_its_bytes(self) -> None:
-        entry, pointer = event().items()
+        entry, pointer, chain = items(event())
         assert entry["body"] == event().canonical()
         assert (pointer["pk"], pointer["sk"], pointer["leaf"]) == (f"Q#{LOG}", event().id, entry["leaf"])
         assert pointer["duesk"].startswith("2026-11-20T09:30:10.000Z#")
+        assert (chain["number"], chain["mac"]) == (1, entry["mac"])
 
     def test_a_long_one_has_them_beside_it(self) -> None:
         long = event(data={"a": "x" * 2000, "b": "y" * 2000})
         assert len(long.canonical()) > INLINE_BYTES
-        entry, text, _ = long.items()
+        entry, text, *_ = items(long)
         assert "body" not in entry
         assert text == {"pk": f"B#{LOG}", "sk": long.id, "body": long.canonical()}
         assert entry["leaf"] == leaf_hash(text["body"])
 
     def test_it_is_found_by_target_actor_and_type(self) -> None:
-        (entry, _) = event().items()
+        entry, *_ = items(event())
         facets = {name: entry[f"{facet.index}pk"] for name, facet in EntryItem.facets.items()}
         assert facets == {
             "by_target": f"A#{LOG}#T#{event().target['id']}", "by_actor": f"A#{LOG}#A#{event().actor['id']}",

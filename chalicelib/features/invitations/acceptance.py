@@ -12,7 +12,7 @@ from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
-from chalicelib.kernel.chains import Chains, candidates, chain_keys
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
 from chalicelib.kernel.epochs import EVERYONE, Subject, partition_of
@@ -169,8 +169,7 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
     pk = partition_of(invitation.organization_id)
     epochs = [key for each in subjects for key in Subject(pk, each).read_at]
     standing = [key for user in people for key in standing_keys(user, place, above)]
-    log, shards = invitation.organization_id, candidates()
-    items = table.get_all([place, *above, *standing, *epochs, *chain_keys(log, shards)])
+    chains, items = Chains.read_beside(invitation.organization_id, [place, *above, *standing, *epochs])
     found = [(kind, items.get(key)) for kind, key in zip(kinds, [place, *above], strict=True)]
     chain = [kind.from_item(item) for kind, item in reversed(found) if item]
     if len(chain) < len(kinds) or any(each.closed for each in chain):
@@ -187,5 +186,5 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
         own,
         invitation.membership.from_item(held) if held else None,
         items,
-        Chains(log, shards, items),
+        chains,
     )

@@ -3,11 +3,11 @@
 from chalicelib.features.leads.entities import Lead, Sent, Submission
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.features.leads.rules import MERGED_HOURS, merged, takes_more
-from chalicelib.kernel import table
 from chalicelib.kernel.caseless import email_claimed
+from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
+from chalicelib.kernel.entity import Key, system_log
 from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.request import Request
 
@@ -50,8 +50,9 @@ def _open(ctx: Context, address: str) -> Lead | None:
     guard = ctx.access.read.get(_guard(address))
     if guard is None or guard["until"] <= ctx.now:
         return None
-    item = table.get(Lead.key_of(id=guard["ref"]))
-    return Lead.from_item(item) if item else None
+    key = Lead.key_of(id=guard["ref"])
+    ctx.changes.chains, items = Chains.read_beside(system_log(guard["ref"]), [key])
+    return Lead.from_item(items[key]) if key in items else None
 
 
 def _sent(ctx: Context, body: LeadCreate, behind: str = "") -> Sent:

@@ -8,6 +8,7 @@ from chalicelib.kernel.events import Event
 from chalicelib.kernel.ids import new_id
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, put_items
+from tests.harness.entries import items_of
 
 EXAMPLES: Final[Examples] = {
     "list_audit_log": lambda world: example(organization_id=world.id),
@@ -18,7 +19,7 @@ EXAMPLES: Final[Examples] = {
 def crowd(world: World, number: int) -> None:
     """Let so many things have happened in the organization."""
     moment = now()
-    put_items(item for n in range(number) for item in _renaming(world, moment, f"Name {n}").items())
+    put_items(items_of(_renaming(world, moment, f"Name {n}") for n in range(number)))
     ledger.append(world.id)
 
 

@@ -6,6 +6,7 @@ from chalicelib.kernel import ledger
 from chalicelib.kernel.entity import SYSTEM_LOGS
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, put_items
+from tests.harness.entries import items_of
 from tests.harness.notices import posting
 
 EXAMPLES: Final[Examples] = {
@@ -16,6 +17,6 @@ EXAMPLES: Final[Examples] = {
 
 def crowd(_world: World, number: int) -> None:
     """Let so many things have happened outside of any organization."""
-    put_items(item for _ in range(number) for item in posting().items())
+    put_items(items_of(posting() for _ in range(number)))
     for log in SYSTEM_LOGS:
         ledger.append(log)

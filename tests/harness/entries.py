@@ -1,0 +1,21 @@
+"""Entries that no operation has made: a crowd of them to stand beside what is looked at."""
+
+from collections.abc import Iterable
+
+from chalicelib.kernel.chains import Chains
+from chalicelib.kernel.entity import Item
+from chalicelib.kernel.events import Event
+
+
+def items_of(events: Iterable[Event]) -> list[Item]:
+    """Return what the table holds once some events are committed, and nobody has told the ledger."""
+    chains: dict[str, Chains] = {}
+    items: dict[tuple[str, str], Item] = {}
+    for event in events:
+        if event.log not in chains:
+            chains[event.log] = Chains.read(event.log)
+        chain = chains[event.log]
+        written = [write.item or {} for write in event.writes(chain)]
+        chain.note(written[-1])
+        items |= {(item["pk"], item["sk"]): item for item in written}
+    return [*items.values()]
