@@ -23,7 +23,8 @@ CHOSEN: Final = {
 }  # fmt: skip
 """Names of what people choose, or a caller may ask for by any word."""
 OURS: Final = {
-    "channel_id", "created_at", "entity_id", "id", "library_id", "listed", "live_parent_id", "log_id", "node_id",
+    "address_hash", "channel_id", "created_at", "entity_id", "id", "library_id", "listed", "live_parent_id", "log_id",
+    "node_id",
     "next_attempt_at", "organization_id", "page_id", "parent_id", "pending_by", "platform_id", "position", "shard",
     "shelf", "site_id", "source", "space_id", "status", "tree", "user_id", "verification_status", "visibility",
     "webhook_id", "year",

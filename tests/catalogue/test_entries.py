@@ -142,10 +142,15 @@ class TestAMutation:
 @by_operation(lambda o: o.mutates and o.method != "POST")
 def test_a_mutation_leaves_nothing_more_when_there_is_nothing_more_to_do(operation: Operation, world: World) -> None:
     done(operation, world)
-    before = snapshots.stored()
+    before = uncounted(snapshots.stored())
     again = perform(operation, world)
     assert again.status in (operation.success, 404)
-    assert snapshots.stored() == before
+    assert uncounted(snapshots.stored()) == before
+
+
+def uncounted(items: evidence.Items) -> evidence.Items:
+    """Return the items but for those that requests are counted in."""
+    return {key: item for key, item in items.items() if not key[0].startswith("Y#")}
 
 
 @by_operation(lambda o: o.mutates and o.scope is not None)

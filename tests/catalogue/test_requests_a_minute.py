@@ -33,7 +33,7 @@ class TestEveryOperation:
         begin()
         counted = asked(operation, world)
         begin()
-        with failing(Fault.BROKEN, name=LEASE, times=None) as injected:
+        with failing(Fault.BROKEN, name=LEASE) as injected:
             uncounted = asked(operation, world)
         assert injected.hit
         for answer in (counted, uncounted):

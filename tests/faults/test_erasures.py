@@ -3,11 +3,10 @@
 That every task is finished whatever strikes its first turn, `test_workers.py` and `test_tasks.py` see to.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -28,7 +27,7 @@ from tests.harness.clock import Clock, ago
 from tests.harness.erasures import begin_erasure, found_at, left_of
 from tests.harness.faults import Died, Fault, failing, overtaken
 from tests.harness.invitations import invite
-from tests.harness.logs import alter, entry, finding, head
+from tests.harness.logs import alter, entry, finding, head, verify
 from tests.harness.organizations import Founded, found, joins, make_key
 
 VARIANTS: Final = [Variant(fault, lasts=False) for fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.CONFLICT)]
@@ -327,39 +326,39 @@ class TestADamagedLog:
         assert left_of(erasure.person.id, erasure.person.email) == []
         assert finding(world.api, erasure.organization)[1] == 3
 
-    @pytest.mark.parametrize("damage", ["head", "outbox", "place"])
-    def test_that_can_not_go_on_ends_the_erasure_with_a_word_to_the_owner(
-        self, world: World, clock: Clock, erasure: Begun, damage: str
+    def test_that_lost_an_entry_that_waited_goes_on_without_it(
+        self, world: World, clock: Clock, erasure: Begun
     ) -> None:
-        self._damage(erasure, damage)
+        (item,) = (i for i in cloud.stored() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i)
+        cloud.remove(item)
+        assert finished(world, clock, erasure)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        assert verify(world.api, erasure.organization)["suppressed"] == 1
+
+    def test_of_which_an_entry_lost_its_place_is_erased_around_it(
+        self, world: World, clock: Clock, erasure: Begun
+    ) -> None:
+        item = entry(erasure.organization, 3)
+        gone = ("sequence", "index1pk", "index1sk")
+        cloud.put({name: value for name, value in item.items() if name not in gone})
+        assert finished(world, clock, erasure)["status"] == "completed"
+        assert left_of(erasure.person.id, erasure.person.email) == []
+        assert finding(world.api, erasure.organization) == ("missing", 3)
+
+    def test_that_can_not_go_on_ends_the_erasure_with_a_word_to_the_owner(
+        self, world: World, clock: Clock, erasure: Begun
+    ) -> None:
+        alter(head(erasure.organization), peaks=b"x")
         stored = finished(world, clock, erasure)
         assert (stored["status"], stored["failures"]) == ("failed", jobs.MOST_FAILURES + 1)
         assert found_at(world.api, erasure.organization, erasure.path)["error"] == GIVEN_UP
 
-    @pytest.mark.parametrize("damage", ["head", "outbox", "place"])
-    def test_that_was_repaired_lets_another_erasure_finish(
-        self, world: World, clock: Clock, erasure: Begun, damage: str
-    ) -> None:
-        repair = self._damage(erasure, damage)
+    def test_that_was_repaired_lets_another_erasure_finish(self, world: World, clock: Clock, erasure: Begun) -> None:
+        whole = head(erasure.organization)
+        alter(whole, peaks=b"x")
         finished(world, clock, erasure)
-        repair()
+        cloud.put(whole)
         again = erasure.again(world, email=erasure.person.email)
         assert finished(world, clock, again)["status"] == "completed"
         assert left_of(erasure.person.id, erasure.person.email) == []
         evidence.assert_proven()
-
-    @staticmethod
-    def _damage(erasure: Begun, damage: str) -> Callable[[], Any]:
-        """Damage the log, and return what repairs it."""
-        organization = erasure.organization
-        if damage == "head":
-            item = head(organization)
-            alter(item, peaks=b"x")
-        elif damage == "place":
-            item = entry(organization, 3)
-            names = ("sequence", "index1pk", "index1sk")
-            cloud.put({name: value for name, value in item.items() if name not in names})
-        else:
-            (item,) = (i for i in cloud.stored() if i["pk"] == f"A#{organization.id}" and "sequence" not in i)
-            cloud.remove(item)
-        return lambda: cloud.put(item)

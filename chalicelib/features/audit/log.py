@@ -54,7 +54,7 @@ def page(
 
 def _counts(log: str, item: Item) -> bool:
     """Return whether an entry is in the tree or will be: one that a function of the service has committed."""
-    return "sequence" in item or is_authentic(log, item)
+    return "sequence" in item or waits(log, item)
 
 
 def _facet(wanted: EntryFilters) -> Facet | None:
@@ -146,14 +146,19 @@ def _as_stored(items: list[Item]) -> list[Item]:
     return [present.get((item["pk"], item["sk"]), item) for item in items]
 
 
-def committed(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
-    """Return a page of a log's entries, sealed or not, in the order of their ids, and where to go on.
+def stored(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
+    """Return a page of all that is stored of a log, in the order of its ids, and where to go on.
 
-    It is read from the table itself: here nothing lags, and what someone took out of the sequence is there. What waits
-    for its place and is not authentic never gets one: it is left out.
+    It is read from the table itself: here nothing lags, and what someone took out of the sequence, or put there, is
+    there as well.
     """
     found = table.query(EntryItem.pk.format(log_id=log), after=after, limit=limit)
-    return with_bodies(log, [item for item in found.items if _counts(log, item)]), found.last
+    return with_bodies(log, found.items), found.last
+
+
+def waits(log: str, item: Item) -> bool:
+    """Return whether an entry will get its place: what is neither sealed nor authentic never does."""
+    return "sequence" not in item and is_authentic(log, item)
 
 
 def with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:

@@ -68,7 +68,7 @@ def _search(erasure: Erasure) -> Erasure:
 
     Not who else had one of the latter: addresses pass from hand to hand.
     """
-    entries, last = logs.committed(erasure.organization_id, erasure.position, _PAGE)
+    entries, last = logs.stored(erasure.organization_id, erasure.position, _PAGE)
     person = erasure.person
     accounts = [*accounts_in(entries, erasure.organization_id, person)]
     if erasure.position is None:
@@ -164,18 +164,18 @@ def _release(changes: Changes, record: Entity) -> None:
 def _leave_entries(erasure: Erasure) -> Erasure | None:
     """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
     log, person = erasure.organization_id, erasure.person
-    entries, last = logs.committed(log, erasure.position, _PAGE)
+    entries, last = logs.stored(log, erasure.position, _PAGE)
     named = [
         entry for entry in entries if _is_meant(erasure, entry.item.get("created_at", "")) and names(entry, person)
     ]
-    sealed = [entry for entry in named if "sequence" in entry.item]
-    for start in range(0, len(sealed), _AT_ONCE):
-        batch = sealed[start : start + _AT_ONCE]
+    ready = [entry for entry in named if not logs.waits(log, entry.item)]
+    for start in range(0, len(ready), _AT_ONCE):
+        batch = ready[start : start + _AT_ONCE]
         changes = Changes(now())
         for write in (w for entry in batch for w in erasing.erase(log, entry.item, proven=is_proven(log, entry))):
             changes.also(write)
         erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
-    if len(sealed) < len(named):
+    if len(ready) < len(named):
         jobs.pass_on(erasure, seconds=_PAUSE_SECONDS)
     elif last:
         return jobs.keep(erasure, position=last)
