@@ -1,15 +1,20 @@
 """A log whose index is behind: nothing is taken for missing, nothing waits for the index, nothing is left out."""
 
+import json
 from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
 from chalicelib.features.audit import log as logs
+from chalicelib.features.audit.models import EntryFilters
+from chalicelib.features.audit_exports import collecting
 from chalicelib.kernel import erasing, ledger, queues, table
 from tests.harness.anchors import anchored
 from tests.harness.api import Api
 from tests.harness.callers import Person
-from tests.harness.exports import begin_export
+from tests.harness.clock import Clock
+from tests.harness.exports import begin_export, completed, exported, proven
 from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.logs import entry, finding, grow, head
 from tests.harness.organizations import Founded, found
@@ -90,6 +95,59 @@ def test_an_export_holds_all(api: Api, young: Founded, workers: Workers) -> None
     workers.deliver()
     assert export.now(api)["status"] == "completed"
     assert export.now(api)["entryCount"] == 6
+
+
+FILTERS: Final = ("type", "actorId", "targetId")
+
+
+def matching(organization: Founded, name: str) -> dict[str, Any]:
+    """Return a filter that the changes of an organization pass."""
+    values = {"type": "organization.updated", "actorId": organization.owner.id, "targetId": organization.id}
+    return {name: values[name]}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_an_export_by_a_filter_holds_all_that_passes(api: Api, young: Founded, workers: Workers, name: str) -> None:
+    grow(api, workers, young, 3)
+    passing = {"type": 3, "actorId": 4, "targetId": 4}[name]
+    at_once = exported(api, young, **matching(young, name)).text.splitlines()
+    assert len(at_once) == passing
+    assert [json.loads(line)["sequence"] for line in at_once] == [1, 2, 3, 4][-passing:]
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_an_export_in_the_background_by_a_filter_holds_all_that_passes_and_proves_it(
+    api: Api, young: Founded, workers: Workers, name: str
+) -> None:
+    grow(api, workers, young, 3)
+    record = completed(api, workers, young, filters=matching(young, name))
+    assert record["entryCount"] == {"type": 3, "actorId": 5, "targetId": 4}[name]
+    assert "are proven" in proven(record)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_an_export_at_once_of_a_long_log_is_whole_where_the_index_takes_over(
+    api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock, name: str
+) -> None:
+    grow(api, workers, young, 4)
+    clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
+    grow(api, workers, young, 4)
+    monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
+    monkeypatch.setattr(collecting, "MOST_QUERIES_AT_THE_END", 3)
+    query = EntryFilters.model_validate(matching(young, name))
+    found = [entry.sequence for page in collecting.pages(young.id, query) for entry in page]
+    assert found == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
+
+
+def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
+    api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    grow(api, workers, young, 4)
+    clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
+    table.write(erasing.erase(young.id, entry(young, 2), proven=True))
+    monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
+    found = [entry for page in collecting.pages(young.id, EntryFilters(type="organization.updated")) for entry in page]
+    assert [entry.sequence for entry in found if entry.erased] == [2]
 
 
 def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:

@@ -31,25 +31,41 @@ def holds(wanted: EntryFilters, entry: EntryItem) -> bool:
 
 
 def page(
-    logs: Sequence[str], wanted: EntryFilters, after: Item | None, limit: int
+    logs: Sequence[str], wanted: EntryFilters, after: Item | None, limit: int, *, exact: bool = False
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one log or of several that pass, and where to go on.
 
     One Query a log, all at once, of the index that narrows best: for as many entries as are wanted, or for a hundred
-    where not all that are found pass. What someone altered so far that it can't be shown is left out; verification says
-    where that is.
+    where not all that are found pass. An index lags; with `exact` it is the table itself that is looked through. What
+    someone altered so far that it can't be shown is left out; verification says where that is.
     """
-    facet = _facet(wanted)
-    narrowed = (facet is None and wanted.type is None) or (facet is not None and _alone(wanted))
+    facet = None if exact else _facet(wanted)
+    filters = _filters(wanted)
+    narrowed = filters == 0 or (facet is not None and filters == 1)
     named = {"type": wanted.type, "actor": wanted.actor_id, "target": wanted.target_id}
     found = table.sifted(
         [facet.partition(log_id=log, **named) if facet else EntryItem.pk.format(log_id=log) for log in logs],
-        lambda item: is_entry(item) and item["log_id"] in logs and _counts(item["log_id"], item)
-        and holds(wanted, EntryItem.from_item(item)),
+        lambda item: _passes(logs, wanted, item),
         limit=limit, most=limit if narrowed else max(limit, _SIFTED), after=after,
         **ids.within(wanted.since, wanted.until),
     )  # fmt: skip
     return [EntryItem.from_item(item) for item in found.items], found.last
+
+
+def is_by_index(wanted: EntryFilters) -> bool:
+    """Return whether what is wanted is found by an index, unless it is asked for exactly."""
+    return _facet(wanted) is not None
+
+
+def as_stored(log: str, wanted: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
+    """Return those of a log's entries that pass as the table has them: an index still says what was erased just now."""
+    items = table.get_all(entry.stored_at for entry in entries).values()
+    return [EntryItem.from_item(item) for item in items if _passes([log], wanted, item)]
+
+
+def _passes(logs: Sequence[str], wanted: EntryFilters, item: Item) -> bool:
+    known = is_entry(item) and item["log_id"] in logs and _counts(item["log_id"], item)
+    return known and holds(wanted, EntryItem.from_item(item))
 
 
 def _counts(log: str, item: Item) -> bool:
@@ -65,8 +81,8 @@ def _facet(wanted: EntryFilters) -> Facet | None:
     return EntryItem.by_type if wanted.type and not wanted.type.endswith("*") else None
 
 
-def _alone(wanted: EntryFilters) -> bool:
-    return sum(value is not None for value in (wanted.type, wanted.actor_id, wanted.target_id)) == 1
+def _filters(wanted: EntryFilters) -> int:
+    return sum(value is not None for value in (wanted.type, wanted.actor_id, wanted.target_id))
 
 
 def lines(entries: Iterable[EntryItem]) -> list[bytes]:

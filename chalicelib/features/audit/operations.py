@@ -16,7 +16,11 @@ routes = RouteGroup("organizations")
     needs=at_organization(Role.ADMIN), scope="audit-log:read", emits=None,
 )  # fmt: skip
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> Page[AuditEntry]:
-    """List what happened in an organization, newest first."""
+    """List what happened in an organization, newest first.
+
+    Filtered by type, actor or target it may be late by moments, as indexes are; without a filter it never is, and an
+    export is whole by any.
+    """
     entries, last = logs.page([organization.log], query, ctx.position(query), query.limit)
     return ctx.page(logs.lines(entries), last, query)
 

@@ -31,8 +31,9 @@ def export_audit_log(
 ) -> Annotated[Document, "application/x-ndjson", "text/csv"]:
     """Export the log, or what of it passes the filters, in one answer, the oldest entry first.
 
-    Entries that have no sequence yet stand last. What has more than 10,000 entries or 5 MB, or takes too long to be
-    found, is `export_too_large`: start an export in the background then.
+    Entries that have no sequence yet stand last. It waits for no index: what is new is read from the log itself. What
+    has more than 10,000 entries or 5 MB, or takes too long to be found, is `export_too_large`: start an export in the
+    background then.
     """
     try:
         text = collect(organization.log, query, query.format)

@@ -32,6 +32,7 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> Page[AuditEntry]:
     It is one list of 16 logs, `system-0` to `system-15`, each a Merkle tree with a head of its own: `sequence` and
     `integrity` are an entry's place in the one that holds it. That follows from the target's id: it is the remainder of
     the id's CRC-32 divided by 16. So all entries about one target are in one log, in their order.
+    Filtered by type, actor or target the list may be late by moments, as indexes are.
     """
     of_target = query.target_id and [system_log(query.target_id)]
     entries, last = logs.page(of_target or SYSTEM_LOGS, query, ctx.position(query), query.limit)
