@@ -10,6 +10,7 @@ from chalicelib.features.attachments.entities import entity_key
 from chalicelib.features.deliveries.subscribers import subscribers_key
 from chalicelib.features.members.entities import address_row
 from chalicelib.features.pages import trails as page_trails
+from chalicelib.features.platform_members.entities import below_row
 from chalicelib.features.redirects.entities import path_key
 from chalicelib.features.research.entities import (
     EDITIONS,
@@ -218,6 +219,11 @@ def _others() -> list[tuple[str, Key, str]]:
         ),
         ("address", ("O#{organization_id}", address_row("{email}", "{user_id}")), "a member, by their address"),
         ("address", ("P#{platform_id}", address_row("{email}", "{user_id}")), "a platform's member, by their address"),
+        (
+            "membership below",
+            ("O#{organization_id}", below_row("{user_id}", "{platform_id}")),
+            "that a user is a member of a platform, in its organization",
+        ),
         ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),
         ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
         ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),

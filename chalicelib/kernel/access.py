@@ -14,9 +14,9 @@ from pydantic.alias_generators import to_camel
 from chalicelib.kernel import ancestry, naming, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key, ending_keys_key
 from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.chains import Chains, candidates, chain_keys
-from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
-from chalicelib.kernel.epochs import EVERYONE, Subject, log_of
+from chalicelib.kernel.chains import Chains
+from chalicelib.kernel.entity import Entity, Item, Key, Partition, Place, record_of
+from chalicelib.kernel.epochs import EVERYONE
 from chalicelib.kernel.fields import UUID_PATTERN
 from chalicelib.kernel.naming import NOWHERE, Named
 from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
@@ -24,6 +24,7 @@ from chalicelib.kernel.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role, implied, satisfies
 from chalicelib.kernel.standing import Standing, membership_key, role_at, standing_keys, standing_of
+from chalicelib.kernel.tenant_reads import TenantReads
 from chalicelib.kernel.tokens import User
 
 _OF_A_CLOSED_PLACE: Final = Role.OWNER
@@ -107,12 +108,12 @@ def admit(
         raise not_found()
     named = naming.named(operation, request, caller)
     holder = _keys_of_holder(caller) if isinstance(caller, KeyHolder) else []
-    shared = _Shared(operation, caller.id, candidates())
-    of_tenant = shared.keys(named.outermost) if isinstance(operation.needs, At) else []
+    reads = TenantReads(operation, caller.id)
+    of_tenant = reads.keys(named.outermost) if isinstance(operation.needs, At) else []
     items = table.get_all([*named.keys(), *holder, *beside, *of_tenant])
     principal = _judged(caller, items, request.ip) if isinstance(caller, KeyHolder) else caller
     if isinstance(operation.needs, At):
-        return _admit_at(operation.needs, shared, request, principal, named, items)
+        return _admit_at(operation.needs, reads, request, principal, named, items)
     if carried and operation.records and carried not in request.parameters.values():
         raise not_found()
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
@@ -122,32 +123,6 @@ def admit(
     if operation.admits:
         operation.admits(access, request)
     return access
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What an operation needs of an organization that all its requests share: limits, access epochs, the log's chains.
-
-    It is read with what decides access.
-    """
-
-    operation: Operation
-    caller_id: str
-    shards: Sequence[int]
-
-    def keys(self, outermost: Key | None) -> list[Key]:
-        """Return where it stands, if the organization is known: by where that is stored."""
-        if outermost is None:
-            return []
-        pk = outermost[0]
-        keys = [budget.of(pk).key for budget in self.operation.budgets_per("organization")]
-        if self.operation.grants_access:
-            keys += [key for each in (EVERYONE, self.caller_id) for key in Subject(pk, each).read_at]
-        return [*keys, *chain_keys(log_of(pk), self.shards)] if self.operation.mutates else keys
-
-    def chains(self, log: str, items: Mapping[Key, Item]) -> Chains | None:
-        """Return the chains that were read, for an operation that commits an entry."""
-        return Chains(log, self.shards, items) if self.operation.mutates else None
 
 
 def _keys_of_holder(caller: KeyHolder) -> list[Key]:
@@ -171,14 +146,14 @@ def _carried(operation: Operation, request: Request) -> str | None:
 
 
 def _admit_at(
-    needs: At, shared: _Shared, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
+    needs: At, reads: TenantReads, request: Request, principal: Principal, named: Named, items: dict[Key, Item]
 ) -> Access:
     """Return what the caller may act on at a place. What has to be read beside the items is added to them."""
-    operation = shared.operation
+    operation = reads.operation
     found = [items[key] for key in named.records.values() if key in items]
     other_id = naming.other_id(operation, request, found)
     with _refused_alike(operation, request, principal, named, missing=named.place not in items):
-        chain = _chain(needs, shared, request, named, items)
+        chain = _chain(needs, reads, request, named, items)
         part = _part(needs, operation, request, principal, chain, found, other_id, items)
         _refuse_unseen(needs, request, chain, part.role)
     place = chain[-1]
@@ -191,7 +166,7 @@ def _admit_at(
     if not (needs.published and role is None):
         _judge(operation, principal, part.judged)
     above = {type(each): each for each in chain[:-1]}
-    chains = shared.chains(place.log, items)
+    chains = reads.chains(place.log, items)
     return Access(principal, place, role, records, part.standing, other, above, part.below, items, chains=chains)
 
 
@@ -227,22 +202,22 @@ def _read_below_in_vain(below: Below, request: Request, user_id: str) -> None:
     if request.query.get(to_camel(below.place.parameter)):
         table.get_all([below.place.key_of(id=NOWHERE)])
     else:
-        table.query(below.joined.partition(user_id=user_id))
+        _rows_below(below, NOWHERE, user_id)
 
 
-def _chain(needs: At, shared: _Shared, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:
+def _chain(needs: At, reads: TenantReads, request: Request, named: Named, items: dict[Key, Item]) -> list[Place]:
     """Return the place and those above it, the outermost first: by a second read if only the place says what they are.
 
     Raises Problem `not_found` if one of them is missing, and 422 if the body should have named the place and does not.
     """
     if needs.in_body and named.place is None:
-        validation.body(shared.operation.body, request, None)  # It says why the body names none.
+        validation.body(reads.operation.body, request, None)  # It says why the body names none.
     place, above = _load(needs.place, named.place, items), named.above
     if place.above.keys() - above.keys():
         ancestry.remember(place.stored_at, place.ids)
         above = place.above
         decisive = [key for user_id in named.user_ids for key in standing_keys(user_id, None, above.values())]
-        items |= table.get_all([*above.values(), *decisive, *shared.keys([*above.values()][-1])])
+        items |= table.get_all([*above.values(), *decisive, *reads.keys([*above.values()][-1])])
     return [*(_load(kind, above[kind], items) for kind in reversed([*above])), place]
 
 
@@ -290,8 +265,15 @@ def _ids_below(
         return [record[parameter] for record in found if parameter in record]
     if asked := request.query.get(to_camel(parameter)):
         return [each for each in [ascii_lower(asked[-1].strip())] if re.fullmatch(UUID_PATTERN, each)]
-    joined = table.query(below.joined.partition(user_id=user_id)).items
-    return [membership[parameter] for membership in joined if membership[place.parameter] == place.id]
+    rows = _rows_below(below, place.stored_at[0], user_id)
+    return sorted({row[parameter] for row in rows if row[place.parameter] == place.id})
+
+
+def _rows_below(below: Below, pk: str, user_id: str) -> list[Item]:
+    """Return what leads to the places that a user is a member of: rows of a partition, and beside them an index."""
+    asked = [(Partition(pk), below.rows(user_id)), (below.joined.partition(user_id=user_id), "")]
+    found = table.side_by_side(lambda where: table.query(where[0], begins=where[1]), asked)
+    return [row for each in found for row in each.items]
 
 
 def _load_below(below: Below, place: Place, ids: list[str], user_ids: list[str], items: dict[Key, Item]) -> list[Place]:

@@ -8,10 +8,10 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import asked_to_invite, invite
+from tests.harness.invitations import asked_to_invite, invite, listed
 from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded, joins
-from tests.harness.running import comes_in, make_space, run_platform, takes_part
+from tests.harness.running import Running, comes_in, make_space, run_platform, takes_part
 from tests.harness.sites import edit, make_site, page_of
 from tests.harness.taxonomy import attach, fell, paths, plant, plant_line
 from tests.harness.workers import Workers
@@ -50,14 +50,13 @@ class TestMembers:
     def test_who_was_removed_from_a_private_space_does_not_see_it(
         self, api: Api, organization: Founded, stranger: Person, lag: Lag
     ) -> None:
-        seconds, lag.seconds = lag.seconds, 0
         platform = run_platform(api, organization, published=True)
         takes_part(platform, stranger)
         cell = make_space(api, platform, visibility="private")
         comes_in(cell, stranger)
+        lag.catch_up()
         path = "/spaces"
         assert len(api.items(f"{platform.path}{path}", as_=stranger)) == 1
-        lag.seconds = seconds
         assert api.delete(f"{cell.path}/members/{stranger.id}", as_=organization.owner).status == 204
         assert api.items(f"{platform.path}{path}", as_=stranger) == []
 
@@ -70,6 +69,48 @@ class TestMembers:
         assert role.status == 200
         assert api.post(f"{organization.path}/leave", as_=mary).status == 204
         assert [api.get(platform.path, as_=mary).status for platform in platforms] == [404, 404]
+
+
+class TestInvitations:
+    @pytest.fixture
+    def platform(self, api: Api, organization: Founded, lag: Lag) -> Running:
+        """A platform with an invitation that indexes show."""
+        platform = run_platform(api, organization)
+        invite(api, platform, "friend@example.com")
+        lag.catch_up()
+        return platform
+
+    def test_a_platforms_new_admin_sees_those_to_it(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        takes_part(platform, stranger, "admin")
+        assert len(listed(api, organization, stranger)) == 1
+
+    def test_a_platforms_former_admin_sees_none(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person, lag: Lag
+    ) -> None:
+        takes_part(platform, stranger, "admin")
+        lag.catch_up()
+        assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
+        assert api.get(f"{organization.path}/invitations", as_=stranger).code == "404 not_found"
+
+    def test_an_admin_of_whom_the_organizations_rows_say_nothing_sees_those_to_it(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person, lag: Lag
+    ) -> None:
+        takes_part(platform, stranger, "admin")
+        (row,) = [item for item in cloud.stored() if item["sk"].startswith(f"B#{stranger.id}#")]
+        cloud.remove(row)  # As if the membership had been stored before there were rows.
+        lag.catch_up()
+        assert len(listed(api, organization, stranger)) == 1
+
+    def test_a_list_shows_what_has_become_of_each(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
+        takes_part(platform, stranger, "admin")
+        (invited,) = listed(api, organization, stranger)
+        path = f"{organization.path}/invitations"
+        assert api.delete(f"{path}/{invited}", as_=organization.owner).status == 204
+        assert [each["status"] for each in api.items(path, as_=stranger)] == ["revoked"]
 
 
 class TestDeleting:
@@ -87,7 +128,7 @@ class TestDeleting:
             workers.settle()
             clock.shift(seconds=61)
         mentioned = (platform.id, space.id)
-        left = [item for item in cloud.stored() if any(each in item["pk"] for each in mentioned)]
+        left = [item for item in cloud.stored() if any(each in item["pk"] + item["sk"] for each in mentioned)]
         assert left == []
 
     def test_nothing_is_left_of_a_branch(self, api: Api, organization: Founded, workers: Workers) -> None:

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.usefixtures("impatient")
 @pytest.fixture(autouse=True)
 def one_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """All mutations extend one chain, whose every state a test knows."""
-    monkeypatch.setattr("chalicelib.kernel.access.candidates", lambda: [SHARD])
     monkeypatch.setattr(chains, "candidates", lambda: [SHARD])
 
 

@@ -18,7 +18,7 @@ from chalicelib.features.invitations.reach import list_invited
 from chalicelib.features.invitations.rules import ACCEPTANCE, INVITATION_BUDGETS, refuse_early, vouched
 from chalicelib.features.invitations.sending import invite, recipient_named, send_again
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.features.platform_members.entities import PlatformMember
+from chalicelib.features.platform_members.entities import PlatformMember, below_row
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel.access import Access
 from chalicelib.kernel.context import Context
@@ -30,7 +30,7 @@ from chalicelib.kernel.tokens import User
 
 routes = RouteGroup("organizations")
 
-_ADMINS: Final = at_organization(Role.ADMIN, or_below=Below(Platform, PlatformMember.of_user))
+_ADMINS: Final = at_organization(Role.ADMIN, or_below=Below(Platform, PlatformMember.of_user, below_row))
 """Those of the organization and, for what is about a platform, that platform's."""
 
 _ANSWERS: Final = (

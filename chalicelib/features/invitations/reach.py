@@ -16,7 +16,8 @@ def list_invited(
 ) -> Page[InvitationOut]:
     """Return a page of an organization's invitations, in the order they were made; with platforms only those to them.
 
-    Each platform takes a Query, all at the same time.
+    Each platform takes a Query of an index, all at the same time; what that shows is read from the table, which says
+    what has become of it.
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
     sources = [PlatformInvitation.of_platform.partition(platform_id=each) for each in ids]
@@ -25,6 +26,7 @@ def list_invited(
         sources or [pk], limit=query.limit, after=ctx.position(query), since=begins, until=f"{begins}~",
         newest_first=False,
     )  # fmt: skip
-    own = [item for item in found.items if item["organization_id"] == organization.id]
+    items = table.as_stored(found.items) if sources else found.items
+    own = [item for item in items if item["organization_id"] == organization.id]
     last = found.last if own else None  # A platform that was asked for may be another's.
     return ctx.page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)

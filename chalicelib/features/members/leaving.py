@@ -12,7 +12,7 @@ from chalicelib.kernel.entity import Entity
 _AT_ONCE: Final = 40
 """What ends with a membership in the same transaction, if that holds it."""
 
-_MOST_WRITES: Final = table.MOST_WRITES - 10
+_MOST_WRITES: Final = table.MOST_WRITES - 12
 """What is left of a transaction beside the writes of the entry, the caller's standing and the answer."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 from chalicelib.features.members.entities import WITH_MEMBER, Departure, Joined
 from chalicelib.kernel import table
 from chalicelib.kernel.caseless import casefold
-from chalicelib.kernel.entity import Collection, Facet, Key
+from chalicelib.kernel.entity import Collection, Facet, Item, Key
 from chalicelib.kernel.guards import guard_key
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.tokens import MOST_CHARACTERS
@@ -17,6 +17,14 @@ _SUFFIX_BYTES: Final = 2
 
 WITH_PLATFORM_MEMBER: Final = Facet("P#{platform_id}#U#{user_id}", "facet2")
 """All that goes with a member of a platform: what they are in its spaces, and whom they have invited to it."""
+
+
+def below_row(user_id: str, platform_id: str = "") -> str:
+    """Return the sort key of what leads, in an organization's partition, to a platform that a user is a member of.
+
+    Without the platform's id it is what all those of the user begin with.
+    """
+    return f"B#{user_id}#{platform_id}"
 
 
 class PlatformMember(Joined):
@@ -37,6 +45,13 @@ class PlatformMember(Joined):
     )  # fmt: skip
 
     platform_id: str
+
+    @property
+    def companions(self) -> tuple[Item, ...]:
+        """What leads to the platform in its organization, too: the list of a user's memberships lags."""
+        names = {"organization_id": self.organization_id, "platform_id": self.platform_id}
+        row = {"pk": f"O#{self.organization_id}", "sk": below_row(self.user_id, self.platform_id), **names}
+        return (*super().companions, row)
 
     @property
     def folded_username(self) -> str:
