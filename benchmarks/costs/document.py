@@ -90,7 +90,10 @@ def document(results: Results) -> str:
 
 def _classes(results: Results) -> str:
     rows = [_class(results, name, text) for name, text in CLASSES.items()]
-    more = {LIST_OF_100: "A hundred members of an organization.", HEARD: "An organization's name, and its webhook."}
+    more = {
+        LIST_OF_100: "A hundred members of an organization; each is read from the table too.",
+        HEARD: "An organization's name, and its webhook.",
+    }
     rows += [(f"**{name}**: {text}", "", *_figures(results["others"][name]), "") for name, text in more.items()]
     return table(("class", "of", *_HEADS, "the dearest"), rows)
 

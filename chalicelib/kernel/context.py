@@ -22,6 +22,7 @@ from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.roles import Role
+from chalicelib.kernel.standing import membership_key
 from chalicelib.kernel.tokens import User
 
 T = TypeVar("T")
@@ -279,17 +280,20 @@ class Context:
     ) -> Page[T]:
         """Return a page of the places the caller is a member of: a Query of memberships, and a read of their places.
 
-        To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out.
+        To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out, and so is
+        what the caller has left: the list of memberships is an index's, and whether they are there the table says.
         """
         position = self.position(query)
         if isinstance(self.principal, ApiKeyPrincipal):
-            keys, last = [place.key_of(id=self.principal.credential.organization_id)], None
+            keys, own, last = [place.key_of(id=self.principal.credential.organization_id)], [], None
         else:
             partition = memberships.partition(**{"user_id": self.principal.id, **names})
             found = table.query(partition, after=position, limit=query.limit)
             keys, last = [place.key_of(id=item[place.parameter]) for item in found.items], found.last
-        items = table.get_all(keys)
-        shown = [show(place.from_item(items[key])) for key in keys if key in items]
+            own = [membership_key(key, self.principal.id) for key in keys]
+        items = table.get_all([*keys, *own])
+        left = {key for key, membership in zip(keys, own, strict=False) if membership not in items}
+        shown = [show(place.from_item(items[key])) for key in keys if key in items and key not in left]
         return self.page([s for s in shown if s is not None], last, query)
 
     def _binding(self, query: Continued) -> str:

@@ -41,6 +41,10 @@ ALLOWANCES: Final = {
     "list_marketing_leads": 8,
     # The caller's organizations, then each of them and their own memberships side by side, then what is shown.
     "list_platforms": 4,
+    # Who is listed and who has left a place above, side by side, then what the table says of those who are listed.
+    "list_organization_members": 3,
+    "list_platform_members": 4,
+    "list_space_members": 5,
     # Open spaces and the caller's memberships side by side, then the private spaces that those lead to.
     "list_platform_spaces": 4,
     # As the list of all platforms.

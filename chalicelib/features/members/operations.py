@@ -4,6 +4,7 @@ from chalicelib.features.members.entities import Departure, Member
 from chalicelib.features.members.keys import keys_ending
 from chalicelib.features.members.leaving import depart
 from chalicelib.features.members.models import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
+from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import refuse_grant, refuse_owner, shown_to
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.organizations.models import OrganizationOut
@@ -20,9 +21,9 @@ routes = RouteGroup("organizations")
     "/organizations/{organization_id}/members",
     needs=at_organization(Role.MEMBER), scope="members:read", emits=None,
 )  # fmt: skip
-def list_organization_members(ctx: Context, organization: Organization, query: ListQuery) -> Page[MemberOut]:
+def list_organization_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
     """List the members of an organization, in the order they joined."""
-    return ctx.list(Member, Member.in_organization, query, shown_to(ctx), organization_id=organization.id)
+    return list_joined(ctx, Member, Member.in_organization, query)
 
 
 @routes.get(

@@ -9,6 +9,7 @@ from chalicelib.features.invitations.sending import invite, recipient_named
 from chalicelib.features.members.entering import enter, give_role
 from chalicelib.features.members.leaving import depart
 from chalicelib.features.members.models import MemberOut, PlatformMemberPatch, Username
+from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.platform_members.entities import PlatformDeparture, PlatformMember, username_key
 from chalicelib.features.platforms.entities import Platform, at_platform
@@ -25,12 +26,12 @@ routes = RouteGroup("platforms")
     "/platforms/{platform_id}/members",
     needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
 )  # fmt: skip
-def list_platform_members(ctx: Context, platform: Platform, query: ListQuery) -> Page[MemberOut]:
+def list_platform_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
     """List the members of a platform, in the order they joined: those with a membership of their own.
 
     Members of its organization take part in it without one.
     """
-    return ctx.list(PlatformMember, PlatformMember.in_platform, query, shown_to(ctx), platform_id=platform.id)
+    return list_joined(ctx, PlatformMember, PlatformMember.in_platform, query)
 
 
 @routes.get(

@@ -2,6 +2,7 @@
 
 from chalicelib.features.members.entering import enter, give_role
 from chalicelib.features.members.models import MemberOut, RolePatch
+from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space, at_space
@@ -44,12 +45,12 @@ def leave_space(ctx: Context) -> None:
     "/spaces/{space_id}/members",
     needs=at_space(Role.MEMBER), scope="members:read", emits=None,
 )  # fmt: skip
-def list_space_members(ctx: Context, space: Space, query: ListQuery) -> Page[MemberOut]:
+def list_space_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
     """List the members of a space, in the order they joined: those with a membership of their own.
 
     Members of its platform take part in an open one without.
     """
-    return ctx.list(SpaceMember, SpaceMember.in_space, query, shown_to(ctx), space_id=space.id)
+    return list_joined(ctx, SpaceMember, SpaceMember.in_space, query)
 
 
 @routes.get(

@@ -1,0 +1,38 @@
+"""The members of a place, of whatever kind, as they are listed."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from chalicelib.features.members.entities import Joined
+from chalicelib.features.members.models import MemberOut
+from chalicelib.features.members.rules import shown_to
+from chalicelib.kernel import table
+from chalicelib.kernel.context import Context
+from chalicelib.kernel.entity import Collection
+from chalicelib.kernel.models import ListQuery
+from chalicelib.kernel.operation import Page
+from chalicelib.kernel.standing import departure_key, holds
+
+
+def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: ListQuery) -> Page[MemberOut]:
+    """Return a page of the members of the place at hand, as the table has them.
+
+    The list is an index's, which says only who is looked at: what they are, and whether they are it still, the table
+    says. Who has left a place above is none any more, and so those departures are read too, beside the list: they are
+    few, and go within minutes.
+    """
+    above = [place.stored_at for place in ctx.access.above.values()]
+    asks: list[Callable[[], Any]] = [
+        partial(
+            table.query, listed.partition(**ctx.ids), after=ctx.position(query), limit=query.limit,
+            attributes=("pk", "sk"),
+        ),
+        *(partial(table.whole, *departure_key(key, "")) for key in above),
+    ]  # fmt: skip
+    found, *left = table.side_by_side(lambda ask: ask(), asks)
+    stored = table.as_stored(found.items)
+    items = {(item["pk"], item["sk"]): item for item in chain(stored, *left)}
+    present = [item for item in stored if holds(item["user_id"], (item["pk"], ""), above, items)]
+    return ctx.page([*map(shown_to(ctx), map(kind.from_item, present))], found.last, query)
