@@ -160,11 +160,15 @@ def query(
     return Found([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
 
 
-def as_stored(items: Iterable[Item]) -> list[Item]:
-    """Return items that an index showed as the table has them now, without those that are gone: an index lags."""
+def as_stored(items: Iterable[Item], where: Partition | None = None) -> list[Item]:
+    """Return items that an index showed as the table has them now, without those that are gone: an index lags.
+
+    `where`: the partition that it showed them in; without those that stand there no longer, either.
+    """
     keys = [(item["pk"], item["sk"]) for item in items]
     present = get_all(keys)
-    return [present[key] for key in keys if key in present]
+    found = [present[key] for key in keys if key in present]
+    return [item for item in found if where is None or item.get(_key_names(where.index)[0]) == where.pk]
 
 
 def merged(

@@ -125,8 +125,9 @@ def _clear(site_id: str, page_id: str, until: float) -> bool:
         pass
     if not clear_entity((Page.kind, page_id), until):
         return False
-    for items in table.pages(Redirect.of_page.partition(site_id=site_id, page_id=page_id), limit=_AT_ONCE):
-        _remove_redirects([item["id"] for item in items], site_id)
+    led_here = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
+    for items in table.pages(led_here, limit=_AT_ONCE):
+        _remove_redirects(table.as_stored(items, led_here))
     for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > until:
             return False
@@ -148,13 +149,14 @@ def _orphan_below(site_id: str, page_id: str, until: float) -> bool:
 
 
 def _listed(where: Partition) -> Iterator[Item]:
+    """Yield what an index lists, as far as it is there still: what has moved away in time must not go with the rest."""
     for items in table.pages(where):
-        yield from items
+        yield from table.as_stored(items, where)
 
 
-def _remove_redirects(ids: list[str], site_id: str) -> None:
+def _remove_redirects(items: list[Item]) -> None:
     changes = Changes(now())
-    for item in table.get_all(Redirect.key_of(site_id=site_id, id=each) for each in ids).values():
+    for item in items:
         changes.delete(Redirect.from_item(item))
     if not changes.empty:
         changes.commit()

@@ -1,6 +1,6 @@
 """The spaces of a platform that a caller sees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.features.platforms.entities import Platform
@@ -11,7 +11,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.access import sees_private
 from chalicelib.kernel.auth import ApiKeyPrincipal
 from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.entity import Item, Key, Partition
+from chalicelib.kernel.entity import Key, Partition
 from chalicelib.kernel.models import ListQuery
 from chalicelib.kernel.operation import Page
 from chalicelib.kernel.roles import Role
@@ -63,8 +63,10 @@ def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceO
         return table.query(partition, **words)
 
     found, *memberships = table.side_by_side(ask, partitions)
-    own = _own(ctx, platform, [item for each in memberships for item in each.items])
-    spaces = {_sort_key(space): space for space in [*map(Space.from_item, found.items), *own]}
+    spaces = {item[f"{listed.index}sk"]: Space.from_item(item) for item in found.items}
+    if not everything:
+        own = [item["space_id"] for each in memberships for item in each.items]
+        spaces = _open_to(ctx, platform, spaces, own)
     until = found.last[f"{listed.index}sk"] if found.last else None
     keys = sorted(key for key in spaces if (not since or key > since) and (not until or key <= until))
     page = keys[: query.limit]
@@ -72,18 +74,21 @@ def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceO
     return ctx.page([SpaceOut.of(spaces[key]) for key in page], last, query)
 
 
-def _own(ctx: Context, platform: Platform, memberships: list[Item]) -> list[Space]:
-    """Return the private spaces that memberships lead to, of those that hold still."""
-    if not memberships:
-        return []
-    places = [platform.stored_at, *platform.above.values()]
-    departures = [departure_key(place, ctx.principal.id) for place in places]
-    spaces = [Space.key_of(id=membership["space_id"]) for membership in memberships]
-    # The memberships are an index's, and late: whether they are there still the table says.
-    read = table.get_all([*departures, *spaces, *(membership_key(key, ctx.principal.id) for key in spaces)])
-    live = [key for key in spaces if key in read and holds(ctx.principal.id, key, places, read)]
-    found = [Space.from_item(read[key]) for key in live]
-    return [space for space in found if space.private]
+def _open_to(ctx: Context, platform: Platform, listed: Mapping[str, Space], own: Sequence[str]) -> dict[str, Space]:
+    """Return the spaces that the caller sees by their sort keys: those listed as open, and private ones of their own.
+
+    `own`: the ids of the spaces that they are a member of. All that is an index's, and late: whether a space is open,
+    and a membership holds, the table says.
+    """
+    places, user_id = [platform.stored_at, *platform.above.values()], ctx.principal.id
+    departures = [departure_key(place, user_id) for place in places] if own else []
+    joined = [Space.key_of(id=space_id) for space_id in own]
+    memberships = [membership_key(key, user_id) for key in joined]
+    read = table.get_all([*(space.stored_at for space in listed.values()), *departures, *joined, *memberships])
+    there = {sk: Space.from_item(read[s.stored_at]) for sk, s in listed.items() if s.stored_at in read}
+    live = [Space.from_item(read[key]) for key in joined if key in read and holds(user_id, key, places, read)]
+    private = {_sort_key(space): space for space in live if space.private}
+    return {sk: space for sk, space in there.items() if not space.private} | private
 
 
 def _sort_key(space: Space) -> str:
