@@ -7,15 +7,12 @@ import pytest
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import asked_to_invite, invite, listed
 from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded, joins
-from tests.harness.redirects import altered, left_behind, redirects_of
 from tests.harness.running import Running, comes_in, make_space, run_platform, takes_part
-from tests.harness.sites import edit, make_site, page_of, publish_page, visit
-from tests.harness.taxonomy import attach, fell, paths, plant, plant_line
-from tests.harness.workers import Workers
+from tests.harness.sites import edit, make_site, page_of
+from tests.harness.taxonomy import fell, paths, plant, plant_line
 
 
 @pytest.fixture(params=LAGS, autouse=True)
@@ -132,72 +129,6 @@ class TestSpaces:
         lag.catch_up()
         assert api.delete(room.path, as_=organization.owner).status == 204
         assert api.items(f"{platform.path}/spaces", as_=mary) == []
-
-
-class TestDeleting:
-    def test_nothing_is_left_of_a_platform(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, stranger: Person
-    ) -> None:
-        platform = run_platform(api, organization)
-        space = make_space(api, platform)
-        invite(api, platform, "friend@example.com")
-        attach(api, plant(api, platform), "space", space.id)
-        takes_part(platform, stranger)
-        workers.deliver()
-        assert api.delete(platform.path, as_=organization.owner).status == 204
-        for _ in range(6):
-            workers.settle()
-            clock.shift(seconds=61)
-        mentioned = (platform.id, space.id)
-        left = [item for item in cloud.stored() if any(each in item["pk"] + item["sk"] for each in mentioned)]
-        assert left == []
-
-    def test_nothing_is_left_of_a_branch(self, api: Api, organization: Founded, workers: Workers) -> None:
-        platform = run_platform(api, organization)
-        top, *_ = plant_line(api, platform, "Machines", "Looms", "Shuttles")
-        for n in range(3):
-            attach(api, plant(api, platform, f"Engine {n}", below=top))
-        assert fell(api, top, "cascade").status == 204
-        workers.settle()
-        assert api.items(f"{platform.path}/taxonomy-nodes", as_=organization.owner) == []
-        assert [item for item in cloud.stored() if item.get("kind") == "taxonomy.attachment"] == []
-
-    def test_a_page_that_moved_away_in_time_stays_with_all_it_has(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, lag: Lag
-    ) -> None:
-        site = make_site(api, organization)
-        page_of(api, site, "Welcome")
-        machines = page_of(api, site, "Machines")
-        looms = page_of(api, site, "Looms", below=machines)
-        shuttles = page_of(api, site, "Shuttles", below=looms)
-        lag.catch_up()
-        edit(api, looms, parentId=None)
-        publish_page(api, looms)
-        owner = site.owner
-        assert api.delete(machines.path, as_=owner, query={"strategy": "cascade"}).status == 204
-        for _ in range(4):
-            workers.settle()
-            clock.shift(seconds=61)
-        for page, path in ((looms, "/looms"), (shuttles, "/looms/shuttles")):
-            assert api.get(page.path, as_=owner).json["path"] == path
-            assert api.items(f"{page.path}/revisions", as_=owner)
-            assert visit(api, site, path).status == 200
-
-    def test_a_redirect_that_leads_elsewhere_by_now_stays(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, lag: Lag
-    ) -> None:
-        site = make_site(api, organization)
-        page_of(api, site, "Welcome")
-        looms = page_of(api, site, "Looms")
-        edit(api, looms, slug="mills")
-        publish_page(api, looms)
-        lag.catch_up()
-        assert altered(api, left_behind(api, site, "/looms"), toPath="/welcome").status == 200
-        assert api.delete(looms.path, as_=site.owner).status == 204
-        for _ in range(4):
-            workers.settle()
-            clock.shift(seconds=61)
-        assert [each["toPath"] for each in redirects_of(api, site) if each["fromPath"] == "/looms"] == ["/welcome"]
 
 
 class TestTrees:

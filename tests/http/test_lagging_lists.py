@@ -9,6 +9,8 @@ from tests.harness.callers import Person
 from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded, joins
 from tests.harness.running import Room, Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.sources import Library, World, works
+from tests.harness.workers import Workers
 
 Place = Founded | Running | Room
 
@@ -88,3 +90,15 @@ class TestOrganizations:
         assert len(api.items("/organizations", as_=mary)) == 1
         assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
         assert api.items("/organizations", as_=mary) == []
+
+
+class TestResearch:
+    def test_is_not_shown_to_who_was_removed(
+        self, api: Api, organization: Founded, workers: Workers, world: World, mary: Person, lag: Lag
+    ) -> None:
+        world.knows(works(1))
+        Library(api, workers, organization.owner, organization.id).imported()
+        lag.catch_up()
+        assert api.items("/research/artefacts", as_=mary)
+        assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
+        assert api.items("/research/artefacts", as_=mary) == []

@@ -1,0 +1,111 @@
+"""Every read of an index: what it only shows, or which test shows that nothing is decided by an index that lags.
+
+A read is named by the function that names the list, below `chalicelib`, and the lists of indexes that it names there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Shows:
+    """It may be late: nobody is let in or kept out by it, and nothing is lost. `what` says why not."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Decides:
+    """Something depends on it: this test, below `tests/http`, lets the index lag by each of `LAGS`."""
+
+    test: str
+
+
+_DECISIONS: Final = "test_lagging_decisions.py"
+_LISTS: Final = "test_lagging_lists.py"
+_LOGS: Final = "test_lagging_logs.py"
+_REMOVALS: Final = "test_lagging_removals.py"
+
+_MOVED: Final = Decides(f"{_REMOVALS}::TestPages::test_one_that_moved_away_in_time_stays_with_all_it_has")
+_PLATFORM: Final = Decides(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_platform")
+_BRANCH: Final = Decides(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_branch")
+_ERASED: Final = Decides(f"{_REMOVALS}::TestErasures::test_reach_what_was_made_a_moment_before")
+_REMOVED: Final = Decides(f"{_DECISIONS}::TestMembers::test_who_was_removed_sees_nothing_any_more")
+_MEMBERS: Final = Decides(f"{_LISTS}::TestMembers::test_are_shown_with_the_role_that_they_have")
+_LEFT: Final = Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before")
+_LIBRARY: Final = Shows("research; whether its library is open to the caller the table says")
+_FILTER: Final = Shows("a filter of a list, to people who may see all of it")
+
+READS: Final[Mapping[str, Shows | Decides]] = {
+    "features.attachments.clearing._attached of_node": _BRANCH,
+    "features.attachments.clearing.clear_entity of_entity": Decides(
+        f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
+    ),
+    "features.attachments.finding._found of_entity of_node of_type": Shows("who sees an entity the table says"),
+    "features.attachments.finding.of_node of_node": Shows("who sees an entity the table says"),
+    "features.attachments.finding.seen_at of_node": Shows("a number beside a node"),
+    "features.audit.log._facet by_actor by_target by_type": Decides(
+        f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
+    ),
+    "features.audit.log._in_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
+    "features.audit.verification._end_fault 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
+    "features.deliveries.log._facet by_event_type by_status": _FILTER,
+    "features.deliveries.log.count by_status": Shows("about how many deliveries a replay queues; it reads the table"),
+    "features.domains.operations.list_domain_inventory by_status": _FILTER,
+    "features.erasures.rules in_organization": _ERASED,
+    "features.erasures.rules.rooms_of siblings": _ERASED,
+    "features.erasures.tasks._leave_records index": _ERASED,
+    "features.invitations.operations of_user": Decides(
+        f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
+    ),
+    "features.invitations.reach.list_invited of_platform": Decides(
+        f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
+    ),
+    "features.invitations.tasks.remove_invitations of_platform": _PLATFORM,
+    "features.leads.operations.list_marketing_leads by_both by_email by_status listed": _FILTER,
+    "features.members.finding.users_with_address by_email": Decides(
+        f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
+    ),
+    "features.members.leaving.depart below": _LEFT,
+    "features.members.operations.list_organization_members in_organization": _MEMBERS,
+    "features.members.tasks._ending below": _LEFT,
+    "features.menus.operations.list_navigation_menus in_site": Shows("the names of menus; each is read by its id"),
+    "features.organizations.operations.list_organizations of_user": Decides(
+        f"{_LISTS}::TestOrganizations::test_are_not_shown_to_who_was_removed"
+    ),
+    "features.pages.finding.list_pages below by_status": _FILTER,
+    "features.pages.tasks._clear below of_page": _MOVED,
+    "features.pages.tasks._orphan_below below_live": _MOVED,
+    "features.platform_members.operations.list_platform_members in_platform": _MEMBERS,
+    "features.platforms.operations.list_platforms by_status siblings": _REMOVED,
+    "features.platforms.reach._organizations of_user": _REMOVED,
+    "features.platforms.reach.within_reach of_user": _REMOVED,
+    "features.project_blocks.operations.list_project_block_platforms in_organization": Shows(
+        "whether a platform has the block, and is the caller's, the table says"
+    ),
+    "features.purges.clearing._places siblings": _PLATFORM,
+    "features.research.clearing._rooms in_library": Decides(
+        f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
+    ),
+    "features.research.reach._libraries of_user": Decides(
+        f"{_LISTS}::TestResearch::test_is_not_shown_to_who_was_removed"
+    ),
+    "features.research.where.artefacts_by by_source in_library": _LIBRARY,
+    "features.research.where.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
+    "features.sites.operations.list_sites siblings": Shows("sites, to members of their organization, who see all"),
+    "features.space_members.operations.list_space_members in_space": _MEMBERS,
+    "features.spaces.operations._position siblings": Shows("at the same position the older space stands first"),
+    "features.spaces.reach.list_seen by_visibility of_user siblings": Decides(
+        f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
+    ),
+    "features.taxonomy.finding.list_nodes among_siblings in_platform": Shows("nodes, to people who may see all"),
+    "features.taxonomy.placing._move_up among_siblings": Decides(
+        f"{_DECISIONS}::TestTrees::test_children_that_came_just_now_move_up"
+    ),
+    "features.taxonomy.tasks._below among_siblings": _BRANCH,
+    "features.taxonomy.trees._on_shelves.ask among_siblings": Shows("nodes, to people who may see all"),
+    "features.webhooks.tasks._admins in_organization": Shows("whom a mail tells: none who is an admin no more"),
+    "kernel.due._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
+    "kernel.ledger.unanchored 'index2'": Shows("logs that have grown; what is late is anchored an hour later"),
+}  # fmt: skip
