@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chalicelib.kernel import chains
-from chalicelib.kernel.chains import Chains, chain_keys
+from chalicelib.kernel.chains import Chains, candidates, chain_keys
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.epochs import EVERYONE, Subject, log_of
 from chalicelib.kernel.operation import Operation
@@ -19,7 +18,7 @@ class TenantReads:
 
     operation: Operation
     caller_id: str
-    shards: Sequence[int] = field(default_factory=lambda: chains.candidates())
+    shards: Sequence[int] = field(default_factory=candidates)
 
     def keys(self, outermost: Key | None) -> list[Key]:
         """Return where it stands, if the organization is known: by where that is stored."""
