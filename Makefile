@@ -128,6 +128,10 @@ template: .venv/installed ## write a stage's functions and API as a template of 
 delete: .venv/installed ## take functions, roles and API of a stage away; its data stay (STAGE=prod)
 	@$(BIN)/python -m infrastructure delete $(STAGED)
 
+.PHONY: renew-seals
+renew-seals: .venv/installed ## make anew the entries' seals that another SEAL_KEY of a stage has made (STAGE=prod)
+	@$(BIN)/python -m local renew-seals $(STAGED)
+
 .PHONY: load
 load: .venv/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load, in five minutes
 	@$(BIN)/python -m benchmarks.performance.load

@@ -69,7 +69,7 @@ def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
 
 def _add_rotate(rotate: argparse.ArgumentParser) -> None:
     _add_stage(rotate)
-    rotate.add_argument("secret", choices=("audit-signing-key", "entry-key", "data-key", "token-key"))
+    rotate.add_argument("secret", choices=("audit-signing-key", "seal-key", "entry-key", "data-key", "token-key"))
     rotate.add_argument("step", choices=("begin", "switch", "finish", "return"), help="deploy after each")
     rotate.add_argument("--at-once", action="store_true", help="finish before what the former key has made ends")
     rotate.set_defaults(command=_rotate)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import ADDRESS, checked
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import Refused, client, explained, stage_here
@@ -29,7 +30,9 @@ _NEEDED: Final = {
     "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` that they carry",
     "PLATFORMS_DOMAIN": "DOMAIN=...          a domain of yours, below which each platform has its own",
 }
-_NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0")
+_NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
+    "AUDIT_PUBLIC_KEYS": to_base64(bytes(32))
+}
 
 
 def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = None) -> None:
@@ -133,7 +136,8 @@ def _made(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]
         for secret in secrets.create(stage):
             print(f"Made the secret {secret}; nobody has seen it.")
         access_log.allow(stage)
-        return secrets.read(stage)
+        found = secrets.read(stage)
+        return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys(found["AUDIT_SIGNING_KEY"])}
 
 
 def _say_records(outputs: Mapping[str, str]) -> None:

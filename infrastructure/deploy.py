@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,9 +16,11 @@ from infrastructure.package import build
 from infrastructure.stage import Stage
 from infrastructure.staging import stage_project
 
-_UNTIL: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+FORMER_SEALS: Final = "SIGNING_KEY_SEALS_UNTIL"
+_SEAL_KEY: Final = "SEAL_KEY"
 _COMMITTING: Final = ("api_handler", "jobs", "events")
-"""Functions that commit entries, and the one that looks for their MACs."""
+"""Functions that commit entries, seal or verify them."""
 
 _REPLACED_SECONDS: Final = 900
 """How long a function of the release before may still run."""
@@ -36,7 +38,10 @@ def deploy(name: str) -> None:
     check_room(stage)
     print("Building the package.", flush=True)
     zipped = build()
-    _bound_unauthenticated_entries(stage)
+    with explained():
+        present = _present(stage)
+    _bound_unauthenticated_entries(stage, present)
+    _bound_former_seals(stage, present)
     resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
     if _is_to_be_told(configuration.variables(name).get("PUBLIC_URL"), url):
@@ -65,21 +70,36 @@ def delete(name: str) -> None:
     )
 
 
-def _bound_unauthenticated_entries(stage: Stage) -> None:
+def _present(stage: Stage) -> list[dict[str, str]]:
+    """Return the environment variables of the functions that this deployment replaces, or works beside."""
+    known = [found.variables(stage, name) for name in _COMMITTING]
+    known += [found.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of]
+    return [variables for variables in known if variables is not None]
+
+
+def _bound_unauthenticated_entries(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
     """Let the ledger take entries without a MAC for 15 minutes, if this deployment replaces functions that make such.
 
     It is said once: what is deployed already keeps its time. A stage that has no functions yet has no such entries.
     """
-    with explained():
-        known = [found.variables(stage, name) for name in _COMMITTING]
-        known += [found.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of]
-    present = [variables for variables in known if variables is not None]
-    times = [variables[_UNTIL] for variables in present if _UNTIL in variables]
+    times = [variables[UNAUTHENTICATED] for variables in present if UNAUTHENTICATED in variables]
     if times and len(times) == len(present):
-        until = configuration.variables(stage.name).get(_UNTIL, min(times))
+        until = configuration.variables(stage.name).get(UNAUTHENTICATED, min(times))
     else:
         until = after(now(), seconds=_REPLACED_SECONDS if present else 0)
-    configuration.write(stage.name, {_UNTIL: until})
+    configuration.write(stage.name, {UNAUTHENTICATED: until})
+
+
+def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
+    """Let the ledger seal as before for 15 minutes, if this deployment replaces functions that know no SEAL_KEY.
+
+    From then on such seals count until `renew-seals` has made them anew. A stage that has no functions yet has none.
+    """
+    if any(_SEAL_KEY not in variables for variables in present):
+        configuration.write(stage.name, {FORMER_SEALS: after(now(), seconds=_REPLACED_SECONDS)})
+    elif FORMER_SEALS not in configuration.variables(stage.name):
+        times = [variables[FORMER_SEALS] for variables in present if variables.get(FORMER_SEALS)]
+        configuration.write(stage.name, {FORMER_SEALS: min(times)} if times else {})
 
 
 def _is_to_be_told(public: str | None, url: str) -> bool:

@@ -57,7 +57,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
         Grant("ReadAnchors", ["s3:GetObject"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
-        _unwrap(*Purpose),
+        _unwrap(*(purpose for purpose in Purpose if purpose is not Purpose.AUDIT_SIGNING_KEY)),
     ),
     "events": (
         _take("events.fifo"),
@@ -65,7 +65,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _list("index1"),
         _write("DeleteItem", "PutItem", "UpdateItem"),
         _queue("jobs", "deliveries.fifo"),
-        _unwrap(Purpose.AUDIT_SIGNING_KEY, Purpose.ENTRY_KEY),
+        _unwrap(Purpose.AUDIT_SIGNING_KEY, Purpose.SEAL_KEY, Purpose.ENTRY_KEY),
     ),
     "deliveries": (
         _take("deliveries.fifo"),
@@ -111,7 +111,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
 """What each function may do, but for writing its log. Resources have the words of `_arns`.
 
 Entries are committed by `api_handler` and `jobs` alone: but for the ledger no other can use the key that authenticates
-them.
+them. Heads and erasures are signed in `events` and `jobs`: nobody else can use the key for that.
 """
 
 

@@ -24,11 +24,18 @@ FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
 
 WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
     "audit-signing-key": (timedelta(0), ""),
+    "seal-key": (timedelta(0), ""),
     "entry-key": (timedelta(days=1), "entries that wait for their place in a log that stands still"),
     "data-key": (timedelta(days=2), "stored answers of an Idempotency-Key, which are kept for a day"),
     "token-key": (timedelta(days=91), "tokens of leads, which hold for 90 days; all others end before"),
 }
 """How long `finish` waits after `switch`, and for what that the former key has made. A day is for the deployment."""
+
+ANEW: Final[Mapping[str, tuple[str, str]]] = {
+    "data-key": ("reseal", "Webhooks and channels may still be sealed by the former key, and would be lost with it"),
+    "seal-key": ("renew-seals", "Entries may still be sealed by the former key, and would look altered without it"),
+}
+"""What the former key has made and lasts: the command that makes it anew, without which `finish` refuses, and why."""
 
 
 def days(wait: timedelta) -> str:
@@ -70,6 +77,11 @@ def read(stage: Stage) -> dict[str, str]:
     }  # fmt: skip
 
 
+def public_keys(signing_keys: str) -> str:
+    """Return the setting AUDIT_PUBLIC_KEYS, of the setting that holds the keys: each is unwrapped for that."""
+    return ",".join(to_base64(_public_half(key)) for key in signing_keys.split(","))
+
+
 def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> str:
     """Do a step of a secret's rotation, and return what it did and what is next. What was done is not done again.
 
@@ -84,16 +96,21 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
     return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, kept)
 
 
-def note_resealed(stage: Stage) -> None:
-    """Keep in mind that nothing is left in the table that the former data key has sealed: it may be dropped.
+def note_resealed(stage: Stage, secret: str = Purpose.DATA_KEY.value) -> None:
+    """Keep in mind that nothing is left in the table that the former key of ANEW has made: it may be dropped.
 
-    Raises Refused if no rotation of the data key waits for that.
+    Raises Refused if no rotation of that key waits for that.
     """
-    kept = _kept(stage, Purpose.DATA_KEY.value)
+    kept = _kept(stage, secret)
     if kept.state == _SWITCHED:
         _keep(stage, kept, kept.keys, _RESEALED)
     elif kept.state != _RESEALED:
-        raise Refused(f"No former data key of {stage.name} waits to be dropped: {kept.standing}")
+        raise Refused(f"No former {secret.replace('-', ' ')} of {stage.name} waits to be dropped: {kept.standing}")
+
+
+def awaits_resealing(stage: Stage, secret: str) -> bool:
+    """Return whether `finish` of a secret waits until what the former key has made is made anew. Raises Refused."""
+    return _kept(stage, secret).state == _SWITCHED
 
 
 @dataclass(frozen=True)
@@ -135,8 +152,8 @@ def _switch(stage: Stage, kept: _Kept) -> str:
         _keep(stage, kept, kept.keys[::-1], _SWITCHED)
     wait, what = WAITS[kept.secret]
     until = f" It waits {days(wait)}, for {what}." if what else ""
-    seals = kept.secret == Purpose.DATA_KEY.value
-    again = f" Then seal anew: `.venv/bin/python -m local reseal --stage {stage.name}`." if seals else ""
+    command, _ = ANEW.get(kept.secret, ("", ""))
+    again = f" Then seal anew: `.venv/bin/python -m local {command} --stage {stage.name}`." if command else ""
     return f"Switched: the new key of {kept.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"
 
 
@@ -145,11 +162,9 @@ def _finish(stage: Stage, kept: _Kept, *, at_once: bool) -> str:
         return f"Finished already: {kept.standing} {_deploy(stage)}, unless you have."
     if kept.state in (_CREATED, _BEGUN):
         raise Refused(f"There is nothing to finish: {kept.standing}")
-    if kept.secret == Purpose.DATA_KEY.value and kept.state != _RESEALED:
-        raise Refused(
-            f"Webhooks and channels may still be sealed by the former key, and would be lost with it: {kept.standing} "
-            f"First run `.venv/bin/python -m local reseal --stage {stage.name}`."
-        )
+    command, why = ANEW.get(kept.secret, ("", ""))
+    if command and kept.state != _RESEALED:
+        raise Refused(f"{why}: {kept.standing} First run `.venv/bin/python -m local {command} --stage {stage.name}`.")
     wait, what = WAITS[kept.secret]
     over = kept.since + wait
     if datetime.now(UTC) < over and not at_once:
@@ -204,14 +219,18 @@ def _keep(stage: Stage, kept: _Kept, keys: list[str], state: str) -> None:
 
 def _keep_public_key(stage: Stage, former: str) -> None:
     """List the public half of a signing key that is dropped: what it has signed counts for good."""
-    ciphertext = from_base64(former.removeprefix(WRAPPED))
-    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=Purpose.AUDIT_SIGNING_KEY.context)
-    key, name = to_base64(public_key(seed["Plaintext"])), stage.parameter(FORMER_PUBLIC_KEYS)
+    key, name = to_base64(_public_half(former)), stage.parameter(FORMER_PUBLIC_KEYS)
     found = client("ssm").get_parameters(Names=[name])["Parameters"]
     listed = found[0]["Value"].split(",") if found else []
     if key not in listed:
         value = ",".join([key, *listed])
         client("ssm").put_parameter(Name=name, Value=value, Type="String", Description="public", Overwrite=bool(found))
+
+
+def _public_half(signing: str) -> bytes:
+    ciphertext = from_base64(signing.removeprefix(WRAPPED))
+    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=Purpose.AUDIT_SIGNING_KEY.context)
+    return public_key(seed["Plaintext"])
 
 
 def _kept_first(stage: Stage, secret: str) -> bool:

@@ -68,12 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_redrive(commands.add_parser("redrive", help="show dead letters, of a run or a stage; --send: send them back"))
     _add_verify(commands.add_parser("verify", help="verify every log of a run or a stage against its anchors"))
 
-    reseal = commands.add_parser("reseal", help="seal anew what a former DATA_KEY of a run or a stage has sealed")
-    _add_place(reseal)
-    reseal.set_defaults(command=_reseal)
-    reanchor = commands.add_parser("reanchor", help="let every log without an anchor in its bucket wait for one")
-    _add_place(reanchor)
-    reanchor.set_defaults(command=_reanchor)
+    for name, command, text in (
+        ("reseal", _reseal, "seal anew what a former DATA_KEY of a run or a stage has sealed"),
+        ("renew-seals", _renew_seals, "make anew the seals of entries that the present SEAL_KEY has not made"),
+        ("reanchor", _reanchor, "let every log without an anchor in its bucket wait for one"),
+    ):
+        renewing = commands.add_parser(name, help=text)
+        _add_place(renewing)
+        renewing.set_defaults(command=command)
 
     provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
     provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
@@ -243,6 +245,12 @@ def _reseal(chosen: argparse.Namespace) -> int:
     from local.reseal import NotResealed, reseal
 
     return _worked(chosen, lambda: reseal(chosen.stage), NotResealed)
+
+
+def _renew_seals(chosen: argparse.Namespace) -> int:
+    from local.renew_seals import NotRenewed, renew_seals
+
+    return _worked(chosen, lambda: renew_seals(chosen.stage), NotRenewed)
 
 
 def _reanchor(chosen: argparse.Namespace) -> int:

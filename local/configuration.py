@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from chalicelib.kernel.aws import forget_clients
-from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.checkpoints import public_key
+from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
 from infrastructure.account import Refused
 from infrastructure.configuration import deployed, variables
@@ -20,7 +21,7 @@ PREFIX: Final = "atrium"
 SENDER: Final = "Atrium <mail@atrium.test>"
 """Whom mail comes from, unless the environment says otherwise; the emulator delivers none."""
 
-_KEYS: Final = ("audit_signing_key", "entry_key", "data_key", "token_key")
+_KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
 
 _DECIDED_HERE: Final = (
     "TABLE_NAME",
@@ -59,7 +60,8 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "exports_bucket": exports_bucket(PREFIX),
         "anchors_bucket": anchors_bucket(PREFIX),
         **Issuer().settings(),
-        **{key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS},
+        **(keys := {key: former.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS}),
+        "audit_public_keys": _public_halves(os.environ.get("AUDIT_SIGNING_KEY", keys["audit_signing_key"])),
         "mail_from": SENDER,
         "webhook_allow_private": True,
         "requests_per_minute": 0,
@@ -70,6 +72,14 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
     _use(file)
     settings()
     return file
+
+
+def _public_halves(signing_keys: str) -> str:
+    """Return the public halves of signing keys; of what is none, what the settings refuse with it."""
+    try:
+        return ",".join(to_base64(public_key(from_base64(key.strip()))) for key in signing_keys.split(","))
+    except ValueError:
+        return ""
 
 
 def use_place(stage: str | None, port: int | None) -> None:

@@ -44,7 +44,7 @@ Everything is in one DynamoDB table: a partition key `pk`, a sort key `sk`, and 
 record's own fields stand in braces. A template with a field that is absent yields no key, and the record is not in that
 index. `{TTL_ATTRIBUTE}` (seconds since 1970) lets DynamoDB remove an item some time later; what reads such an item also
 looks at the clock. All reads of the table itself are consistent. No request and no
-worker scans it; the operator's commands `verify` and `reseal` do.
+worker scans it; the operator's commands `verify`, `reseal` and `renew-seals` do.
 
 [access-patterns.md](access-patterns.md) says what each operation reads and writes.
 """

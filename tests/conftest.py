@@ -15,6 +15,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.conflicts import Conflicts, conflicting_transactions
+from tests.harness.data_keys import public_halves
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, found, joins
@@ -32,7 +33,8 @@ _KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
 # The service reads its settings when it first needs one, and that is later.
 os.environ.update(
-    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, ENTRY_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY,
+    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, AUDIT_PUBLIC_KEYS=public_halves(_KEY),
+    SEAL_KEY=_KEY, ENTRY_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY,
     LOG_LEVEL="INFO", PLATFORMS_DOMAIN="atrium.example", ORCID_RATE="1000", OPENALEX_RATE="1000", DBLP_RATE="1000",
     REQUESTS_PER_MINUTE="0", NETWORK_REQUESTS_PER_MINUTE="0",
     AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests",
@@ -157,6 +159,9 @@ class Configure:
         self._monkeypatch = monkeypatch
 
     def __call__(self, **values: str) -> None:
+        """Set them; public keys follow the signing keys, as `bootstrap` writes both."""
+        if "audit_signing_key" in values and "audit_public_keys" not in values:
+            values["audit_public_keys"] = public_halves(values["audit_signing_key"])
         for name, value in values.items():
             self._monkeypatch.setenv(name.upper(), value)
         settings.cache_clear()

@@ -73,7 +73,8 @@ def _told(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, st
 def _provisioned(origin: str) -> dict[str, str]:
     """Make what Atrium needs, and return the settings that say so."""
     here = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
-    keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
+    keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
+    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_halves(keys["AUDIT_SIGNING_KEY"])
     with patch.dict(os.environ, here | keys):
         _forget()
         made = {**provision("atrium"), **data_keys.all_wrapped()}

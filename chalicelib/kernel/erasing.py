@@ -8,11 +8,11 @@ unnoticed.
 
 from typing import Final
 
-from chalicelib.kernel import keyrings, ledger
+from chalicelib.kernel import ledger, seals
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem, canonical, text_key
-from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose, key_id
+from chalicelib.kernel.keyrings import KEY_ID_BYTES, key_id
 from chalicelib.kernel.table import Write
 
 _PURPOSE: Final = b"atrium erased entry\n"
@@ -62,7 +62,7 @@ def _claim(log: str, item: Item) -> bytes:
 def _sign(claim: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key = keyrings.present(Purpose.AUDIT_SIGNING_KEY)
+    key = seals.signing_key()
     return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(claim)
 
 
@@ -70,7 +70,7 @@ def _is_signed(claim: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    key = next((key for key in ledger.public_keys() if key_id(key) == signature[:KEY_ID_BYTES]), None)
+    key = next((key for key in seals.public_keys() if key_id(key) == signature[:KEY_ID_BYTES]), None)
     if key is None:
         return False
     try:

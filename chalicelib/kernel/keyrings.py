@@ -29,7 +29,9 @@ class Purpose(StrEnum):
     """What a key is for. The setting that lists such keys has its name: `DATA_KEY` lists those of `data-key`."""
 
     AUDIT_SIGNING_KEY = "audit-signing-key"
-    """Signs checkpoints and erasures (Ed25519, of which it is the seed), and seals entries."""
+    """Signs checkpoints and erasures (Ed25519, of which it is the seed)."""
+    SEAL_KEY = "seal-key"
+    """Seals entries at their place in their log's tree (HMAC-SHA256), and verifies that."""
     ENTRY_KEY = "entry-key"
     """Authenticates entries from their commit until they are in their log's tree (HMAC-SHA256)."""
     DATA_KEY = "data-key"

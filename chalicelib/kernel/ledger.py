@@ -10,27 +10,23 @@ The transaction also puts a batch: the ids of the entries that it appended. By b
 in the table itself, where the index of sequences may be behind.
 """
 
-import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 
-from chalicelib.kernel import checkpoints, keyrings, quarantine, statements, table
+from chalicelib.kernel import checkpoints, quarantine, statements, table
 from chalicelib.kernel.authenticity import is_authentic, unauthenticated_count
 from chalicelib.kernel.chains import SHARDS, End, links_of, shard_of
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.checkpoints import Checkpoint
 from chalicelib.kernel.clock import after, now, now_ms, pause
-from chalicelib.kernel.encoding import from_base64
 from chalicelib.kernel.entity import Due, Item, Key, Partition, due_mark, organization_of
 from chalicelib.kernel.events import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
 from chalicelib.kernel.ids import moment_of
-from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose, key_id
 from chalicelib.kernel.logs import measure, name_requests, report
 from chalicelib.kernel.merkle import HASH_BYTES, CompactRange
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.seals import public_keys, seal, signing_key
 from chalicelib.kernel.statements import BrokenStatement, Statement
 from chalicelib.kernel.table import Cancelled, Write
 
@@ -46,8 +42,6 @@ _POINTERS: Final = '"'
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 
-_NUMBER_BYTES: Final = 8
-_MAC_BYTES: Final = 16
 _TRIES: Final = 5
 _PAGE: Final = 100
 _BATCHES: Final = 100
@@ -244,7 +238,7 @@ def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
 
 
 def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
-    checkpoint, seed = Head(tree, "").checkpoint(log), keyrings.present(Purpose.AUDIT_SIGNING_KEY).secret
+    checkpoint, seed = Head(tree, "").checkpoint(log), signing_key().secret
     note = checkpoints.sign(checkpoint, seed)
     values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
     more = _unfollowed_mark(log) if organization_of(log) else {}
@@ -267,9 +261,8 @@ def _unfollowed_mark(log: str) -> Item:
 
 
 def _number(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
-    claim = _claim(log, sequence, tree_size, pointer["leaf"], chained=chained)
-    seal = _seal(keyrings.present(Purpose.AUDIT_SIGNING_KEY), sequence, claim)
-    values = {**place(log, sequence, tree_size), "seal": seal}
+    sealed = seal(log, sequence, tree_size, pointer["leaf"], chained=chained)
+    values = {**place(log, sequence, tree_size), "seal": sealed}
     return Write(
         "Update", _entry_key(log, pointer), update=_set(values) + " REMOVE #mac, #link",
         condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", "mac", "link", *values],
@@ -289,42 +282,6 @@ def place(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes that say an entry's place, but for its seal: first held by the tree of `tree_size`."""
     pk, sk = sequence_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
-
-
-def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
-    """Return the sequence that the ledger gave to this leaf in a tree of this size, or None if it never did.
-
-    The root alone would say that something was altered; the seal says which entry. Of a key that was dropped since,
-    only its sequence can be read: the root has to tell then. `chained`: whether there was a statement beside the tree;
-    None if that does not matter.
-    """
-    sealed_by, number = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _NUMBER_BYTES]
-    sequence = int.from_bytes(number, "big")
-    if key := keyrings.named(Purpose.AUDIT_SIGNING_KEY, sealed_by):
-        either = (True, False) if chained is None else (chained,)
-        claims = (_claim(log, sequence, tree_size, leaf, chained=each) for each in either)
-        return sequence if any(seal == _seal(key, sequence, claim) for claim in claims) else None
-    return sequence if sealed_by in _former_key_ids(settings().audit_former_public_keys) else None
-
-
-def _claim(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes:
-    said = f"{log}\n{sequence}\n{tree_size}\n" + ("chained\n" if chained else "")
-    return said.encode() + leaf
-
-
-def _seal(key: keyrings.Key, sequence: int, claim: bytes) -> bytes:
-    mac = hmac.digest(_sealing_secret(key.secret), claim, "sha256")[:_MAC_BYTES]
-    return key.id + sequence.to_bytes(_NUMBER_BYTES, "big") + mac
-
-
-@lru_cache(maxsize=2)
-def _sealing_secret(signing_key: bytes) -> bytes:
-    return hmac.digest(signing_key, b"atrium entry seal", "sha256")
-
-
-@lru_cache(maxsize=2)
-def _former_key_ids(public_keys: str) -> frozenset[bytes]:
-    return frozenset(map(key_id, _listed(public_keys)))
 
 
 def unanchored(shard: int) -> Iterator[list[Item]]:
@@ -362,13 +319,3 @@ def unanchored_pk(shard: object) -> str:
 def pending(log: str) -> int:
     """Return how many entries wait in a log's outbox (of very many: at least so many)."""
     return table.count(head_key(log)[0], since=_POINTERS)
-
-
-def public_keys() -> list[bytes]:
-    """Return the keys whose checkpoints and erasures count: the present one's, then all others."""
-    signing = [checkpoints.public_key(key.secret) for key in keyrings.every(Purpose.AUDIT_SIGNING_KEY)]
-    return list(dict.fromkeys([*signing, *_listed(settings().audit_former_public_keys)]))
-
-
-def _listed(public_keys: str) -> list[bytes]:
-    return [from_base64(key.strip()) for key in public_keys.split(",") if key.strip()]

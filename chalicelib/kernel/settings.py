@@ -32,7 +32,7 @@ _NEEDED_IN_THE_CLOUD: Final = (
     "events_queue_url", "jobs_queue_url", "deliveries_queue_url", "deliveries_slow_queue_url", "exports_bucket",
     "auth_jwks", "auth_issuer", "auth_audience",
 )  # fmt: skip
-_KEYS: Final = ("audit_signing_key", "entry_key", "data_key", "token_key")
+_KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 _HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
@@ -111,8 +111,23 @@ class Settings(BaseModel):
     )
 
     audit_signing_key: str = Field(..., description="Seed of the Ed25519 key that signs checkpoints and erasures.")
+    audit_public_keys: str = Field(
+        ...,
+        description=(
+            "Public halves of the keys in `AUDIT_SIGNING_KEY`, in base64 and in their order, for functions that verify"
+            " and don't sign."
+        ),
+    )
     audit_former_public_keys: str = Field(
         "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
+    )
+    seal_key: str = Field(..., description="Key that seals log entries at their place in the tree.")
+    signing_key_seals_until: str = Field(
+        "",
+        description=(
+            "Until when (RFC 3339) the ledger seals with the signing key, as releases before `SEAL_KEY` do. As long as"
+            " it is set, such seals count; empty: none."
+        ),
     )
     entry_key: str = Field(..., description="Key that authenticates log entries until they are in their log's tree.")
     unauthenticated_entries_until: str = Field(
@@ -202,7 +217,15 @@ class Settings(BaseModel):
             key_of_32_bytes(key)
         return ",".join(keys)
 
-    @field_validator("unauthenticated_entries_until")
+    @field_validator("audit_public_keys")
+    @classmethod
+    def _are_as_many_as_sign(cls, value: str, info: ValidationInfo) -> str:
+        keys = [key_of_32_bytes(key.strip()) for key in value.split(",")]
+        if len(keys) != len(info.data.get("audit_signing_key", value).split(",")):
+            raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
+        return ",".join(keys)
+
+    @field_validator("signing_key_seals_until", "unauthenticated_entries_until")
     @classmethod
     def _is_a_moment(cls, value: str) -> str:
         return timestamp(milliseconds(value)) if value else ""

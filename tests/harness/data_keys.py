@@ -3,12 +3,16 @@
 from typing import Any, Final
 
 from chalicelib.kernel import aws, keyrings
-from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.checkpoints import public_key
+from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.keyrings import Purpose
+from chalicelib.kernel.settings import WRAPPED
 
 ALIAS: Final = "alias/atrium"
 
-NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in Purpose), "kms:d3JhcHBlZA==")
+NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in Purpose), "kms:d3JhcHBlZA==") | {
+    "audit_public_keys": to_base64(bytes(32))
+}
 """Settings of a deployed stage that needs no key."""
 
 
@@ -22,8 +26,22 @@ def wrapped(purpose: Purpose = Purpose.DATA_KEY, **words: Any) -> str:
 
 
 def all_wrapped() -> dict[str, str]:
-    """Return a new key of each purpose, by the setting that takes it."""
-    return {purpose.setting: wrapped(purpose) for purpose in Purpose}
+    """Return a new key of each purpose, by the setting that takes it, and the public half of the one that signs."""
+    made = {purpose.setting: wrapped(purpose) for purpose in Purpose}
+    return made | {"audit_public_keys": public_halves(made[Purpose.AUDIT_SIGNING_KEY.setting])}
+
+
+def public_halves(signing_keys: str) -> str:
+    """Return the public halves of signing keys, wrapped or not, as their setting takes them."""
+    return ",".join(to_base64(public_key(_secret(key))) for key in signing_keys.split(","))
+
+
+def _secret(text: str) -> bytes:
+    if not text.startswith(WRAPPED):
+        return from_base64(text)
+    ciphertext, context = from_base64(text.removeprefix(WRAPPED)), Purpose.AUDIT_SIGNING_KEY.context
+    plain: bytes = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
+    return plain
 
 
 def forget() -> None:

@@ -13,6 +13,7 @@ from chalicelib.kernel.checkpoints import public_key
 from chalicelib.kernel.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.keyrings import Purpose
 from chalicelib.kernel.sealing import SealBroken, seal, unseal
+from local.renew_seals import renew_seals
 from local.reseal import NotResealed, reseal
 from tests.conftest import Configure
 from tests.harness import logs, webhooks
@@ -186,3 +187,24 @@ def test_logs_and_erasures_verify_while_their_key_is_followed_by_another(
             keys = [word for key in api.get("/status").json["auditPublicKeys"] for word in ("--public-key", key)]
             assert main([str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), *keys]) == 0
             assert "erased" in capsys.readouterr().out
+
+
+def test_entries_are_told_from_altered_ones_while_the_key_of_their_seals_is_followed_by_another(
+    api: Api, organization: Founded, become: Become, workers: Workers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = steps(Purpose.SEAL_KEY)
+    become(listed[0])
+    workers.deliver()
+    for number, (writer, reader) in enumerate(side_by_side(listed)):
+        if number == 4:  # before `finish`
+            become(listed[2])
+            renew_seals(None)
+            assert "seals were made anew.\nNothing is left" in capsys.readouterr().out
+        become(writer)
+        logs.grow(api, workers, organization)
+        for process in (reader, writer):
+            become(process)
+            assert logs.finding(api, organization) == (None, None)
+    first = logs.entry(organization, 1)
+    logs.alter(first, tree_size=first["tree_size"] + 1)
+    assert logs.finding(api, organization) == ("modified", 1)

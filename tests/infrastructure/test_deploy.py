@@ -31,6 +31,7 @@ GIVEN = (
     "--domain", "atrium.example.com",
 )  # fmt: skip
 UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
+SEALS = "SIGNING_KEY_SEALS_UNTIL"
 MIGRATED = [{"id": "a-migration", "state": "applied", "error": None, "duration_ms": 7}]
 
 # The commands work on a checkout of their own. The package has its own tests; here it is a small one, made at once.
@@ -231,7 +232,7 @@ def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
         {
             key: value
             for key, value in c.config()["stages"]["prod"]["environment_variables"].items()
-            if key not in ("PUBLIC_URL", UNTIL)
+            if key not in ("PUBLIC_URL", UNTIL, SEALS)
         }
         for c in (other, bootstrapped)
     ]
@@ -342,6 +343,46 @@ def test_a_fresh_checkout_keeps_that_time(deployed: Cloud) -> None:
     deployed.migrates([])
     deployed.printed("deploy", "--stage", "prod")
     assert until(deployed) == kept
+
+
+def test_seals_are_made_as_before_while_functions_are_replaced_that_know_no_key_for_seals(deployed: Cloud) -> None:
+    moment, variables = now(), deployed.config()["stages"]["prod"]["environment_variables"]
+    assert SEALS not in variables  # Nothing was deployed before: there are no such seals.
+    before = {name: value for name, value in variables.items() if name != "SEAL_KEY"}
+    deployed.client("lambda").update_function_configuration(
+        FunctionName=PROD.function("api_handler"), Environment={"Variables": before}
+    )
+    deployed.migrates([])
+    deployed.printed("deploy", "--stage", "prod")
+    introduced = told(deployed)
+    assert after(moment, seconds=900) <= introduced <= after(now(), seconds=900)
+    deployed.printed("deploy", "--stage", "prod")
+    assert told(deployed) == introduced
+    functions = deployed.made()["functions"].values()
+    assert {function["Environment"]["Variables"][SEALS] for function in functions} == {introduced}
+
+    config = deployed.config()
+    del config["stages"]["prod"]["environment_variables"][SEALS]
+    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
+    deployed.printed("deploy", "--stage", "prod")
+    assert told(deployed) == introduced  # also in a fresh checkout
+
+    config["stages"]["prod"]["environment_variables"][SEALS] = ""  # as `renew-seals` leaves it
+    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
+    deployed.printed("deploy", "--stage", "prod")
+    assert told(deployed) == ""
+    functions = deployed.made()["functions"].values()
+    assert {function["Environment"]["Variables"].get(SEALS, "") for function in functions} == {""}
+
+    config = deployed.config()
+    del config["stages"]["prod"]["environment_variables"][SEALS]
+    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
+    deployed.printed("deploy", "--stage", "prod")
+    assert SEALS not in deployed.config()["stages"]["prod"]["environment_variables"]
+
+
+def told(cloud: Cloud) -> str:
+    return str(cloud.config()["stages"]["prod"]["environment_variables"][SEALS])
 
 
 def test_a_second_deployment_makes_nothing_new(deployed: Cloud) -> None:

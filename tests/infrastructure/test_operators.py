@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -10,9 +11,9 @@ from botocore.client import BaseClient
 
 from chalicelib.kernel import aws, queues
 from chalicelib.kernel.changes import Changes, Contended
-from infrastructure import account
+from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
-from infrastructure.secrets import create, read
+from infrastructure.secrets import SECRETS, create, public_keys, read
 from infrastructure.stage import Stage
 from local import redrive as redriving
 from local.__main__ import main as local
@@ -75,18 +76,22 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
     create(STAGE)
     deploy(configure)
-    for asked in ("infrastructure.account.stage_here", "infrastructure.configuration.here", "local.reseal.deployed"):
+    for asked in (
+        "infrastructure.account.stage_here", "infrastructure.configuration.here", "local.reseal.deployed",
+        "infrastructure.configuration.deployed",
+    ):  # fmt: skip
         monkeypatch.setattr(asked, lambda _: STAGE)
     monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
-    names = [STAGE.parameter(name) for name in ("audit-signing-key", "entry-key", "data-key", "token-key")]
+    names = [STAGE.parameter(name) for name in SECRETS]
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
 
 
 def deploy(configure: Configure) -> None:
     """Let the service go by the secrets as they are now."""
-    configure(**read(STAGE), webhook_allow_private="1")
+    secrets = read(STAGE)
+    configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
     forget()
 
 
@@ -139,6 +144,32 @@ def test_of_sealing_anew_also_where_somebody_else_writes(
     assert local(["reseal", "--stage", "dev"]) == 0
     assert asked == listed("reseal")
     assert rotate(asked, "data-key", "finish") == listed("rotate … finish")
+
+
+@pytest.mark.usefixtures("busy")
+def test_of_renewing_seals(asked: Asked, configure: Configure) -> None:
+    rotate(asked, "seal-key", "begin")
+    assert local(["renew-seals", "--stage", "dev"]) == 1  # The settings don't list that key yet.
+    rotate(asked, "seal-key", "switch")
+    deploy(configure)
+    asked.clear()
+    assert local(["renew-seals", "--stage", "dev"]) == 0
+    assert asked == listed("renew-seals")
+    assert rotate(asked, "seal-key", "finish") == listed("rotate … finish")
+
+
+@pytest.mark.usefixtures("busy")
+def test_once_seals_are_renewed_those_of_the_signing_key_are_to_count_no_more(
+    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting, over = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
+    monkeypatch.setattr(configuration, "FILE", tmp_path / "config.json")
+    configuration.FILE.write_text(json.dumps({"stages": {"dev": {"environment_variables": {setting: over}}}}))
+    configure(signing_key_seals_until=over)
+    with scanning():
+        assert local(["renew-seals", "--stage", "dev"]) == 0
+    assert configuration.variables("dev") == {setting: ""}
+    assert "count no more: now `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("busy")

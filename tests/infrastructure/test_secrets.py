@@ -15,7 +15,17 @@ from chalicelib.kernel.keyrings import Purpose
 from infrastructure import account, secrets
 from infrastructure.__main__ import main
 from infrastructure.account import Refused
-from infrastructure.secrets import SECRETS, create, note_resealed, read, rotate
+from infrastructure.secrets import (
+    ANEW,
+    SECRETS,
+    WAITS,
+    awaits_resealing,
+    create,
+    note_resealed,
+    public_keys,
+    read,
+    rotate,
+)
 from infrastructure.stage import Stage
 from local.reseal import NotResealed, reseal
 from tests.conftest import Configure
@@ -49,7 +59,7 @@ def test_each_is_made_once_and_for_its_purpose(stage: Stage) -> None:
     assert create(stage) == list(SECRETS)
     made = read(stage)
     assert made.keys() == {*SECRETS.values(), "AUDIT_FORMER_PUBLIC_KEYS"}
-    assert len({unwrapped(made[setting], secret) for secret, setting in SECRETS.items()}) == len(SECRETS) == 4
+    assert len({unwrapped(made[setting], secret) for secret, setting in SECRETS.items()}) == len(SECRETS) == 5
     assert create(stage) == []
     assert read(stage) == made
 
@@ -105,12 +115,14 @@ def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, 
     assert listed() == [newer, former]
     with pytest.raises(Refused, match=r"A rotation is under way: .*next is `finish`"):
         rotate(stage, secret, "begin")
-    if secret == "data-key":
-        with pytest.raises(Refused, match=f"local reseal --stage {stage.name}"):
+    if secret in ANEW:
+        with pytest.raises(Refused, match=f"local {ANEW[secret][0]} --stage {stage.name}"):
             rotate(stage, secret, "finish", at_once=True)
-        note_resealed(stage)
-        note_resealed(stage)
-    if secret != "audit-signing-key":
+        assert awaits_resealing(stage, secret)
+        note_resealed(stage, secret)
+        note_resealed(stage, secret)
+    assert not awaits_resealing(stage, secret) or secret not in ANEW
+    if WAITS[secret][0]:
         with pytest.raises(Refused, match="now with --at-once"):
             rotate(stage, secret, "finish")
     assert "Finished" in rotate(stage, secret, "finish", at_once=True)
@@ -122,6 +134,8 @@ def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, 
     assert now["AUDIT_FORMER_PUBLIC_KEYS"] == kept
     with pytest.raises(Refused, match="No former data key"):
         note_resealed(stage)
+    with pytest.raises(Refused, match="No former seal key"):
+        note_resealed(stage, "seal-key")
 
 
 def test_a_public_key_is_kept_before_its_key_is_dropped_and_those_before_it_stay(stage: Stage) -> None:
@@ -138,6 +152,16 @@ def test_a_public_key_is_kept_before_its_key_is_dropped_and_those_before_it_stay
     assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] == ",".join(dropped)
 
 
+def test_public_keys_are_those_of_the_keys_that_sign_in_their_order(stage: Stage) -> None:
+    create(stage)
+    for step in ("begin", "switch", "finish"):
+        rotate(stage, "audit-signing-key", step)
+        keys = read(stage)["AUDIT_SIGNING_KEY"].split(",")
+        halves = [to_base64(public_key(unwrapped(key, "audit-signing-key"))) for key in keys]
+        assert public_keys(",".join(keys)) == ",".join(halves)
+    assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] not in halves
+
+
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, secret: str) -> None:
     create(stage)
@@ -149,8 +173,8 @@ def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, se
         rotate(stage, secret, "return")
     for _ in range(2):
         rotate(stage, secret, "switch")
-        if secret == "data-key":
-            note_resealed(stage)
+        if secret in ANEW:
+            note_resealed(stage, secret)
         rotate(stage, secret, "finish", at_once=True)
         second = read(stage)[SECRETS[secret]]
         assert rotate(stage, secret, "return") == rotate(stage, secret, "return")

@@ -8,15 +8,17 @@ import pytest
 
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import Settings, SettingsError, settings
+from tests.harness.data_keys import public_halves
 
 KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
-KEYS = {"AUDIT_SIGNING_KEY": KEY, "ENTRY_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
+KEYS = {"AUDIT_SIGNING_KEY": KEY, "SEAL_KEY": KEY, "ENTRY_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
+PUBLIC = {"AUDIT_PUBLIC_KEYS": public_halves(KEY)}
 WRAPPED = f"kms:{to_base64(b'wrapped')}"
 DEPLOYED = {
     "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
     "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
-    "EXPORTS_BUCKET": "exports", **dict.fromkeys(KEYS, WRAPPED),
+    "EXPORTS_BUCKET": "exports", **dict.fromkeys(KEYS, WRAPPED), **PUBLIC,
     "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
     "PLATFORMS_DOMAIN": "atrium.example",
 }  # fmt: skip
@@ -32,7 +34,9 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def read(monkeypatch: pytest.MonkeyPatch, **given: str) -> Settings:
-    for name, value in (KEYS | given).items():
+    """Read settings that are given, with as many public keys as sign unless these are given too."""
+    public = {"AUDIT_PUBLIC_KEYS": ",".join([*PUBLIC.values()] * (given.get("AUDIT_SIGNING_KEY", "").count(",") + 1))}
+    for name, value in (KEYS | public | given).items():
         monkeypatch.setenv(name, value)
     settings.cache_clear()
     return settings()
@@ -58,7 +62,7 @@ def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(name in str(refusal.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
 
 
-@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", *KEYS}))
+@pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", *KEYS, *PUBLIC}))
 def test_a_deployed_stage_needs_what_the_local_one_can_do_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, **DEPLOYED).stage == "prod"
     with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
@@ -95,6 +99,18 @@ def test_keys_are_listed_one_after_the_other(name: str, monkeypatch: pytest.Monk
     for wrong in (f"{KEY},", f"{KEY},c2hvcnQ="):
         with pytest.raises(SettingsError, match=f"{name}: must be 32 bytes in base64"):
             read(monkeypatch, **{name: wrong})
+
+
+def test_there_are_as_many_public_keys_as_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    public, other = PUBLIC["AUDIT_PUBLIC_KEYS"], public_halves(OTHER_KEY)
+    both = {"AUDIT_SIGNING_KEY": f"{KEY},{OTHER_KEY}"}
+    assert read(monkeypatch, **both, AUDIT_PUBLIC_KEYS=f"{public} , {other}").audit_public_keys == f"{public},{other}"
+    for wrong in ({"AUDIT_PUBLIC_KEYS": f"{public},{other}"}, both | PUBLIC):
+        with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: must be as many as AUDIT_SIGNING_KEY lists"):
+            read(monkeypatch, **wrong)
+    for wrong in ({"AUDIT_PUBLIC_KEYS": ""}, {"AUDIT_PUBLIC_KEYS": "AAAA"}):
+        with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: must be 32 bytes"):
+            read(monkeypatch, **wrong)
 
 
 def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: pytest.MonkeyPatch) -> None:

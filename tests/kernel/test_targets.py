@@ -22,6 +22,7 @@ DEPLOYED: Final = {
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
     "EXPORTS_BUCKET": "exports", "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example",
     "AUTH_AUDIENCE": "atrium", "AUDIT_SIGNING_KEY": "kms:AAAA",
+    "AUDIT_PUBLIC_KEYS": "A" * 43 + "=", "SEAL_KEY": "kms:AAAA",
     "ENTRY_KEY": "kms:AAAA", "DATA_KEY": "kms:AAAA", "TOKEN_KEY": "kms:AAAA",
 }  # fmt: skip
 PUBLIC_IPV4: Final = "93.184.216.34"

@@ -13,8 +13,9 @@ from chalicelib.kernel import logs
 from chalicelib.kernel.aws import forget_clients
 from chalicelib.kernel.settings import Settings, settings
 from local.provisioning import provision
+from tests.harness.data_keys import public_halves
 
-KEYS = ("AUDIT_SIGNING_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
+KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert state.exists()
     for name in KEYS:
         monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
+    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_halves(base64.b64encode(bytes(32)).decode()))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():

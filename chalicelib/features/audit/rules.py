@@ -10,8 +10,9 @@ from chalicelib.kernel.checkpoints import NoteError
 from chalicelib.kernel.encoding import from_base64, to_base64
 from chalicelib.kernel.entity import Item
 from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import Head, origin, place, public_keys, sealed_as, sequence_key, split_hashes
+from chalicelib.kernel.ledger import Head, origin, place, sequence_key, split_hashes
 from chalicelib.kernel.merkle import CompactRange, leaf_hash
+from chalicelib.kernel.seals import public_keys, sealed_as
 
 
 @dataclass(frozen=True)

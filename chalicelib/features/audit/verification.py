@@ -12,10 +12,11 @@ from chalicelib.kernel import checkpoints, table
 from chalicelib.kernel.chains import End, chain_key, chain_keys, links_of
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, public_keys, sequence_key
+from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, sequence_key
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.merkle import EMPTY_ROOT
 from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.seals import public_keys
 from chalicelib.kernel.statements import BrokenStatement, Statement
 
 WINDOW: Final = 5_000

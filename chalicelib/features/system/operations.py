@@ -7,8 +7,8 @@ from chalicelib.features.system.models import ServiceStatus
 from chalicelib.kernel.context import Context
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.entity import SYSTEM_LOGS, system_log
-from chalicelib.kernel.ledger import public_keys
 from chalicelib.kernel.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.seals import public_keys
 from chalicelib.kernel.version import API_VERSION, VERSION
 
 routes = RouteGroup("system")
