@@ -33,10 +33,12 @@ def _actions(grant: Grant) -> str:
 
 
 def _where(grant: Grant) -> str:
-    """Return the kinds of resources with the names of each: index due, index1; secrets after what holds them."""
+    """Return the kinds of resources with the names of each: index due, index1; then secrets or keys' prefixes."""
     named: dict[str, list[str]] = {}
     for kind, _, name in (resource.partition(" ") for resource in grant.resources):
         named.setdefault(kind, []).extend([code(name)] if name else [])
     purposes = ", ".join(map(code, grant.purposes))
     where = "; ".join(f"{kind} {', '.join(names)}".strip() for kind, names in named.items())
+    prefixes = ", ".join(map(code, grant.prefixes))
+    where += f", keys that begin with {prefixes}" if prefixes else ""
     return f"{where}, for {purposes}" if purposes else where

@@ -15,7 +15,7 @@ from benchmarks.log_scale.asking import Taken, apart, ask, taking
 from benchmarks.log_scale.logs import Log
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.audit_exports.entities import AuditExport
-from chalicelib.kernel import tasks
+from chalicelib.kernel import seals, tasks
 from local.folders import ROOT
 from tests.harness.callers import Person
 

@@ -1,7 +1,8 @@
 """Seals: what says of an entry in the tree that the ledger gave it its place there, and of which entry it does not.
 
-A seal is the id of its key (4 bytes), the sequence (8) and the beginning of an HMAC-SHA256 (16) over log, sequence, size
-of the tree and leaf. Those from before there was a SEAL_KEY were made with a secret that follows from the signing key.
+A seal is the id of its key (4 bytes), the sequence (8) and the beginning of an HMAC-SHA256 (16) over log, sequence,
+size of the tree and leaf. Those from before there was a SEAL_KEY were made with a secret that follows from the signing
+key.
 """
 
 import hmac

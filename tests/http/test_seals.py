@@ -240,17 +240,17 @@ class TestRenewingSeals:
         self, old: Founded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], configure: Configure
     ) -> None:
         configure(audit_signing_key=OTHER, audit_former_public_keys=settings().audit_public_keys)
-        trees = module._trees  # noqa: SLF001
+        parts = module._parts  # noqa: SLF001
 
         def meanwhile(log: str) -> Any:
-            found = trees(log)
+            found = parts(log)
             if log == old.id:
                 item = entry(old, 6)
                 body = item["body"].replace(b"Name", b"Game")
                 alter(item, body=body, leaf=leaf_of(body))
             return found
 
-        monkeypatch.setattr(module, "_trees", meanwhile)
+        monkeypatch.setattr(module, "_parts", meanwhile)
         with pytest.raises(NotRenewed):
             renew_seals(None)
         assert f"{old.id}: forked" in capsys.readouterr().out

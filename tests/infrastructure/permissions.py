@@ -39,6 +39,8 @@ ACTIONS: Final = {
 """Calls whose action is called otherwise (Service Authorization Reference)."""
 
 _CONTEXT: Final = "kms:EncryptionContext:"
+_LEADING: Final = "dynamodb:LeadingKeys"
+_EVERY: Final = "ForAllValues:StringLike"
 
 
 class Permission(NamedTuple):
@@ -57,6 +59,9 @@ ASKED: Final[dict[str, set[Permission]]] = defaultdict(set)
 """What each function has needed so far in this process."""
 
 
+WROTE: Final[dict[str, set[str]]] = defaultdict(set)
+"""The partition keys of what each function has written or checked so far in this process."""
+
 MADE: Final[set[str]] = set()
 """The calls that functions have made so far in this process: `dynamodb:Query` …"""
 
@@ -65,12 +70,37 @@ def note(function: str, calls: Iterable[Call]) -> None:
     """Keep the calls that a function made, and what it needed for them."""
     MADE.update(call.name for call in calls)
     ASKED[function] |= {need for call in calls for need in needs(call)}
+    WROTE[function] |= {key for call in calls for key in written(call)}
 
 
-def refused() -> dict[str, set[Permission]]:
-    """Return what functions have needed so far and are not allowed."""
-    found = {f: {n for n in asked if not any(p.covers(n) for p in permissions(f))} for f, asked in ASKED.items()}
+def refused() -> dict[str, set[Permission | str]]:
+    """Return what functions have needed so far and are not allowed, and the keys that they wrote to and may not."""
+    found: dict[str, set[Permission | str]] = {}
+    for function, asked in ASKED.items():
+        allowed = permissions(function)
+        found[function] = {need for need in asked if not any(permission.covers(need) for permission in allowed)}
+        found[function] |= {key for key in WROTE[function] if not may_write(function, key)}
     return {function: needed for function, needed in found.items() if needed}
+
+
+def leading_keys(function: str, documents: Mapping[str, Any] = POLICIES) -> list[str]:
+    """Return the patterns of the partition keys that a function may write to."""
+    conditions = [statement.get("Condition", {}) for statement in documents[function]["Statement"]]
+    return [pattern for condition in conditions for pattern in condition.get(_EVERY, {}).get(_LEADING, ())]
+
+
+def may_write(function: str, key: str, documents: Mapping[str, Any] = POLICIES) -> bool:
+    """Return whether a function may write to a partition."""
+    return any(fnmatchcase(key, pattern) for pattern in leading_keys(function, documents))
+
+
+def written(call: Call) -> Iterator[str]:
+    """Yield the partition keys that a call writes to or checks, as IAM sees them in `dynamodb:LeadingKeys`."""
+    name = call.name.removeprefix("dynamodb:")
+    alone = [call.parameters] if name in WRITES.values() else []
+    given = [each for action in call.parameters.get("TransactItems", ()) for each in action.values()]
+    for one in (*alone, *given):
+        yield (one.get("Key") or one["Item"])["pk"]["S"]
 
 
 def permissions(function: str, documents: Mapping[str, Any] = POLICIES) -> list[Permission]:
@@ -119,7 +149,12 @@ def _of_table(name: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
 
 
 def _allowed(statement: Mapping[str, Any]) -> Iterator[Permission]:
-    condition = dict(statement.get("Condition", {}).get("StringEquals", {}))
+    whole = dict(statement.get("Condition", {}))
+    # A request without keys would pass for all values: a second condition asks for some.
+    assert (_EVERY in whole) == (whole.pop("Null", {}) == {_LEADING: "false"})
+    assert whole.pop(_EVERY, {_LEADING: []}).keys() == {_LEADING}
+    condition = dict(whole.pop("StringEquals", {}))
+    assert not whole
     purposes = condition.pop(f"{_CONTEXT}purpose", [""])
     assert (statement["Effect"], condition) == ("Allow", {} if "" in purposes else {f"{_CONTEXT}service": "atrium"})
     for action in statement["Action"]:

@@ -4,6 +4,7 @@ Both are seen while every operation, worker and task runs. Nothing is unused onl
 run in one process, and the last of them needs the others.
 """
 
+import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
 from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER
 from chalicelib.features.migrations.steps import load_reference_data
-from chalicelib.kernel import files, jobs, outgoing, queues
+from chalicelib.kernel import address_hash, files, jobs, outgoing, queues
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.settings import settings
 from infrastructure.models import CALLS
@@ -28,7 +29,7 @@ from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import People, World
 from tests.conftest import Configure
 from tests.faults import tasks
-from tests.harness import snapshots
+from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor, anchored
 from tests.harness.api import Answer, Api
 from tests.harness.calls import Call
@@ -42,10 +43,22 @@ from tests.harness.organizations import make_key
 from tests.harness.receiver import HANG, Receiver, Reply, Request
 from tests.harness.webhooks import change, delivery, hook, rename, shown
 from tests.harness.workers import Workers, waiting
-from tests.infrastructure.permissions import ASKED, MADE, by_lambda, note, permissions, refused
+from tests.http.test_forged_entries import forge
+from tests.infrastructure.permissions import (
+    ASKED,
+    MADE,
+    WROTE,
+    by_lambda,
+    leading_keys,
+    may_write,
+    note,
+    permissions,
+    refused,
+)
 
 pytestmark = pytest.mark.xdist_group("policies")
 UPDATED = "organization.updated"
+GONE = "gone@example.org"
 
 
 class WatchedApi(Api):
@@ -161,6 +174,26 @@ def test_the_workers_may_send_mail(world: World, workers: WatchedWorkers, mailbo
     assert refused() == {}
 
 
+def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(world: World) -> None:
+    address_hash.forget()
+    invite(world.api, world.organization, "sophie@example.org")
+    change = {"name": "Engines", "companyAddress": "x" * 3000}
+    assert world.api.patch(world.organization.path, as_=world.people.owner, json=change).status == 200
+    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in cloud.stored()}
+    assert refused() == {}
+
+
+@pytest.mark.usefixtures("mailbox", "strangers")
+@pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work"])
+def test_the_sweep_may_claim_what_is_due(name: str, world: World, workers: WatchedWorkers, clock: Clock) -> None:
+    pk, sk = tasks.EXAMPLES[name].given(world)
+    clock.shift(days=400)
+    before = cloud.stored_at(pk, sk) or {}
+    workers.sweep()
+    assert (cloud.stored_at(pk, sk) or {})["duesk"] > before["duesk"]
+    assert refused() == {}
+
+
 @pytest.mark.usefixtures("mailbox")
 def test_the_workers_may_deliver_to_webhooks_well_slow_and_gone(
     world: World, workers: WatchedWorkers, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
@@ -248,6 +281,24 @@ def test_the_workers_may_anchor_and_the_api_may_look_at_what_they_anchored(
     assert refused() == {}
 
 
+@pytest.mark.parametrize("appending", ["events", "jobs"])
+def test_the_workers_may_set_aside_what_nobody_has_committed(
+    appending: str, world: World, workers: WatchedWorkers
+) -> None:
+    workers.held = {"events"} if appending == "jobs" else set()
+    rename(world.api, world.organization, "Taken away")
+    (gone,) = [item for item in cloud.stored() if item["pk"] == f"A#{world.id}" and "sequence" not in item]
+    cloud.remove(gone)
+    forge(world.organization)
+    if appending == "jobs":
+        asked = world.api.post(f"{world.organization.path}/erasures", as_=world.people.owner, json={"email": GONE})
+        assert asked.status == 202
+    workers.settle()  # The sweep queues the erasure where no log's worker does.
+    reasons = {item["reason"] for item in cloud.stored() if item["pk"] == f"QUARANTINE#{world.id}"}
+    assert reasons == {"not_authentic", "no_entry"}
+    assert refused() == {}
+
+
 def test_the_function_that_migrates_may_do_so_also_beside_others_who_write(
     workers: WatchedWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +337,14 @@ def test_nothing_is_allowed_that_is_not_needed(function: str) -> None:
     needed = ASKED[function] | by_lambda(function)
     assert [found for found in permissions(function) if not any(found.covers(need) for need in needed)] == []
     assert not [need for need in needed if not any(found.covers(need) for found in permissions(function))]
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_no_function_may_write_where_it_does_not(function: str) -> None:
+    """Needs the other tests of this module."""
+    unused = [pattern for pattern in leading_keys(function) if not fnmatch.filter(WROTE[function], pattern)]
+    assert unused == []
+    assert [key for key in WROTE[function] if not may_write(function, key)] == []
 
 
 def test_the_package_has_models_of_the_calls_that_are_made_and_of_no_other() -> None:

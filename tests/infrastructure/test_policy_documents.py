@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from infrastructure.policies import GRANTS, policies
 from infrastructure.stage import Stage
 from local.folders import ROOT
 from tests.harness.mailbox import SENDER
-from tests.infrastructure.permissions import KEY, POLICIES, STAGE, Permission, permissions
+from tests.infrastructure.permissions import KEY, POLICIES, STAGE, WRITES, Permission, may_write, permissions
 
 CHINA = Stage("dev", "210987654321", "cn-north-1", "aws-cn")
 CHINAS_KEY = CHINA.arn("kms", "key/5d8f2b3c-7a41-4e0f-8c6d-2b9a1e4f7c30")
@@ -100,6 +101,44 @@ def test_no_function_may_scan_the_table_take_an_anchor_away_or_do_more_with_a_ke
     assert "dynamodb:Scan" not in {p.action for p in found}
     anchors = {p.action for p in found if STAGE.bucket("anchors") in p.resource}
     assert anchors == {"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
+
+
+WRITING = {f"dynamodb:{action}" for action in ("BatchWriteItem", "PartiQLInsert", "PartiQLUpdate", *WRITES.values())}
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_a_function_writes_to_the_partitions_that_it_names_and_to_no_other(function: str) -> None:
+    writing = [s for s in POLICIES[function]["Statement"] if WRITING & {*s["Action"]}]
+    assert len(writing) <= 1
+    for statement in writing:
+        assert {*statement["Action"]} <= WRITING - {"dynamodb:BatchWriteItem"}
+        patterns = statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+        # All of no keys match: a request without one is refused by a condition of its own.
+        assert statement["Condition"]["Null"] == {"dynamodb:LeadingKeys": "false"}
+        assert all(re.fullmatch(r"[A-Z][A-Za-z#-]*\*", pattern) for pattern in patterns)
+        assert sorted(patterns) == patterns
+        assert not [(a, b) for a in patterns for b in patterns if a != b and fnmatchcase(a[:-1], b)]
+
+
+@pytest.mark.parametrize(
+    ("functions", "key"),
+    [
+        ({"api_handler", "events", "jobs"}, "A#log"),
+        ({"api_handler", "jobs"}, "B#log"),
+        ({"api_handler", "events", "jobs", "sweep"}, "Q#log"),
+        ({"events", "jobs"}, "QUARANTINE#log"),
+        ({"events", "jobs"}, "F#log"),
+        ({"api_handler", "jobs"}, "K#digest"),
+        ({"api_handler"}, "I#principal#digest"),
+        ({"api_handler", "jobs", "deliveries", "deliveries_slow", "sweep"}, "O#id"),
+        ({"migrate"}, "DATA#countries"),
+        ({"migrate"}, "MIGRATIONS"),
+        (set(), "ANCHOR#0"),
+        (set(), "another"),
+    ],
+)
+def test_who_may_write_what(functions: set[str], key: str) -> None:
+    assert {function for function in GRANTS if may_write(function, key)} == functions
 
 
 def test_whoever_deploys_is_told_of_every_service_that_the_commands_use() -> None:
