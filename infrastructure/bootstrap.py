@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.encoding import to_base64
 from chalicelib.kernel.settings import ADDRESS, checked
 from infrastructure import access_log, cloudformation, configuration, secrets
@@ -30,6 +31,9 @@ _NEEDED: Final = {
     "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` that they carry",
     "PLATFORMS_DOMAIN": "DOMAIN=...          a domain of yours, below which each platform has its own",
 }
+_MADE_SECONDS: Final = 900
+"""How long the ledger goes on with them, if nobody says otherwise."""
+
 _NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
     "AUDIT_PUBLIC_KEYS": to_base64(bytes(32))
 }
@@ -51,7 +55,7 @@ def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = No
     wanted = places(stage) | said
     checked({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
     found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
-    _write(stage, known | wanted | found)
+    _write(stage, known | wanted | found | _former_seals(known))
     print(f"\nWritten into .chalice/: config.json and policies/{name}/. Keep them: no secret is in them. Next:")
     print(f"    make deploy STAGE={name}")
 
@@ -138,6 +142,12 @@ def _made(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]
         access_log.allow(stage)
         found = secrets.read(stage)
         return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys(found["AUDIT_SIGNING_KEY"])}
+
+
+def _former_seals(known: Mapping[str, str]) -> dict[str, str]:
+    """Let seals of the signing key count on a stage that has no other yet; until when, `make deploy` says anew."""
+    begins = "AUDIT_SIGNING_KEY" in known and "SEAL_KEY" not in known
+    return {configuration.FORMER_SEALS: after(now(), seconds=_MADE_SECONDS)} if begins else {}
 
 
 def _say_records(outputs: Mapping[str, str]) -> None:

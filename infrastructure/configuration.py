@@ -16,6 +16,9 @@ PROJECT: Final = Path(__file__).resolve().parent.parent
 CHALICE: Final = PROJECT / ".chalice"
 FILE: Final = CHALICE / "config.json"
 
+FORMER_SEALS: Final = "SIGNING_KEY_SEALS_UNTIL"
+"""The setting that a stage has from its first SEAL_KEY until `renew-seals` has done its work; then it is empty."""
+
 _VARIABLES: Final = "environment_variables"
 _QUEUE: Final = "EVENTS_QUEUE_URL"
 

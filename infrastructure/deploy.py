@@ -11,13 +11,13 @@ from botocore.exceptions import ClientError
 from chalicelib.kernel.clock import after, now
 from infrastructure import access_log, chalice_stage, configuration, found
 from infrastructure.account import Refused, client, explained, patient_client
+from infrastructure.configuration import FORMER_SEALS
 from infrastructure.gateway import THROTTLE
 from infrastructure.package import build
 from infrastructure.stage import Stage
 from infrastructure.staging import stage_project
 
-UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
-FORMER_SEALS: Final = "SIGNING_KEY_SEALS_UNTIL"
+_UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
 _SEAL_KEY: Final = "SEAL_KEY"
 _COMMITTING: Final = ("api_handler", "jobs", "events")
 """Functions that commit entries, seal or verify them."""
@@ -82,12 +82,12 @@ def _bound_unauthenticated_entries(stage: Stage, present: Sequence[Mapping[str, 
 
     It is said once: what is deployed already keeps its time. A stage that has no functions yet has no such entries.
     """
-    times = [variables[UNAUTHENTICATED] for variables in present if UNAUTHENTICATED in variables]
+    times = [variables[_UNAUTHENTICATED] for variables in present if _UNAUTHENTICATED in variables]
     if times and len(times) == len(present):
-        until = configuration.variables(stage.name).get(UNAUTHENTICATED, min(times))
+        until = configuration.variables(stage.name).get(_UNAUTHENTICATED, min(times))
     else:
         until = after(now(), seconds=_REPLACED_SECONDS if present else 0)
-    configuration.write(stage.name, {UNAUTHENTICATED: until})
+    configuration.write(stage.name, {_UNAUTHENTICATED: until})
 
 
 def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:

@@ -25,7 +25,7 @@ from chalicelib.kernel.settings import settings
 from chalicelib.kernel.table import Cancelled, Write
 from infrastructure import configuration
 from infrastructure.account import Refused, explained
-from infrastructure.deploy import FORMER_SEALS
+from infrastructure.configuration import FORMER_SEALS
 from infrastructure.secrets import SECRETS, awaits_resealing, note_resealed, read
 from infrastructure.stage import Stage, first_of
 from local.verify_logs import places

@@ -348,6 +348,11 @@ def test_a_fresh_checkout_keeps_that_time(deployed: Cloud) -> None:
 def test_seals_are_made_as_before_while_functions_are_replaced_that_know_no_key_for_seals(deployed: Cloud) -> None:
     moment, variables = now(), deployed.config()["stages"]["prod"]["environment_variables"]
     assert SEALS not in variables  # Nothing was deployed before: there are no such seals.
+    as_before(deployed, "SEAL_KEY", "AUDIT_PUBLIC_KEYS")
+    assert "SEAL_KEY: Field required" in deployed.refused("deploy", "--stage", "prod")
+    deployed.printed("bootstrap", "--stage", "prod")
+    assert deployed.config()["stages"]["prod"]["environment_variables"] == variables | {SEALS: told(deployed)}
+    assert told(deployed) > moment  # So that `verify` takes no entry for an altered one until it is deployed.
     before = {name: value for name, value in variables.items() if name != "SEAL_KEY"}
     deployed.client("lambda").update_function_configuration(
         FunctionName=PROD.function("api_handler"), Environment={"Variables": before}
@@ -361,12 +366,14 @@ def test_seals_are_made_as_before_while_functions_are_replaced_that_know_no_key_
     functions = deployed.made()["functions"].values()
     assert {function["Environment"]["Variables"][SEALS] for function in functions} == {introduced}
 
-    config = deployed.config()
-    del config["stages"]["prod"]["environment_variables"][SEALS]
-    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
-    deployed.printed("deploy", "--stage", "prod")
-    assert told(deployed) == introduced  # also in a fresh checkout
 
+def test_a_fresh_checkout_keeps_that_time_too_until_seals_are_made_anew(deployed: Cloud) -> None:
+    introduced = told(deployed)
+    as_before(deployed, SEALS)
+    deployed.migrates([])
+    deployed.printed("deploy", "--stage", "prod")
+    assert told(deployed) == introduced
+    config = deployed.config()
     config["stages"]["prod"]["environment_variables"][SEALS] = ""  # as `renew-seals` leaves it
     (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
     deployed.printed("deploy", "--stage", "prod")
@@ -374,11 +381,17 @@ def test_seals_are_made_as_before_while_functions_are_replaced_that_know_no_key_
     functions = deployed.made()["functions"].values()
     assert {function["Environment"]["Variables"].get(SEALS, "") for function in functions} == {""}
 
-    config = deployed.config()
-    del config["stages"]["prod"]["environment_variables"][SEALS]
-    (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
+    as_before(deployed, SEALS)
     deployed.printed("deploy", "--stage", "prod")
     assert SEALS not in deployed.config()["stages"]["prod"]["environment_variables"]
+
+
+def as_before(cloud: Cloud, *settings: str) -> None:
+    """Let the stage's configuration be one without these settings."""
+    config = cloud.config()
+    for name in settings:
+        del config["stages"]["prod"]["environment_variables"][name]
+    (cloud.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
 def told(cloud: Cloud) -> str:
