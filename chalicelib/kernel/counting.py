@@ -11,7 +11,7 @@ def count(before: Entity | None, now: Entity | None, counts: Counts) -> None:
     """Note what a change of a record adds to the counts of its limit, or takes from them."""
     for record, delta in ((before, -1), (now, 1)):
         if record and (limit := record.limit) and limit.counts(record):
-            key = (limit, limit.per.format_map(record.__dict__))
+            key = (limit, limit.partition_of(record))
             counts[key] = counts.get(key, 0) + delta
 
 

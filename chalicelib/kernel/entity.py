@@ -104,6 +104,10 @@ class Limit:
         """How many there may be."""
         return self.most if isinstance(self.most, int) else int(getattr(settings(), self.most))
 
+    def partition_of(self, record: "Entity") -> str:
+        """Return the partition in which a record is counted: what `per` says, by the record's fields and properties."""
+        return self.per.format_map({name: getattr(record, name) for name in names_in(self.per)})
+
 
 @dataclass(frozen=True)
 class Due:

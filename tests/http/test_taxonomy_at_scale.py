@@ -69,9 +69,9 @@ ASKS: dict[str, tuple[Callable[[Api, Wood], Answer], int, int]] = {
     "list": (_listed, 2, 0),
     "list some": (lambda api, wood: _listed(api, wood, parentId=wood.branch[1].id), 3, 0),
     "list by name": (lambda api, wood: _listed(api, wood, q="leaf"), 3, 0),
-    "move what has all below it": (lambda api, wood: move(api, wood.branch[1], wood.other[1]), 2, 12),
-    "rename what has all below it": (_renamed, 2, 11),
-    "fell what has all below it": (lambda api, wood: fell(api, wood.branch[1], "cascade"), 2, 7),
+    "move what has all below it": (lambda api, wood: move(api, wood.branch[1], wood.other[1]), 2, 13),
+    "rename what has all below it": (_renamed, 2, 12),
+    "fell what has all below it": (lambda api, wood: fell(api, wood.branch[1], "cascade"), 2, 8),
 }
 """What is asked, how many reads it takes, and how many writes its transaction has."""
 

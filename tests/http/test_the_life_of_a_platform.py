@@ -243,6 +243,8 @@ def _ends(
     clock.shift(minutes=2)
     workers.settle()
     organization = found(api, ada, name="Another")
-    assert run_platform(api, organization, slug="the-mill").record["slug"] == "the-mill"
+    again = {"organizationId": organization.id, "name": "The Mill", "slug": "the-mill"}
+    assert api.post("/platforms", as_=ada, json=again).code == "409 slug_taken"  # It is held for 90 days.
+    assert run_platform(api, organization, slug="the-new-mill").record["slug"] == "the-new-mill"
     (entry, *_) = api.get(f"/organizations/{mill.organization_id}/audit-log", as_=ada).json["items"]
     assert entry["type"] == "platform.deleted"
