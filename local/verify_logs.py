@@ -15,7 +15,8 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.audit import verification
-from chalicelib.features.audit.verification import Outcome
+from chalicelib.features.audit.rules import Fault
+from chalicelib.features.audit.verification import Outcome, Progress
 from chalicelib.kernel import aws, checkpoints, ledger, table
 from chalicelib.kernel.problems import Problem
 from chalicelib.kernel.settings import settings
@@ -97,7 +98,7 @@ class Turn:
     def _count(self, place: Place, outcomes: Sequence[Outcome]) -> None:
         self.logs += 1
         self.entries += outcomes[-1].progress.verified.tree.size
-        if outcomes[0].fault:
+        if outcomes[0].fault or outcomes[0].progress.suppressed:
             self.failed += 1
             print(f"{place.log}: {', and what is left: '.join(map(_described, outcomes))}", flush=True)
         self.after = place.after
@@ -123,6 +124,11 @@ def _followed(log: str, outcome: Outcome) -> Outcome:
 def _described(outcome: Outcome) -> str:
     """Return what is wrong with a log; of one that was cut off, how much of what was anchored is left."""
     fault, progress = outcome.fault, outcome.progress
+    suppressed = f"; {progress.suppressed} taken away before they were sealed" if progress.suppressed else ""
+    return _described_fault(fault, progress) + suppressed
+
+
+def _described_fault(fault: Fault | None, progress: Progress) -> str:
     if fault is None:
         return "as it was signed"
     where = f" at sequence {fault.sequence}" if fault.sequence else ""

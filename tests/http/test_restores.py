@@ -112,6 +112,17 @@ class TestEveryLog:
         assert (code, line) == (1, f"{ten.id}: modified at sequence 4, of 10 entries")
         assert summary.endswith("1 failed.")
 
+    def test_of_which_an_entry_was_taken_away_is_named_with_their_number(
+        self, api: Api, ten: Founded, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert api.patch(ten.path, as_=ten.owner, json={"name": "Taken away"}).status == 200
+        (pointer,) = (item for item in cloud.stored() if item["pk"] == f"Q#{ten.id}" and "leaf" in item)
+        cloud.remove(pointer)
+        cloud.remove({"pk": f"A#{ten.id}", "sk": pointer["sk"]})
+        code, (line, summary) = verified(capsys)
+        assert (code, line) == (1, f"{ten.id}: as it was signed; 1 taken away before they were sealed")
+        assert summary.endswith("1 failed.")
+
     @pytest.mark.usefixtures("ten")
     def test_is_gone_on_with_after_the_last(
         self, api: Api, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str],

@@ -172,8 +172,8 @@ def test_once_seals_are_renewed_those_of_the_signing_key_are_to_count_no_more(
     assert "count no more: now `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("busy")
-def test_of_verifying(asked: Asked) -> None:
+def test_of_verifying(busy: Founded, api: Api, asked: Asked) -> None:
+    webhooks.rename(api, busy, "Waits for the ledger")
     forget()
     asked.clear()
     assert local(["verify", "--stage", "dev"]) == 0
