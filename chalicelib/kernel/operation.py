@@ -41,10 +41,8 @@ class Caller(StrEnum):
 class Below:
     """The kind of place below the one at hand where the role may be held instead, for what is about such a place.
 
-    The record that the path names says which, or the query does; else it is all of the caller's. Rows in the partition
-    of the place at hand lead to these: `rows` returns what the sort keys of a user's begin with, and each names both
-    places by their parameters. The list `joined` of a user's memberships, which is an index's and lags, leads to those
-    from before there were rows.
+    The record that the path names says which, or the query does; else it is all of the caller's. Rows at the place at
+    hand lead there: `rows` returns what the sort keys of a user's begin with. The index `joined` finds older ones.
     """
 
     place: type[Place]
