@@ -71,12 +71,12 @@ def renew_seals(stage: str | None) -> None:
             place = configuration.deployed(first_of(stage)) if stage else None
             if place and read(place)[SECRETS[Purpose.SEAL_KEY]] != settings().seal_key:
                 raise NotRenewed(f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
-            seals, faulty = _renew_all()
+            count, faulty = _renew_all()
             if not faulty and place:
                 _end(place)
     except (Refused, Problem, ClientError, BotoCoreError) as error:
         raise NotRenewed(f"{error} {_AGAIN}") from error
-    print(f"{seals} seals were made anew.")
+    print(f"{count} seals were made anew.")
     if faulty:
         raise NotRenewed(
             f"{faulty} logs are not as they were signed, and keep their seals: see what has become of them. {_AGAIN}"
@@ -102,14 +102,14 @@ def _end(stage: Stage) -> None:
 
 def _renew_all() -> tuple[int, int]:
     """Return how many seals were made anew, and how many logs are not as they were signed; say which."""
-    seals, faulty, found = 0, 0, (place.log for place in places(""))
+    count, faulty, found = 0, 0, (place.log for place in places(""))
     while batch := list(islice(found, _AT_ONCE)):
         for renewed in table.side_by_side(_renew, batch):
-            seals += renewed.seals
+            count += renewed.seals
             if renewed.fault:
                 faulty += 1
                 print(f"{renewed.log}: {renewed.fault}", flush=True)
-    return seals, faulty
+    return count, faulty
 
 
 def _renew(log: str) -> Renewed:

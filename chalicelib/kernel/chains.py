@@ -19,7 +19,7 @@ from chalicelib.kernel import table
 from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.keyrings import KEY_ID_BYTES
 from chalicelib.kernel.merkle import HASH_BYTES
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.table import Write, put_new
 
 SHARDS: Final = 16
 CANDIDATES: Final = 2
@@ -117,18 +117,22 @@ class Chains:
     def write(self, link: Link, mac: bytes) -> Write:
         """Return the write that extends the chain by a link, on condition that it is as it was read."""
         pk, sk = chain_key(self.log, link.shard)
-        present = (self._items[link.shard] or {}).get("mac")
-        same = "attribute_not_exists(#mac)" if present is None else "#mac = :mac"
-        item = {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
-        values = None if present is None else {"mac": present}
-        return Write("Put", (pk, sk), item=item, condition=same, names=["mac"], values=values)
+        present, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
+        if present is None:
+            return put_new(item)
+        if not link.previous:  # Somebody altered it: there is nothing to go on from, and nothing to wait for.
+            return Write("Put", (pk, sk), item=item)
+        return Write(
+            "Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous}
+        )  # fmt: skip
 
-    def note(self, item: Item | None) -> None:
-        """Take what the chain at hand was found to be when it could not be extended."""
-        self._items[self._shards[0]] = item
+    def extended_by(self, link: Link, mac: bytes) -> None:
+        """Take a chain for extended by a link: what is linked next follows it."""
+        self._items[link.shard] = {"number": link.number, "mac": mac}
 
-    def turn(self) -> None:
-        """Let the other chain that was read be extended."""
+    def retry(self, *found: Item | None) -> None:
+        """Let the other chain that was read be extended next. `found`: how this one is by now, if that is known."""
+        self._items |= dict.fromkeys(self._shards[:1], *found) if found else {}
         self._shards.append(self._shards.pop(0))
 
 

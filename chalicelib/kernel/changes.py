@@ -280,9 +280,7 @@ class Changes:
 
     def _turn_chain(self, cancelled: Cancelled, position: int) -> int:
         """Let the next try extend another chain; return the position of the one that this try was to extend."""
-        if position in cancelled.failed:
-            self._chains.note(cancelled.failed[position])
-        self._chains.turn()
+        self._chains.retry(*([cancelled.failed[position]] if position in cancelled.failed else []))
         return position
 
     def _writes(self) -> list[tuple[Write, Problem | None]]:

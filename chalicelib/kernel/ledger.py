@@ -10,6 +10,7 @@ The transaction also puts a batch: the ids of the entries that it appended. By b
 in the table itself, where the index of sequences may be behind.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -43,6 +44,10 @@ UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 
 _TRIES: Final = 5
+_LOOK_AHEAD: Final = 8 * BATCH
+"""Pointers that are read to choose from, so that entries come into the tree in the order of their chains."""
+_MAX_PAGES: Final = 8
+_SETTLING_SECONDS: Final = 0.2
 _PAGE: Final = 100
 _BATCHES: Final = 100
 _AT_MOST_MS: Final = 20_000
@@ -105,15 +110,43 @@ class Outbox:
 
     @classmethod
     def read(cls, log: str, limit: int | None = None) -> "Outbox":
-        """Return the outbox of a log: a limited number of pointers, or as many as 1 MB holds."""
-        outbox, _ = head_key(log)
-        found = table.query(outbox, since=HEAD, limit=limit and limit + 1 + SHARDS)
-        head = next((item for item in found.items if item["sk"] == HEAD), None)
-        ends = {shard: End.of(item) for item in found.items if (shard := shard_of(item)) is not None}
-        waiting = [item for item in found.items if item["sk"] != HEAD and shard_of(item) is None]
+        """Return the outbox of a log: a limited number of pointers, or up to 8 MB of them."""
+        items, last = list[Item](), None
+        for _ in range(_MAX_PAGES):
+            found = table.query(head_key(log)[0], since=HEAD, limit=limit and limit + 1 + SHARDS, after=last)
+            items, last = [*items, *found.items], found.last
+            # Somebody may have made the chains so large that no pointer is on the first page.
+            if last is None or (limit and last["sk"] > _POINTERS):
+                break
+        head = next((item for item in items if item["sk"] == HEAD), None)
+        ends = {shard: End.of(item) for item in items if (shard := shard_of(item)) is not None}
+        waiting = [item for item in items if item["sk"] != HEAD and shard_of(item) is None]
         judged = [(item, is_authentic(log, item)) for item in waiting[:limit]]
         authentic, forged = ([item for item, well in judged if well is wanted] for wanted in (True, False))
-        return cls(head, ends, authentic, forged, found.last is None and len(waiting) == len(judged))
+        return cls(head, ends, authentic, forged, last is None and len(waiting) == len(judged))
+
+    def batch(self, statement: Statement | None) -> list[Item]:
+        """Return the pointers to append at once: the oldest first, each behind those of its chain that come before it.
+
+        While there are more than were read, what comes before one may be among the others: it waits, unless all do.
+        """
+        by_place = {each.link[:2]: pointer for pointer in self.pointers for each in links_of([pointer])}
+        runs = [_run(pointer, by_place) for pointer in self.pointers]
+        whole = [run for run, before in runs if self.complete or not _opens_gap(before, statement)]
+        chosen = {each["sk"]: each for run in whole or [run for run, _ in runs] for each in run}
+        return [*chosen.values()][:BATCH]
+
+
+def _run(pointer: Item, by_place: Mapping[tuple[int, int], Item]) -> tuple[list[Item], tuple[int, int] | None]:
+    """Return a pointer behind those that wait right before it in its chain, and the place before all of them."""
+    run, place = [pointer], next((each.link[:2] for each in links_of([pointer])), None)
+    while place and (place := (place[0], place[1] - 1)) in by_place:
+        run.insert(0, by_place[place])
+    return run, place
+
+
+def _opens_gap(before: tuple[int, int] | None, statement: Statement | None) -> bool:
+    return before is not None and statement is not None and statement.reached(before[0]).number < before[1]
 
 
 def head_key(log: str) -> Key:
@@ -163,14 +196,17 @@ def append(log: str, until: int | None = None) -> int:
     """
     lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
     while now_ms() < until:
-        outbox = Outbox.read(log, BATCH)
-        pointers, forged = outbox.pointers, outbox.forged
-        if not (pointers or forged):
+        outbox = Outbox.read(log, _LOOK_AHEAD)
+        if not (outbox.pointers or outbox.forged):
             return lag
-        lag = max([lag, *(now_ms() - moment_of(pointer["sk"]) for pointer in pointers[:1])])
+        lag = max([lag, *(now_ms() - moment_of(pointer["sk"]) for pointer in outbox.pointers[:1])])
+        pointers: list[Item] = []
         try:
-            if pointers:
-                table.write(_appending(log, outbox))
+            if outbox.pointers:
+                head = Head.of(outbox.head)
+                statement = _former_statement(log, head, outbox)
+                pointers = outbox.batch(statement)
+                table.write(_appending(log, head, statement, pointers))
                 name_requests(pointer["requestId"] for pointer in pointers if _names_request(pointer))
             tries = 0
         except Cancelled as cancelled:
@@ -180,8 +216,8 @@ def append(log: str, until: int | None = None) -> int:
             if tries == _TRIES:
                 raise Contended from cancelled
             pause(tries)
-        if forged:
-            quarantine.refuse(log, forged)
+        if outbox.forged:
+            quarantine.refuse(log, outbox.forged[:BATCH])
     return lag
 
 
@@ -198,10 +234,8 @@ def _entry_key(log: str, pointer: Item) -> Key:
     return EntryItem.key_of(log_id=log, id=pointer["sk"])
 
 
-def _appending(log: str, outbox: Outbox) -> list[Write]:
-    head, pointers = Head.of(outbox.head), outbox.pointers
-    size, former = head.tree.size, _former_statement(log, head, outbox)
-    tree = head.tree.extend(pointer["leaf"] for pointer in pointers)
+def _appending(log: str, head: Head, former: Statement | None, pointers: Sequence[Item]) -> list[Write]:
+    size, tree = head.tree.size, head.tree.extend(pointer["leaf"] for pointer in pointers)
     statement = former.extended(links_of(pointers)) if former else None
     writes = [_move_head(log, size, tree, statement)]
     for sequence, pointer in enumerate(pointers, size + 1):
@@ -215,19 +249,22 @@ def _former_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
     The first one follows from what the chains are. While a release without chains may still append, there is none. One
     that somebody altered is begun anew: the seals of the entries before then say that there was another.
     """
-    if not head.statement and (unauthenticated_count() or not (outbox.complete or not head.tree.size)):
-        return None
+    lost = 0
     try:
         if stated := head.stated(log):
             return stated
-        lost = 0
     except BrokenStatement:
         report(brokenStatement=True)
         measure(ForgedEntries=1)
         lost = 1
+    if not lost and unauthenticated_count():
+        return None
     if not head.tree.size:
         return Statement(lost=lost)
-    return replace(Statement.begun(head.tree.size, outbox.ends, links_of(outbox.pointers)), lost=lost)
+    time.sleep(_SETTLING_SECONDS)  # What was half committed when the chains were read is there then.
+    later = Outbox.read(log)
+    begun = Statement.begun(head.tree.size, outbox.ends, links_of(later.pointers))
+    return replace(begun, lost=lost) if later.complete or lost else None
 
 
 def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:

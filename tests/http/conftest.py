@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.features.audit import log as logs
+from chalicelib.features.audit import verification
 from chalicelib.kernel import outgoing
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
@@ -50,6 +51,7 @@ def home(api: Api, site: Published) -> Leaf:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
     monkeypatch.setattr(logs, "_INDEX_PATIENCE", (0.0,))
+    monkeypatch.setattr(verification, "_SETTLING_SECONDS", (0.0,))
 
 
 @pytest.fixture

@@ -158,3 +158,15 @@ class TestTheHead:
         after = table.get(head_key(LOG))
         assert after is not None
         assert (after["size"], after["extra"]) == (2, "kept")
+
+
+def test_entries_come_into_the_tree_in_the_order_of_their_chains(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry of a request that took long has the earliest id and comes last."""
+    monkeypatch.setattr("random.sample", lambda _population, _number: [0])
+    for n in range(3 * BATCH):
+        clock.freeze(f"2026-11-23T09:00:0{'9' if n < 2 * BATCH else '1'}.{n:03d}Z")
+        mutate(f"p{n}")
+    append(LOG)
+    assert pending(LOG) == 0
+    lines = Head.of(table.get(head_key(LOG))).statement.split("\n")
+    assert [line for line in lines if line.startswith(("lost", "gap"))] == ["lost 0"]

@@ -1,27 +1,40 @@
-"""In whichever order entries come into the tree, nothing but what was taken away is missing."""
+"""In whichever order entries come into the tree, nothing but what was taken away is missing, and a fork shows."""
 
-from itertools import islice
+from hashlib import sha256
+from itertools import islice, permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.chains import End, Link, Linked
-from chalicelib.kernel.statements import MAX_MISSING, Statement
+from chalicelib.kernel.statements import MAX_GAPS, Statement
+
+BRANCHED = 5
+"""The number of the first link of which there are two."""
+
+
+def mac(n: int) -> bytes:
+    return bytes(4) + sha256(bytes([n % 256, n // 256])).digest()
 
 
 def committed(shards: list[int]) -> list[Linked]:
     """Return the links of entries that were committed one after the other, each in a shard."""
     ends: dict[int, End] = {}
     links = []
-    for n, shard in enumerate(shards):
-        end, mac = ends.get(shard, End()), n.to_bytes(36, "big")
-        links.append(Linked(Link(shard, end.number + 1, end.mac), mac))
-        ends[shard] = End(end.number + 1, mac)
+    for n, shard in enumerate(shards, 1):
+        end = ends.get(shard, End())
+        links.append(Linked(Link(shard, end.number + 1, end.mac), mac(n)))
+        ends[shard] = End(end.number + 1, mac(n))
     return links
 
 
 def ends_of(links: list[Linked]) -> dict[int, End]:
     return {link.shard: End(link.number, mac) for link, mac in links}
+
+
+def suppressed(statement: Statement, ends: dict[int, End], waiting: list[Linked]) -> int:
+    return statement.lost + statement.missing(ends, {each.link for each in waiting}, {}).number
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
@@ -33,8 +46,7 @@ def test_of_what_was_committed_only_what_was_taken_away_is_missing(shards: list[
     while batch := [*islice(left, data.draw(st.integers(1, 9)))]:
         statement = statement.extended(batch)
         assert Statement.read(statement.lines()) == statement
-    waiting = [*left]
-    assert statement.count_suppressed(ends_of(links), {each.link for each in waiting}, {}) == len(gone)
+    assert suppressed(statement, ends_of(links), [*left]) == len(gone)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())
@@ -46,17 +58,49 @@ def test_a_statement_that_begins_later_accounts_for_the_rest(
     waiting = data.draw(st.sets(st.sampled_from(before))) if before else set()
     statement = Statement.begun(7, ends_of(before), waiting)
     gone = data.draw(st.sets(st.sampled_from(later))) if later else set()
-    rest = [*waiting, *(link for link in later if link not in gone)]
-    statement = statement.extended(rest)
-    assert (statement.since, statement.count_suppressed(ends_of(links), set(), {})) == (7, len(gone))
+    for link in data.draw(st.permutations([*waiting, *(link for link in later if link not in gone)])):
+        statement = statement.extended([link])
+    assert (statement.since, suppressed(statement, ends_of(links), [])) == (7, len(gone))
 
 
-@given(st.integers(1, 10**9), st.integers(1, 10**9))
+def forked(length: int) -> tuple[list[Linked], list[Linked]]:
+    """Return the links of a chain, and those that others would have been from a number on, had it been put back."""
+    links = committed([0] * length)
+    previous, others = links[BRANCHED - 2].mac, []
+    for number in range(BRANCHED, length + 1):
+        others.append(Linked(Link(0, number, previous), mac(1000 + number)))
+        previous = others[-1].mac
+    return links, others
+
+
+@pytest.mark.parametrize("others", [1, 2])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_links_of_two_branches_show_in_whichever_order_they_come(others: int, *, at_once: bool) -> None:
+    links, branch = forked(BRANCHED + 2)
+    common = Statement().extended(links[: BRANCHED - 1])
+    for order in permutations([*branch[:others], *links[BRANCHED - 1 + others :]]):
+        statement = common
+        for batch in [order] if at_once else [[link] for link in order]:
+            statement = statement.extended(batch)
+        assert suppressed(statement, {0: End(len(links), links[-1].mac)}, []) >= 1, order
+
+
+@given(st.data())
+def test_any_mixture_of_two_branches_shows(data: st.DataObject) -> None:
+    links, branch = forked(BRANCHED + 5)
+    mixed = [data.draw(st.sampled_from(pair)) for pair in zip(links[BRANCHED - 1 :], branch, strict=True)]
+    statement = Statement().extended(links[: BRANCHED - 1])
+    for link in data.draw(st.permutations(mixed)):
+        statement = statement.extended([link])
+    whole = mixed in (links[BRANCHED - 1 :], branch)
+    assert bool(suppressed(statement, {0: End(len(links), mixed[-1].mac)}, [])) is not whole
+
+
+@given(st.integers(2, 10**9), st.integers(2, 10**9))
 def test_it_stays_small_however_much_is_missing(first: int, more: int) -> None:
-    mac = bytes(36)
-    links = [Linked(Link(shard, number, mac), mac) for shard in range(16) for number in (first, first + more)]
+    links = [Linked(Link(shard, first + n * more, mac(1)), mac(2)) for shard in range(16) for n in range(20)]
     statement = Statement().extended(links)
-    assert sum(len(reached.missing) for reached in statement.shards.values()) <= MAX_MISSING
-    ends = {shard: End(first + more, mac) for shard in range(16)}
-    assert statement.count_suppressed(ends, set(), {}) >= 16 * (first + more - 2)
-    assert len("\n".join(statement.lines())) < 8_000
+    assert sum(len(reached.gaps) for reached in statement.shards.values()) <= MAX_GAPS
+    ends = {shard: End(first + 19 * more, mac(2)) for shard in range(16)}
+    assert suppressed(statement, ends, []) == 16 * (first + 19 * more - 20)
+    assert len("\n".join(statement.lines())) < 14_000

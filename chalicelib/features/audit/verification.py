@@ -1,5 +1,6 @@
 """Verification of a log: recomputes its tree from its entries, a window a request, against its signed head."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,15 +10,19 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.kernel import checkpoints, table
-from chalicelib.kernel.chains import End, chain_key, chain_keys, links_of
+from chalicelib.kernel.chains import End, Link, chain_key, chain_keys, links_of
 from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, sequence_key
+from chalicelib.kernel.events import EntryItem
+from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, pending, sequence_key
 from chalicelib.kernel.logs import report
 from chalicelib.kernel.merkle import EMPTY_ROOT
 from chalicelib.kernel.problems import FieldError, Invalid
 from chalicelib.kernel.seals import public_keys
-from chalicelib.kernel.statements import BrokenStatement, Statement
+from chalicelib.kernel.statements import BrokenStatement, Missing, Statement
+
+_SETTLING_SECONDS: Final = (0.2, 0.5)
+"""After how long, again and again, what seems to be missing is looked for once more."""
 
 WINDOW: Final = 5_000
 """Entries verified in one request."""
@@ -77,10 +82,11 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     It is held against its newest anchor and a checkpoint that somebody kept: it has to begin with both. Raises Invalid
     if `kept_note` is no checkpoint of this log, Problem `unavailable` if the anchors can't be read.
     """
-    # Read before the head is: what is appended meanwhile is in the tree, not nowhere.
-    outbox = Outbox.read(log)
-    waiting = len(outbox.pointers) + len(outbox.forged)
-    progress, fault = (Progress.at(position), None) if position else _begun(log, outbox)
+    if position:
+        progress, fault, waiting = Progress.at(position), None, pending(log)
+    else:
+        outbox = Outbox.read(log)  # Before the head is: what is appended meanwhile is in the tree, not nowhere.
+        (progress, fault), waiting = _begun(log, outbox), len(outbox.pointers) + len(outbox.forged)
     kept = _kept_checkpoints(log, progress, kept_note)
     if isinstance(kept, Fault):
         return Outcome(progress, kept, waiting)
@@ -120,14 +126,53 @@ def _begun(log: str, outbox: Outbox) -> tuple[Progress, Fault | None]:
 def _count_suppressed(log: str, statement: Statement, outbox: Outbox) -> int:
     """Return how many entries were taken away before they had their place, by a statement read after an outbox.
 
-    Pointers that were not read are not missing.
+    A Query may show a transaction half done: so what seems to be missing is looked for again.
     """
+    missing = _missing(log, statement, outbox)
+    for seconds in _SETTLING_SECONDS:
+        if not missing.number:
+            break
+        time.sleep(seconds)
+        again = Outbox.read(log)
+        present = _stated(log)
+        missing = missing.confirmed_by(_missing(log, present, again)) if present else missing
+    return statement.lost + missing.number
+
+
+def _stated(log: str) -> Statement | None:
+    try:
+        head = _head(log)
+        return head.stated(log) or Statement() if head else None
+    except BrokenStatement:
+        return None
+
+
+def _missing(log: str, statement: Statement, outbox: Outbox) -> Missing:
+    """Return what is missing; nothing if there are pointers that were not read."""
     if not outbox.complete:
-        return statement.lost
+        return Missing()
     behind = statement.ahead_of(outbox.ends)
     items = table.get_all(chain_keys(log, behind)) if behind else {}
-    now = {shard: End.of(items.get(chain_key(log, shard))) for shard in behind}
-    return statement.count_suppressed(outbox.ends, {link for link, _ in links_of(outbox.pointers)}, now)
+    ends_by_now = {shard: End.of(items.get(chain_key(log, shard))) for shard in behind}
+    return statement.missing(outbox.ends, _waiting(log, statement, outbox), ends_by_now)
+
+
+def _waiting(log: str, statement: Statement, outbox: Outbox) -> set[Link]:
+    """Return the links that wait for their place.
+
+    A pointer that comes late, or that nothing is due of, may have been put back without its entry: that is looked for.
+    """
+    pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
+    doubtful = {
+        link: EntryItem.key_of(log_id=log, id=pointer["sk"])
+        for link, pointer in pointers.items()
+        if "duesk" not in pointer or statement.reached(link.shard).lacks(link.number)
+    }
+    entries = table.get_all(doubtful.values(), ("pk", "sk", "sequence")) if doubtful else {}
+    return {
+        link for link in pointers
+        if link not in doubtful or "sequence" not in entries.get(doubtful[link], {"sequence": 0})
+    }  # fmt: skip
 
 
 def _head(log: str) -> Head | None:
