@@ -13,7 +13,7 @@ in the table itself, where the index of sequences may be behind.
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chalicelib.kernel import checkpoints, quarantine, statements, table
@@ -71,7 +71,7 @@ class Head:
 
     tree: CompactRange
     note: str
-    statement: str = ""
+    statement: str = field(default="", compare=False)  # An anchor has none.
 
     @classmethod
     def of(cls, item: Item | None) -> "Head":

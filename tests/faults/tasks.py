@@ -8,13 +8,15 @@ from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.api_keys.revoking import MOST_AT_ONCE
+from chalicelib.features.deliveries import lots
+from chalicelib.features.deliveries.entities import Delivery
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
 from chalicelib.features.pages.entities import Content
 from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel import queues, table, tasks
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.entity import Item, Key, record_of
 from chalicelib.kernel.ledger import head_key
 from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence
@@ -210,6 +212,20 @@ def an_event_is_given_up(world: World) -> Key:
     with refusing(), last, later("webhooks.exhaust"):
         world.workers.deliver()
     return _only("organization.webhook.exhaustion")
+
+
+SENDING: Final = {"channels.send": "N", "webhooks.send": "V"}
+"""Tasks that send, and in which partitions what they send stands."""
+
+
+def start(name: str, key: Key) -> None:
+    """Queue the message of a task; one that sends something names what that is."""
+    if name not in SENDING:
+        return queues.start(name, key)
+    of_subscriber = f"{SENDING[name]}#{key[1].partition('#')[2]}"
+    items = [item for item in cloud.stored() if item["pk"] == of_subscriber and item.get("status") == "pending"]
+    deliveries = [record_of(item) for item in items]
+    return lots.queue([(key, [each for each in deliveries if isinstance(each, Delivery)])])
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Work:
         """Return the work of a task that is begun by its message."""
 
         def do(world: World, record: Any) -> None:
-            queues.start(name, record)
+            tasks.start(name, record)
             world.workers.attempt()
 
         return cls(example.given, example.later, do, example.tick)

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit import anchors
-from chalicelib.kernel import aws, checkpoints, ledger
-from chalicelib.kernel.chains import chain_key
+from chalicelib.kernel import aws, ledger
 from chalicelib.kernel.ledger import Head, head_key
 from chalicelib.kernel.settings import settings
-from chalicelib.kernel.statements import Statement
 from tests.harness import cloud, snapshots
 from tests.harness.cloud import Item
 from tests.harness.logs import chains, entry, head
@@ -70,17 +68,19 @@ def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> Non
     monkeypatch.setattr(anchors, "newest", overtaken)
 
 
-def cut_off(organization: Founded, earlier: Item) -> None:
-    """Take from a log's end all that came after an earlier head, and put that back, and its chains as they were."""
-    stated = Statement.read(checkpoints.parse(earlier["chains"]).checkpoint.extensions)
-    for chain in chains(organization):
-        cloud.remove(chain)
-    for shard, reached in stated.shards.items():
-        pk, sk = chain_key(organization.id, shard)
-        cloud.put({"pk": pk, "sk": sk, "number": reached.number, "mac": reached.mac})
-    for sequence in range(earlier["size"] + 1, head(organization)["size"] + 1):
+def end_of(organization: Founded) -> list[Item]:
+    """Return what says how far a log is: its head, and its chains."""
+    return [head(organization), *chains(organization)]
+
+
+def cut_off(organization: Founded, earlier: list[Item]) -> None:
+    """Take from a log's end all that came after an earlier one, and put that back."""
+    for sequence in range(earlier[0]["size"] + 1, head(organization)["size"] + 1):
         cloud.remove(entry(organization, sequence))
-    cloud.put(earlier)
+    for item in end_of(organization):
+        cloud.remove(item)
+    for item in earlier:
+        cloud.put(item)
 
 
 def _s3() -> Any:

@@ -7,7 +7,7 @@ from chalicelib.kernel import jobs, ledger, queues
 from chalicelib.kernel.ledger import Head, head_key
 from tests.conftest import Configure
 from tests.harness import cloud, rfc6962
-from tests.harness.anchors import anchor, anchored, cut_off, overtake, put, read, waits
+from tests.harness.anchors import anchor, anchored, cut_off, end_of, overtake, put, read, waits
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -209,7 +209,7 @@ class TestALogOfMoreThanATurn:
         self, api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         anchor(workers)
-        earlier = head(ten)
+        earlier = end_of(ten)
         grow(api, workers, ten, 8)
         forwarded: list[queues.Message] = []
         with monkeypatch.context() as held_up:
@@ -248,7 +248,7 @@ class TestRefusals:
     def test_a_log_that_was_cut_off(
         self, api: Api, ten: Founded, workers: Workers, caplog: pytest.LogCaptureFixture
     ) -> None:
-        earlier = head(ten)
+        earlier = end_of(ten)
         grow(api, workers, ten, 3)
         anchor(workers)
         cut_off(ten, earlier)
@@ -258,7 +258,7 @@ class TestRefusals:
     def test_one_that_was_cut_off_and_grew_again(
         self, api: Api, ten: Founded, workers: Workers, caplog: pytest.LogCaptureFixture, entries: int
     ) -> None:
-        earlier = head(ten)
+        earlier = end_of(ten)
         grow(api, workers, ten, 3)
         anchor(workers)
         cut_off(ten, earlier)

@@ -11,10 +11,12 @@ from chalicelib.kernel.entity import Partition
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api, Json
+from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.cloud import Item
 from tests.harness.logs import alter, head, verify
 from tests.harness.organizations import Founded
+from tests.harness.organizations import found as found_organization
 from tests.harness.webhooks import rename
 from tests.harness.workers import Workers
 
@@ -28,6 +30,12 @@ pytestmark = pytest.mark.usefixtures("impatient")
 def one_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """All mutations extend one chain, whose every state a test knows."""
     monkeypatch.setattr("random.sample", lambda _population, _number: [SHARD])
+
+
+@pytest.fixture
+def organization(api: Api, ada: Person) -> Founded:
+    """An organization all of whose changes were made in this test, in the one chain."""
+    return found_organization(api, ada)
 
 
 @pytest.fixture

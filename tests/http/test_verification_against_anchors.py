@@ -7,7 +7,7 @@ from chalicelib.features.audit import verification
 from chalicelib.kernel.encoding import to_base64url
 from tests.conftest import Configure
 from tests.harness import cloud
-from tests.harness.anchors import anchor, anchored, cut_off, overtake, put, read
+from tests.harness.anchors import anchor, anchored, cut_off, end_of, overtake, put, read
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.faults import Fault, failing
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.fixture
-def earlier(api: Api, ten: Founded, workers: Workers) -> cloud.Item:
-    """The head of `ten` from before it grew to thirteen entries and was anchored."""
-    earlier = head(ten)
+def earlier(api: Api, ten: Founded, workers: Workers) -> list[cloud.Item]:
+    """The end of `ten` from before it grew to thirteen entries and was anchored."""
+    earlier = end_of(ten)
     grow(api, workers, ten, 3)
     anchor(workers)
     assert anchored(ten.id) == [13]
@@ -75,30 +75,30 @@ class TestAWholeLog:
 
 
 class TestALogCutOffByWhoeverOwnsTheTable:
-    def test_is_truncated(self, api: Api, ten: Founded, earlier: cloud.Item) -> None:
+    def test_is_truncated(self, api: Api, ten: Founded, earlier: list[cloud.Item]) -> None:
         cut_off(ten, earlier)
         assert finding(api, ten) == ("truncated", 11)
-        kept = to_base64url(earlier["note"].encode())
+        kept = to_base64url(earlier[0]["note"].encode())
         assert finding(api, ten, checkpoint=kept) == ("truncated", 11), "though it begins with what a caller kept"
 
     def test_would_be_valid_without_its_anchor(
-        self, api: Api, ten: Founded, earlier: cloud.Item, configure: Configure
+        self, api: Api, ten: Founded, earlier: list[cloud.Item], configure: Configure
     ) -> None:
         cut_off(ten, earlier)
         configure(anchors_bucket="")
         assert finding(api, ten) == (None, None)
 
     def test_is_truncated_if_nothing_of_it_is_left_but_what_waits(
-        self, api: Api, ten: Founded, earlier: cloud.Item, ada: Person
+        self, api: Api, ten: Founded, earlier: list[cloud.Item], ada: Person
     ) -> None:
-        cut_off(ten, {**earlier, "size": 0})
+        cut_off(ten, [{**earlier[0], "size": 0}])
         cloud.remove(head(ten))
         assert api.patch(ten.path, as_=ada, json={"name": "As if it were new"}).status == 200
         assert finding(api, ten) == ("truncated", 1)
 
     @pytest.mark.parametrize(("size", "failure"), [(12, "truncated"), (13, "forked"), (14, "forked")])
     def test_does_not_grow_out_of_it(
-        self, api: Api, ten: Founded, earlier: cloud.Item, workers: Workers, size: int, failure: str
+        self, api: Api, ten: Founded, earlier: list[cloud.Item], workers: Workers, size: int, failure: str
     ) -> None:
         cut_off(ten, earlier)
         grow(api, workers, ten, size - 10)
@@ -109,7 +109,7 @@ class TestALogCutOffByWhoeverOwnsTheTable:
 
     @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
     def test_is_found_in_whichever_window_the_anchor_ends(
-        self, api: Api, ten: Founded, earlier: cloud.Item, workers: Workers, window: int,
+        self, api: Api, ten: Founded, earlier: list[cloud.Item], workers: Workers, window: int,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
         cut_off(ten, earlier)
