@@ -10,6 +10,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.exports import exported, fill, rows
+from tests.harness.invitations import invite
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
@@ -48,12 +49,12 @@ class TestExportAuditLog:
     def test_it_stands_in_order_of_the_sequence_although_a_clock_is_off(
         self, api: Api, ada: Person, clock: Clock, workers: Workers
     ) -> None:
-        organization, other = found(api, ada), found(api, ada, name="Other")
+        organization, other = found(api, ada, name="Founded just now"), found(api, ada, name="Other")
         clock.shift(seconds=60)
-        make_key(api, organization)
+        invite(api, organization, "first@example.org")
         workers.deliver()
         clock.shift(seconds=-90)
-        make_key(api, organization)
+        invite(api, organization, "second@example.org")
         workers.deliver()
         assert [entry["sequence"] for entry in log_of(api, organization)] == [2, 1, 3]
         assert [entry["sequence"] for entry in entries(api, organization)] == [1, 2, 3]

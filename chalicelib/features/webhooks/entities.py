@@ -161,8 +161,8 @@ class Exhaustion(Job):
     webhook_id: str
     delivery_id: str
     attempt: int
-    due_before: str | None
-    completed_at: str | None
+    due_before: str | None = None
+    completed_at: str | None = None
 
     @property
     def delivery_key(self) -> Key:
