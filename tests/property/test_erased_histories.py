@@ -112,7 +112,7 @@ class History:
 
 
 def records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
-    """Return what none of the marks is in, heads and counters aside, and how many entries one of them is in.
+    """Return what none of the marks is in, heads, counters and epochs aside, and how many entries one of them is in.
 
     What holds a value for a record that one is in has no part in that: it may go with the record's change.
     """
@@ -125,7 +125,7 @@ def records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
         if key not in named
         and item.get("ref") not in ids
         and not key[0].startswith("Q#")
-        and not key[1].startswith("COUNT#")
+        and not key[1].startswith(("COUNT#", "EPOCH#", "CLOSING-EPOCH#"))
     }
     return others, entries
 
