@@ -27,6 +27,11 @@ class _Generator(GenerateJsonSchema):
         always = self.mode == "serialization" and "serialization_exclude_if" not in field
         return always or super().field_is_required(field, total)
 
+    def dict_schema(self, schema: Any) -> Schema:
+        """Return the schema of an object whose members are called as callers like: if by a pattern, then all are."""
+        found = super().dict_schema(schema)
+        return {**found, "additionalProperties": False} if "patternProperties" in found else found
+
 
 def components(operations: Iterable[Operation], told: Iterable[type[Output]] = ()) -> dict[str, Schema]:
     """Return the schema of every model that the operations accept or answer, and of those that events are told by.
