@@ -77,7 +77,7 @@ routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces
 .PHONY: generate
 generate: openapi ## write what is made from operations and entities anew
 	$(BIN)/python -m local.generate
-	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py
+	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py
 	$(BIN)/python -m tests.docs.access_patterns > /dev/null
 
 .PHONY: openapi

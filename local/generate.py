@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.entity import KINDS
 from local.folders import ROOT
 
 
@@ -18,6 +19,19 @@ def routes() -> str:
         '"""Every route: group, method, path, and the function that has its operation. Made by `make generate`."""\n\n'
     )
     return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
+
+
+def kinds() -> str:
+    """Return the source of the table of kinds of records."""
+    catalogue.operations()
+    catalogue.load_tasks()
+    rows = [
+        f'    "{name}": "{kind.__module__}:{kind.__name__}",'
+        for name, kind in sorted(KINDS.items())
+        if kind.__module__.startswith("chalicelib.")
+    ]
+    head = '"""Every kind of record, and the class that it is. Made by `make generate`."""\n\n'
+    return f"{head}KINDS: dict[str, str] = {{\n" + "\n".join(rows) + "\n}\n"
 
 
 def template() -> str:
@@ -74,6 +88,7 @@ def deployment() -> str:
 
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
+    "chalicelib/entrypoints/kinds.py": kinds,
     "chalicelib/features/rendering/version.py": renderer,
     "infrastructure/template.json": template,
     "infrastructure/stack.json": stack,

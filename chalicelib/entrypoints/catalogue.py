@@ -1,7 +1,8 @@
 """The catalogue: the only list of features, and from it every operation.
 
-`ROUTES` is a literal that `make routes` prints and a test compares with the decorators, which stay the source: so an
-operation's feature is imported when the operation is first asked for, and not before.
+`ROUTES` and `KINDS` are literals that `make generate` writes and tests compare with the decorators and the classes,
+which stay the source: so an operation's feature is imported when the operation is first asked for, and a kind of record
+when a read first returns one.
 """
 
 from functools import cache
@@ -9,8 +10,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
+from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel import tasks
+from chalicelib.kernel import kinds, tasks
 from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.tasks import Task
 
@@ -22,6 +24,8 @@ FEATURES: Final = (
     "redirects", "visits", "previews", "leads", "research", "purges", "reference", "migrations", "system",
 )  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
+
+kinds.declare(KINDS)
 
 
 @cache
@@ -46,11 +50,10 @@ def operation_of(target: str) -> Operation:
 
 @cache
 def load_tasks() -> None:
-    """Import every feature's queue work and records: tasks go by their names, and meet records of every kind."""
+    """Import every feature's queue work: tasks go by their names."""
     for feature in FEATURES:
-        for module in (f"chalicelib.features.{feature}.entities", f"chalicelib.features.{feature}.tasks"):
-            if find_spec(module):
-                import_module(module)
+        if find_spec(module := f"chalicelib.features.{feature}.tasks"):
+            import_module(module)
 
 
 @cache

@@ -15,9 +15,10 @@ from chalicelib.kernel import ancestry, naming, table, validation
 from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, KeyHolder, Principal, api_key, ending_keys_key
 from chalicelib.kernel.caseless import ascii_lower
 from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.entity import Entity, Item, Key, Partition, Place, record_of
+from chalicelib.kernel.entity import Entity, Item, Key, Partition, Place
 from chalicelib.kernel.epochs import EVERYONE
 from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.naming import NOWHERE, Named
 from chalicelib.kernel.operation import At, Below, ByToken, Caller, Operation
 from chalicelib.kernel.problems import Problem, not_found, unauthenticated

@@ -13,10 +13,11 @@ from chalicelib.kernel.auth import Anonymous, ApiKeyPrincipal, Principal
 from chalicelib.kernel.budgets import Share
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet, Item, Key, Place, record_of
+from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key, Place
 from chalicelib.kernel.epochs import Epoch, Subject
 from chalicelib.kernel.fields import RESERVED_SLUGS, slug_from
 from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.kinds import kind_named, record_of
 from chalicelib.kernel.models import Continued, ListQuery, SetQuery
 from chalicelib.kernel.operation import Caller, Operation, Page
 from chalicelib.kernel.outbox import Origin
@@ -160,7 +161,7 @@ class Context:
         self._refuse_foreign(partition.pk)
         items = table.query(partition, limit=limit).items
         items = table.as_stored(items) if self.attempt else items
-        found = [(KINDS[item["kind"]], item) for item in items if item.get(f"{facet.index}pk") == partition.pk]
+        found = [(kind_named(item["kind"]), item) for item in items if item.get(f"{facet.index}pk") == partition.pk]
         return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
 
     def last(self, entity: type[E], collection: Collection) -> E | None:

@@ -31,7 +31,7 @@ EVERY_RECORDS: Final = ("id", "created_at", "updated_at", "version")
 """The fields that every record has."""
 
 KINDS: Final[dict[str, type["Entity"]]] = {}
-"""Every entity by its kind, once its module is imported."""
+"""Every entity by its kind, once its module is imported. `kernel.kinds` finds those that are not, too."""
 
 SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
 """The logs of what belongs to no organization: as many as let them not get into each other's way."""
@@ -341,11 +341,6 @@ class Place(Entity):
         return {self.parameter: self.id, **{kind.parameter: getattr(self, kind.parameter) for kind in self.lies_in()}}
 
     @classmethod
-    def kinds_within(cls) -> list[type["Place"]]:
-        """Return the kinds of place that lie in it."""
-        return [kind for kind in KINDS.values() if issubclass(kind, Place) and kind.within is cls]
-
-    @classmethod
     def lies_in(cls) -> Iterator[type["Place"]]:
         """Yield the kinds of place above it, the nearest first."""
         place = cls.within
@@ -371,8 +366,3 @@ def due_mark(due: Due, key: Key) -> Item:
     """Return the attributes that put an item into the index of what is due, spread over a few partitions."""
     shard = sum(key[0].encode()) % DUE_SHARDS
     return {"duepk": f"DUE#{shard}", "duesk": f"{due.at}#{key[0]}#{key[1]}", "task": due.task}
-
-
-def record_of(item: Item) -> Entity:
-    """Return the record that an item is, of whatever kind it says."""
-    return KINDS[item["kind"]].from_item(item)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel import table
-from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.kinds import find_kind
 
 E = TypeVar("E", bound=Entity)
 Work = Callable[[dict[str, Any]], None]
@@ -55,7 +56,7 @@ def about(kind: type[E], message: dict[str, Any]) -> E | None:
     item = table.get((message["pk"], message["sk"]))
     if item is None:
         return None
-    found = kind if item["kind"] == kind.kind else KINDS.get(item["kind"], Entity)
+    found = kind if item["kind"] == kind.kind else find_kind(item["kind"]) or Entity
     return found.from_item(item) if issubclass(found, kind) else None
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
+from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.operation import Operation
+from tests.catalogue.examples.registry import perform
+from tests.catalogue.world import World
 from tests.conftest import Configure
+from tests.harness.by_operation import by_operation
 from tests.harness.data_keys import NEVER_UNWRAPPED
 from tests.harness.fresh import fresh
 
@@ -62,6 +67,15 @@ operations = [name.split(".")[2] for name in sys.modules if name.endswith(".oper
 print(json.dumps({"status": answer.status_code, "operations": operations}))
 """
     assert fresh(program) == {"status": 401, "operations": ["audit"]}
+
+
+@by_operation()
+def test_the_first_request_of_a_process_finds_records_of_every_kind(
+    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(KINDS):
+        monkeypatch.delitem(KINDS, name)
+    assert perform(operation, world).status == operation.success
 
 
 def test_every_feature_is_reached_by_a_route() -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from chalicelib.entrypoints.catalogue import FEATURES, operations
+from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operation import At, Caller, Operation
 from chalicelib.kernel.roles import SCOPES, Role
@@ -19,6 +20,11 @@ IRREGULAR: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdra
 def test_the_route_table_is_what_the_decorators_say() -> None:
     generated = ast.literal_eval(generate.routes().rpartition(" = ")[2])
     assert generated == ROUTES, "run `make generate`"
+
+
+def test_the_table_of_kinds_is_what_the_classes_say() -> None:
+    generated = ast.literal_eval(generate.kinds().rpartition(" = ")[2])
+    assert generated == KINDS, "run `make generate`"
 
 
 def test_every_route_is_one_operations() -> None:

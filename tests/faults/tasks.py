@@ -16,7 +16,8 @@ from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel import queues, table, tasks
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Item, Key, record_of
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.ledger import head_key
 from chalicelib.kernel.roles import Role
 from tests.catalogue import evidence

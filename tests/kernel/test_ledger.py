@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import pytest
 
-from chalicelib.kernel import table
+from chalicelib.kernel import chains, table
 from chalicelib.kernel.changes import Contended
 from chalicelib.kernel.ledger import BATCH, HEAD, Head, append, head_key, pending
 from chalicelib.kernel.problems import Problem
@@ -44,8 +44,12 @@ class TestAppend:
         check_log(BATCH + 2)
         assert [entry["tree_size"] for entry in entries()] == [BATCH] * BATCH + [BATCH + 2] * 2
 
-    def test_entries_come_in_the_order_of_their_ids(self, clock: Clock) -> None:
+    def test_entries_of_several_chains_come_in_the_order_of_their_ids(
+        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         clock.freeze("2026-11-20T09:30:00.000Z")
+        one_after_the_other = iter(range(chains.SHARDS))
+        monkeypatch.setattr(chains, "candidates", lambda: [next(one_after_the_other)])
         for n, seconds in enumerate((0, 20, -10, 5)):
             clock.shift(seconds=seconds)
             mutate(str(n))

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import QUEUE, Delivery, Subscriber
 from chalicelib.kernel import queues
-from chalicelib.kernel.entity import KINDS, Key
+from chalicelib.kernel.entity import Key
+from chalicelib.kernel.kinds import every_kind
 
 LARGEST: Final = 25
 """Deliveries of one message: each may take as long as its endpoint has to answer."""
@@ -58,4 +59,4 @@ def subscriber_key(delivery: Delivery) -> Key:
 
 def kind_of(delivery: type[Delivery]) -> type[Subscriber]:
     """Return the kind of subscriber that a kind of delivery goes to."""
-    return next(kind for kind in KINDS.values() if issubclass(kind, Subscriber) and kind.delivery is delivery)
+    return next(kind for kind in every_kind() if issubclass(kind, Subscriber) and kind.delivery is delivery)

@@ -13,9 +13,10 @@ from chalicelib.features.deliveries.models import Status
 from chalicelib.kernel import queues, table, tasks
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, milliseconds, now, now_ms, pause
-from chalicelib.kernel.entity import KINDS, Item, Key
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.events import EntryItem
 from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.kinds import find_kind
 from chalicelib.kernel.logs import done_for, if_possible, note, report
 from chalicelib.kernel.outgoing import Answer
 from chalicelib.kernel.table import Cancelled, Write
@@ -267,5 +268,5 @@ def _events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
 def delivery_at(key: Key) -> Delivery | None:
     """Return the delivery at a place, of whatever kind."""
     item = table.get(key)
-    kind = KINDS.get(item["kind"]) if item else None
+    kind = find_kind(item["kind"]) if item else None
     return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

@@ -12,7 +12,8 @@ from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.rules import wants
 from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import KINDS, Item, Key
+from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.kinds import find_kind, kind_named
 
 _GONE: Final = ".deleted"
 _OF_ITS_OWN: Final = {
@@ -50,7 +51,7 @@ class Subscribers:
     def after(self, said: Mapping[str, Any]) -> "Subscribers":
         """Return who is subscribed from an entry on, if it is about one of them."""
         target, data = said["target"], said["data"]
-        kind = KINDS.get(target["type"])
+        kind = find_kind(target["type"])
         if not (kind and issubclass(kind, Subscriber)):
             return self
         others = {name: one for name, one in self.of.items() if name != target["id"]}
@@ -71,7 +72,7 @@ class Subscribers:
     def planned(self, name: str, said: Mapping[str, Any], sequence: int, moment: str) -> tuple[Delivery, "Subscribers"]:
         """Return the delivery of an entry to one of them, at the next moment that is free for it."""
         one = self.of[name]
-        kind = KINDS[one.kind]
+        kind = kind_named(one.kind)
         assert issubclass(kind, Subscriber)  # noqa: S101 - `after` took no others
         at = max(moment, one.free_at)
         delivery = kind.delivery.planned(

@@ -12,6 +12,7 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.kinds import kinds_within
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.problems import FieldError, Invalid
 
@@ -43,7 +44,7 @@ def refuse_other(records: Iterable[Entity], email: str | None) -> None:
 def rooms_of(kind: type[Place], place_id: str) -> list[Room]:
     """Return where all stands that is in a place: its partitions, the lists of places and of other records in it."""
     own = [kind.key_of(id=place_id)[0], *(template.format(id=place_id) for template in kind.partitions)]
-    lists = [inner.siblings for inner in kind.kinds_within()] + [
+    lists = [inner.siblings for inner in kinds_within(kind)] + [
         listed for within, listed in _LISTED_ELSEWHERE if within is kind
     ]
     return [

@@ -13,8 +13,9 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel import erasing, jobs, ledger, table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item, Partition, Place, record_of
+from chalicelib.kernel.entity import Entity, Item, Partition, Place
 from chalicelib.kernel.guards import guard_key
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.person import Person
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.table import Write

@@ -14,9 +14,10 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel import table
 from chalicelib.kernel.chains import Chains
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Entity, Item, Key, Place, record_of
+from chalicelib.kernel.entity import Entity, Item, Key, Place
 from chalicelib.kernel.epochs import EVERYONE, Subject, partition_of
 from chalicelib.kernel.guards import guard_key
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.problems import Problem, not_found
 from chalicelib.kernel.request import Request
 from chalicelib.kernel.standing import Standing, standing_keys, standing_of

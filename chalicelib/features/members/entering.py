@@ -6,7 +6,7 @@ from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.rules import refuse_grant
 from chalicelib.kernel.clock import after
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import record_of
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.roles import Role
 from chalicelib.kernel.standing import Standing
 from chalicelib.kernel.tokens import User

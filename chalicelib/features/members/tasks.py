@@ -11,7 +11,8 @@ from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.kernel import jobs, outbox, table
 from chalicelib.kernel.changes import Changes, Contended
 from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Entity, Item, record_of
+from chalicelib.kernel.entity import Entity, Item
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.tasks import task
 

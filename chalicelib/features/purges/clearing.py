@@ -7,7 +7,8 @@ from typing import Final
 from chalicelib.kernel import table
 from chalicelib.kernel.changes import Changes
 from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item, Place, record_of
+from chalicelib.kernel.entity import Entity, Item, Place
+from chalicelib.kernel.kinds import kinds_within, record_of
 from chalicelib.kernel.table import Write
 
 _AT_ONCE: Final = 10
@@ -35,7 +36,7 @@ def clear_place(place: type[Place], place_id: str, until: float = float("inf")) 
 
     Returns whether all is gone; it is not if the time is over, by `time.monotonic`.
     """
-    for inner in place.kinds_within():
+    for inner in kinds_within(place):
         for item in _places(inner, place.parameter, place_id):
             found = inner.from_item(item)
             if not clear_place(inner, found.id, until):

@@ -5,7 +5,8 @@ from typing import Any, Final, cast
 from chalicelib.features.purges.clearing import clear_place
 from chalicelib.features.purges.entities import Purge
 from chalicelib.kernel import jobs
-from chalicelib.kernel.entity import KINDS, Place
+from chalicelib.kernel.entity import Place
+from chalicelib.kernel.kinds import kind_named
 from chalicelib.kernel.tasks import task
 
 _PASSES: Final = 2
@@ -19,7 +20,7 @@ def purge_place(message: dict[str, Any]) -> None:
     job, until = jobs.take(Purge, message), jobs.ends_at()
     if job is None:
         return
-    place = cast("type[Place]", KINDS[job.place_kind])
+    place = cast("type[Place]", kind_named(job.place_kind))
     if not clear_place(place, job.place_id, until):
         jobs.pass_on(job)
     elif job.passes + 1 < _PASSES:

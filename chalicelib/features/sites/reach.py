@@ -6,7 +6,8 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities import Site
 from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Place, record_of
+from chalicelib.kernel.entity import Place
+from chalicelib.kernel.kinds import record_of
 from chalicelib.kernel.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.roles import Role, satisfies
 from chalicelib.kernel.standing import standing_keys, standing_of
