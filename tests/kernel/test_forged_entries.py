@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.kernel import table
 from chalicelib.kernel.authenticity import is_authentic, mac_of
-from chalicelib.kernel.chains import Link
+from chalicelib.kernel.chains import MAC_BYTES, Link
 from chalicelib.kernel.clock import after, now
 from chalicelib.kernel.due import sweep
 from chalicelib.kernel.encoding import to_base64
@@ -41,6 +41,7 @@ def facts() -> Iterator[dict[str, Any]]:
 
 
 LINK: Final = Link(0, 1, b"")
+OF_ANOTHER: Final = Link(1, 2, bytes(MAC_BYTES))
 
 
 def forged(mac: bytes | None = None, link: bytes | None = LINK.packed()) -> Item:
@@ -161,7 +162,7 @@ def test_pointers_without_end_do_not_hold_up_the_log() -> None:
 @pytest.mark.parametrize(
     "altered",
     [
-        {"leaf": bytes(32)}, {"mac": bytes(36)}, {"leaf": "text"}, {"mac": None}, {"link": Link(1, 1, b"").packed()},
+        {"leaf": bytes(32)}, {"mac": bytes(36)}, {"leaf": "text"}, {"mac": None}, {"link": OF_ANOTHER.packed()},
         {"link": b""}, {"link": None}, {"link": "text"}, {"link": None, "mac": None},
     ],
 )  # fmt: skip

@@ -74,9 +74,23 @@ def test_a_target_leads_to_its_own_host_whatever_a_splat_stands_for(led: str, sp
 
 
 @given(targets.filter(lambda led: led.startswith("/")), splats)
+@example("/:splat", "/evil.example/../..")
 def test_a_target_on_the_site_is_so_for_who_decodes_it_too(led: str, splat: str) -> None:
     decoded = unicodedata.normalize("NFKC", unquote(as_location(with_splat(led, splat))))
     assert led_by(decoded).host == SITE
+
+
+@given(pieces(("/", "//", "..", "/..", "%2f", "\uff0f", ".", "evil.example", "a"), "/"))
+@example("//evil.example/../..")
+@example("/%2fevil.example/../..")
+def test_a_path_that_leads_through_another_host_is_no_target(text: str) -> None:
+    assert accepted(target, text) is None or all(
+        led_by(unicodedata.normalize("NFKC", each)).host == SITE for each in (text, unquote(text))
+    )
+
+
+def test_what_stands_in_a_query_leads_nowhere() -> None:
+    assert target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
 
 
 @given(targets, splats)

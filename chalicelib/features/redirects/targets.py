@@ -56,8 +56,9 @@ def target(text: str) -> str:
 def _stays(path: str) -> bool:
     """Return whether browsers take it for a path of the host they are at, and so does who decodes it before them."""
     url = Url(f"https://{_ANY_HOST}{path}")
-    decoded = unicodedata.normalize("NFKC", unquote(url.path or "/"))
-    at_home = url.host == _ANY_HOST and not decoded.startswith("//") and "\\" not in decoded
+    # As it is sent, too: of `//host/../..` a server's library leaves `/`, and browsers go to the host.
+    readings = [unicodedata.normalize("NFKC", unquote(each)) for each in (re.split("[?#]", path)[0], url.path or "/")]
+    at_home = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in readings)
     return at_home and normalized(path) is not None
 
 
