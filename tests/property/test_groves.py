@@ -89,7 +89,7 @@ class World(RuleBasedStateMachine):
             wanted = model.found(path)
             answer = self.api.get(f"{self.platform.path}/taxonomy-resolve", as_=self.owner, query={"path": path})
             by = "path" if wanted and path == expected[wanted] else "formerPath"
-            told = {"status": answer.status}
+            told: Json = {"status": answer.status}
             if answer.status == 200:
                 node = answer.json["node"]
                 told |= {"node": self._called(node["id"]), "path": node["path"], "by": answer.json["matchedBy"]}
