@@ -1,8 +1,8 @@
 """Kinds of records by their names.
 
-A process imports a feature when a request first needs it. So the class of a record that a read returns may not be
-imported yet: a webhook's feature knows nothing of members, and the record that lets its caller in is one. Kinds are
-therefore found here, where a kind that is not imported is imported, and never in a list of what happens to be there.
+A process imports a feature when a request first needs it. A read can therefore return a record whose class is not
+imported yet: no module of the webhooks imports the members, and a caller's membership decides whether they may change a
+webhook. The functions here import such a class, so that no request depends on what others have imported before.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ class UnknownKind(LookupError):
 
 
 def declare(targets: Mapping[str, str]) -> None:
-    """Take where the kinds of records are defined: by their names, `module:Class`."""
+    """Register where the kinds of records are defined: `module:Class` by the kind's name."""
     _targets.update(targets)
 
 
 def find_kind(name: str) -> type[Entity] | None:
-    """Return the kind of record of a name, or None if there is none. Its module is imported if need be."""
+    """Return the class of records of a kind, or None if no kind has the name."""
     if name not in KINDS and name in _targets:
         module, _, class_name = _targets[name].partition(":")
         KINDS[name] = getattr(import_module(module), class_name)
@@ -32,14 +32,14 @@ def find_kind(name: str) -> type[Entity] | None:
 
 
 def kind_named(name: str) -> type[Entity]:
-    """Return the kind of record of a name. Raises UnknownKind."""
+    """Return the class of records of a kind. Raises UnknownKind."""
     if kind := find_kind(name):
         return kind
     raise UnknownKind(f"no kind of record is named {name!r}; if it is new, run `make generate`")
 
 
 def every_kind() -> list[type[Entity]]:
-    """Return every kind of record, each with its module imported."""
+    """Return the classes of all kinds of records."""
     return [kind_named(name) for name in sorted({*KINDS, *_targets})]
 
 
