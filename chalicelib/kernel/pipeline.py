@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from chalicelib.kernel import cidr, conditions, envelope, epochs, last_used, outbox, validation
+from chalicelib.kernel import cidr, conditions, envelope, last_used, outbox, validation
 from chalicelib.kernel.access import Access, admit, refuse_kind
 from chalicelib.kernel.auth import KeyHolder
 from chalicelib.kernel.budgets import Purse, Scope, Share, said
@@ -78,7 +78,6 @@ def _perform(operation: Operation, request: Request, usage: Usage) -> Response:
             _commit(ctx, response, once, [] if operation.irrevocable else shares)
         except Contended:
             attempt += 1
-            epochs.close(ctx.changes.lowered)  # What lowers rights comes before what leaves access behind.
             _wait(began, attempt)
         except Taken as taken:
             if once and (stored := once.replay(taken.item)):

@@ -7,7 +7,9 @@ from threading import Event
 
 import pytest
 
+from chalicelib.kernel import changes, table
 from chalicelib.kernel.chains import shard_of
+from chalicelib.kernel.epochs import Subject, partition_of
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.conflicts import Conflicts
@@ -86,6 +88,22 @@ def test_what_they_change_right_after_the_caller_was_demoted_is_changed_too(
     answers = at_once(lambda n: api.patch(paths[n], as_=grace, json={"description": "Changed at once"}))
     assert succeeded(answers) >= 0.99
     assert f"M#{grace.id}" in {key[1] for key in conflicts.refused}  # Their membership is a condition itself.
+
+
+def test_who_is_kept_from_removing_somebody_lets_nobody_check_their_epoch_from_then_on(
+    api: Api, organization: Founded, grace: Person, conflicts: Conflicts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = Subject(partition_of(organization.id), grace.id)
+    conflicts.take(epoch.shards, to_hold=True)
+
+    def pause(_: int, **__: float) -> None:
+        assert table.get(epoch.mark)
+        conflicts.release(epoch.shards)
+
+    monkeypatch.setattr(changes, "pause", pause)
+    removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
+    assert removed.status == 204
+    assert removed.calls.names.count("dynamodb:TransactWriteItems") == 3  # The first try, the mark, the second try.
 
 
 def test_whoever_asks_for_more_and_more_is_removed_all_the_same(
