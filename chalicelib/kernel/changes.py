@@ -244,7 +244,7 @@ class Changes:
             try:
                 return self._write(first, event)
             except Cancelled as cancelled:
-                if cancelled.contended:
+                if cancelled.contended and attempt:
                     epochs.close(to_close)
                     to_close = set()
                 pause(attempt, first=_PAUSE_SECONDS)
