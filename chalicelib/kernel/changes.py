@@ -239,14 +239,14 @@ class Changes:
         """
         if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered:
             raise Contended  # It would fail, and stand in the way.
-        to_close = self.lowered  # What lowers rights comes before what leaves access behind.
+        closed = False
         for attempt in range(_TRIES):
             try:
                 return self._write(first, event)
             except Cancelled as cancelled:
-                if cancelled.contended and attempt:
-                    epochs.close(to_close)
-                    to_close = set()
+                if cancelled.contended and attempt and not closed:
+                    epochs.close(self.lowered)  # What lowers rights comes before what leaves access behind.
+                    closed = True
                 pause(attempt, first=_PAUSE_SECONDS)
         raise Contended
 
