@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from typing import Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic_core import Url
 
-from chalicelib.kernel.paths import normalized
+from chalicelib.kernel.paths import decoded, normalized
 
 SPLAT: Final = ":splat"
 MOST_BYTES: Final = 1000
@@ -57,7 +57,7 @@ def _stays(path: str) -> bool:
     """Return whether browsers take it for a path of the host they are at, and so does who decodes it before them."""
     url = Url(f"https://{_ANY_HOST}{path}")
     # As it is sent, too: of `//host/../..` a server's library leaves `/`, and browsers go to the host.
-    readings = [unicodedata.normalize("NFKC", unquote(each)) for each in (re.split("[?#]", path)[0], url.path or "/")]
+    readings = [unicodedata.normalize("NFKC", decoded(each)) for each in (path, url.path or "/")]
     at_home = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in readings)
     return at_home and normalized(path) is not None
 
