@@ -29,7 +29,6 @@ from chalicelib.kernel.chains import chain_key
 from chalicelib.kernel.entity import DUE_SHARDS, Entity, Key, Limit
 from chalicelib.kernel.epochs import partition_of
 from chalicelib.kernel.events import pointer_key, text_key
-from chalicelib.kernel.kinds import every_kind
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.trees import Tree
 from chalicelib.kernel.uniques import MAX_FORMER_NAMES, NAMES_HELD_DAYS, Unique
@@ -93,10 +92,8 @@ _Rows = Iterable[Sequence[str]]
 
 def entities() -> list[type[Entity]]:
     """Return every entity of the service, by its key."""
-    catalogue.operations()
-    known = [entity for entity in every_kind() if not issubclass(entity, Whole)]
-    own = [entity for entity in known if entity.__module__.startswith("chalicelib.")]
-    return sorted(own, key=lambda entity: (entity.pk, entity.sk))
+    stored = [entity for entity in catalogue.record_kinds() if not issubclass(entity, Whole)]
+    return sorted(stored, key=lambda entity: (entity.pk, entity.sk))
 
 
 def item_keys() -> list[tuple[str, str, str]]:

@@ -13,6 +13,7 @@ from typing import Final
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel import kinds, tasks
+from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.operation import Operation
 from chalicelib.kernel.tasks import Task
 
@@ -38,6 +39,11 @@ def operations() -> tuple[Operation, ...]:
         "chalicelib.entrypoints.documentation",
     ]
     return tuple(operation for name in modules for operation in import_module(name).routes.operations)
+
+
+def record_kinds() -> list[type[Entity]]:
+    """Return the class of every kind of record that the service has, in the order of the kinds' names."""
+    return [kinds.kind_named(name) for name in KINDS]
 
 
 @cache

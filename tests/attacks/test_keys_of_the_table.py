@@ -6,16 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import load_tasks, operations
-from chalicelib.kernel.entity import KINDS, Collection, Entity, Facet
+from chalicelib.entrypoints.catalogue import record_kinds
+from chalicelib.kernel.entity import Collection, Entity, Facet
 from chalicelib.kernel.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
-
-operations()
-load_tasks()
 
 CHOSEN: Final = {
     "actor", "target", "type", "event_type", "email", "contact_email", "doi", "domain", "folded_username", "from_path",
@@ -44,7 +41,7 @@ def templates(kind: type[Entity]) -> set[str]:
     return {*own, *keys, *(f"U#{each.space}#{each.value}" for each in kind.uniques.values())}
 
 
-ALL: Final = sorted({template for kind in KINDS.values() for template in templates(kind)})
+ALL: Final = sorted({template for kind in record_kinds() for template in templates(kind)})
 
 
 @pytest.mark.parametrize("template", ALL)
@@ -55,7 +52,7 @@ def test_in_a_key_nothing_stands_behind_what_people_choose(template: str) -> Non
 
 
 def test_no_two_ways_to_be_unique_meet() -> None:
-    spaces = {each.space.partition("#")[0] for kind in KINDS.values() for each in kind.uniques.values()}
+    spaces = {each.space.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
     assert not [space for space in spaces if "{" in space]
     assert len(spaces) > 5
 

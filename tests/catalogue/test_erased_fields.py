@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.entity import KINDS
+from chalicelib.entrypoints.catalogue import operations, record_kinds
 from chalicelib.kernel.operation import Caller, Operation
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
@@ -83,8 +82,8 @@ def as_text(value: object) -> object:
 def lacking(found: set[str]) -> set[str]:
     """Return the fields that are called like those that name a user and that were not seen to do so."""
     return {
-        f"{kind}.{field.name}"
-        for kind, entity in KINDS.items()
+        f"{entity.kind}.{field.name}"
+        for entity in record_kinds()
         for field in fields(entity)
         if field.name in ("user_id", "owner_id") or field.name.endswith("_by")
     } - found

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import operations, record_kinds
 from chalicelib.kernel import epochs, table
-from chalicelib.kernel.entity import KINDS, Item, Key
+from chalicelib.kernel.entity import Item, Key
 from chalicelib.kernel.operation import At, Operation
 from chalicelib.kernel.roles import Role
 from tests.catalogue.examples.registry import caller_of, perform
@@ -201,7 +201,7 @@ def test_whatever_writes_to_these_areas_is_declared() -> None:
 
 
 def test_these_kinds_of_records_give_access() -> None:
-    assert {name for name, kind in KINDS.items() if kind.gives_access} == KINDS_THAT_GIVE_ACCESS
+    assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GIVE_ACCESS
 
 
 @by_operation(lambda o: o.grants_access and isinstance(o.needs, At) and not o.irrevocable)

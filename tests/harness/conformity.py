@@ -8,7 +8,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
-from chalicelib.kernel.entity import KINDS
+from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.kernel.problems import CODES
 from chalicelib.kernel.version import API_VERSION
 

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.entrypoints.catalogue import load_tasks, operations
-from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.entrypoints.catalogue import record_kinds
+from chalicelib.kernel.entity import Entity
 from chalicelib.kernel.sets import Whole
 from chalicelib.kernel.wire import from_wire, to_wire
 from infrastructure.resources import table
 
-operations()
-load_tasks()
-
-STORED = [KINDS[name] for name in sorted(KINDS) if not issubclass(KINDS[name], Whole)]
+STORED = [kind for kind in record_kinds() if not issubclass(kind, Whole)]
 ATTRIBUTES = {a["AttributeName"]: a["AttributeType"] for a in table("atrium")["AttributeDefinitions"]}
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
 texts = st.text(max_size=20)

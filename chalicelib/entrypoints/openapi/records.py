@@ -7,7 +7,8 @@ from typing import Any, get_args
 from pydantic_core import PydanticUndefined
 
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.kinds import every_kind
 from chalicelib.kernel.models import Output
 
 
@@ -41,7 +42,7 @@ def told(model: type[Output], event: str) -> dict[str, Any]:
 
 
 def _kinds(model: type[Output]) -> list[type[Entity]]:
-    return [kind for kind in KINDS.values() if kind.public is model]
+    return [kind for kind in every_kind() if kind.public is model]
 
 
 def _has(kind: type[Entity], name: str) -> bool:

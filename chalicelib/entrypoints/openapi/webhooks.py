@@ -8,7 +8,8 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
-from chalicelib.kernel.entity import KINDS, Entity
+from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.kinds import every_kind, find_kind
 from chalicelib.kernel.models import Output
 from chalicelib.kernel.operation import At, Operation
 from chalicelib.kernel.sets import Whole
@@ -58,8 +59,8 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     is its usual event, then the event's own name, then the record its path names, then the place it is done at. What
     one operation answers that is of the event's own name, another may answer as somebody else sees it.
     """
-    kind = KINDS.get(event.rpartition(".")[0])
-    records = {entity.public for entity in KINDS.values()}
+    kind = find_kind(event.rpartition(".")[0])
+    records = {entity.public for entity in every_kind()}
     if kind and kind.public in {e.answer for e in emitters if isinstance(e, Operation) and event == e.emits[0]}:
         records = {kind.public}
     ranked: dict[int, set[type[Output]]] = {}
