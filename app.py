@@ -10,7 +10,7 @@ from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.entrypoints.http import blueprints, problems_of_chalice
 from chalicelib.entrypoints.invocations import named
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
     settings()  # A wrong setting ends the start with its name; packaging, which imports this too, has none.

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from benchmarks import deliveries_document
 from benchmarks.log_scale.results import circumstances
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 from local.run import free_port
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage

@@ -28,8 +28,8 @@ from benchmarks.delivery_lag import spread
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.webhooks.rules import parked
 from chalicelib.features.webhooks.tasks import _PROBING_SECONDS
-from chalicelib.kernel.clock import after, milliseconds, timestamp
-from chalicelib.kernel.outgoing import TOTAL_SECONDS
+from chalicelib.kernel.core.clock import after, milliseconds, timestamp
+from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
 FAST: Final = "atrium-deliveries.fifo"
 SLOW: Final = "atrium-deliveries-slow"

@@ -10,7 +10,7 @@ from infrastructure.stage import first_of, named
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return the exit code."""
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
 
     chosen = _parser().parse_args(arguments)

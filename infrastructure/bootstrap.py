@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import ADDRESS, checked
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.settings import ADDRESS, checked
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import Refused, client, explained, stage_here
 from infrastructure.discovery import jwks_of

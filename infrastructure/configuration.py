@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chalicelib.kernel.settings import checked
+from chalicelib.kernel.core.settings import checked
 from infrastructure.account import Refused, stage_here
 from infrastructure.stage import Stage
 

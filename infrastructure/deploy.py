@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from infrastructure import access_log, chalice_stage, configuration, found
 from infrastructure.account import Refused, client, explained, patient_client
 from infrastructure.configuration import FORMER_SEALS

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.problems import Problem, internal_error, not_found, unauthenticated, unavailable
-from chalicelib.kernel.request import EXPOSED_HEADERS
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.problems import Problem, internal_error, not_found, unauthenticated, unavailable
+from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.http.request import EXPOSED_HEADERS
 
 THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
 """Requests a second, and at once, that a stage lets through: what `RateLimit-Policy` says."""

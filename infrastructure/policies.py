@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
 from typing import Any, Final, NamedTuple
 
-from chalicelib.kernel.keyrings import KEY_CONTEXT, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, Purpose
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 from infrastructure.stage import Stage
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
-from chalicelib.kernel.checkpoints import public_key
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.keyrings import Purpose
-from chalicelib.kernel.settings import WRAPPED
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.settings import WRAPPED
+from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.crypto.keyrings import Purpose
 from infrastructure.account import Refused, client
 from infrastructure.stage import Stage
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.keyrings import KEY_CONTEXT
+from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT
 from infrastructure.intrinsics import HERE, KEPT, allow, deny, of, policy, ref, sub, titled
 from infrastructure.resources import (
     ANCHORS_LOCKED_YEARS,

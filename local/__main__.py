@@ -131,7 +131,7 @@ def _port(text: str) -> int:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from local.migrate import NotMigrated
     from local.processes import Fallen
     from local.run import Refused, run
@@ -212,7 +212,7 @@ def _receive(chosen: argparse.Namespace) -> int:
 
 
 def _tick(chosen: argparse.Namespace) -> int:
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from local.tick import NoTick, tick
 
     try:
@@ -224,7 +224,7 @@ def _tick(chosen: argparse.Namespace) -> int:
 
 
 def _migrate(chosen: argparse.Namespace) -> int:
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from local.migrate import NotMigrated, migrate
 
     try:
@@ -261,7 +261,7 @@ def _reanchor(chosen: argparse.Namespace) -> int:
 
 def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
     """Do work on a run or a stage that goes on where it was interrupted, and return the exit code."""
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
 
     try:
@@ -277,7 +277,7 @@ def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
     from local.verify_logs import NotVerified, verify_logs
 
@@ -307,7 +307,7 @@ def _use_place(chosen: argparse.Namespace) -> None:
 def _provision(chosen: argparse.Namespace) -> int:
     from botocore.exceptions import EndpointConnectionError
 
-    from chalicelib.kernel.settings import SettingsError
+    from chalicelib.kernel.core.settings import SettingsError
     from local.configuration import PREFIX, complete, configure, forget_the_cloud
     from local.folders import STATE
     from local.migrate import NotMigrated, apply

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from chalicelib.kernel.aws import forget_clients
-from chalicelib.kernel.checkpoints import public_key
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.settings import Settings, SettingsError, settings
+from chalicelib.kernel.core.aws import forget_clients
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.settings import Settings, SettingsError, settings
+from chalicelib.kernel.crypto.checkpoints import public_key
 from infrastructure.account import Refused
 from infrastructure.configuration import deployed, variables
 from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
-from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.storage.entity import KINDS
 from local.folders import ROOT
 
 

@@ -5,7 +5,7 @@ from email.message import Message
 from io import BufferedIOBase
 from typing import Final
 
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
 from infrastructure.gateway import PROBLEMS
 
 MAX_BODY_BYTES: Final = 10_000_000

@@ -22,7 +22,7 @@ from chalice.local import (
 )
 from uuid_utils import uuid7
 
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
 from infrastructure.gateway import PROBLEMS, headers_of
 from local.http_body import MAX_BODY_BYTES, read_body
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from jwt.algorithms import ECAlgorithm
 
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.core.encoding import to_base64url
 from local.folders import STATE, write_private
 
 ISSUER: Final = "https://issuer.atrium.test"

@@ -1,7 +1,7 @@
 """The migrations of a run: `python -m local migrate`. `make run` applies them before it says that it is ready."""
 
 from chalicelib.features.migrations.running import run
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
 from local.configuration import forget_the_cloud, use_run
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.entrypoints.openapi import GROUPS
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from local.markdown import code, put_between, table
 
 _BEGIN: Final = "<!-- operations: `make generate` -->"

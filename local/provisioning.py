@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import (
     DEAD_LETTERS_KEPT_SECONDS,
     MAX_RECEIVES,

@@ -20,8 +20,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
 from chalice.local import LambdaContext
 
-from chalicelib.kernel import aws
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import queue_name
 from local.configuration import PREFIX
 

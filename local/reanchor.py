@@ -5,9 +5,10 @@ A log that has not grown since it was anchored elsewhere would have none there u
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.kernel import files, ledger, table
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files, table
 from local.verify_logs import places
 
 

@@ -18,11 +18,14 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.kernel import aws, ledger, queues, table, tasks
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import queues, tasks
 from infrastructure.resources import DEAD_LETTERS_KEPT_SECONDS, dead_letter_queue
 
 _AT_ONCE: Final = 10

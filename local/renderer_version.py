@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Final
 
 from chalicelib.features.platforms import contrast
-from chalicelib.kernel import fields
+from chalicelib.kernel.http import fields
 from local.folders import ROOT
 
 _FOLDER: Final = ROOT / "chalicelib/features/rendering"

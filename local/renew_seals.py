@@ -15,14 +15,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.rules import Fault, Verified
-from chalicelib.kernel import keyrings, ledger, seals, table
-from chalicelib.kernel.clock import milliseconds, now_ms
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose
-from chalicelib.kernel.merkle import CompactRange
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.audit_log import entry_macs, ledger
+from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.table import Cancelled, Write
 from infrastructure import configuration
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import FORMER_SEALS
@@ -185,7 +187,7 @@ class _Reading:
             return []
         since = self.verified.since
         chained = since is not None and size > since
-        seal = seals.sealed_anew(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
+        seal = entry_macs.sealed_anew(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
         if seal is None:
             raise _Faulty(Fault("modified", sequence))
         former = {name: item[name] for name in _STATES}

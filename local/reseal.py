@@ -13,14 +13,16 @@ from chalicelib.features.channels.entities import IntegrationChannel, kept
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel import address_hash, keyrings, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import organization_of
-from chalicelib.kernel.keyrings import KEY_ID_BYTES, Purpose
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.sealing import SealBroken
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.encryption import SealBroken
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.identity import email_hashes
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import organization_of
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import deployed
 from infrastructure.secrets import SECRETS, note_resealed, read
@@ -46,7 +48,7 @@ def reseal(stage: str | None) -> None:
             if place and read(place)[secret] != settings().data_key:
                 raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
             renewed = 0
-            again = ", and the key of addresses" if address_hash.reseal() else ""
+            again = ", and the key of addresses" if email_hashes.reseal() else ""
             while changed := sum(map(_renewed, _sealing())):
                 renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
             if place:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 from local.configuration import PREFIX, complete, configure, forget_the_cloud, stand_ins
 from local.emulator import COMMAND, PYTHON, answers, environment
 from local.folders import STATE

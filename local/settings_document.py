@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.settings import Settings
+from chalicelib.kernel.core.settings import Settings
 from local.markdown import code, put_between, table
 
 _BEGIN: Final = "<!-- settings: `make generate` -->"

@@ -24,14 +24,19 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
 from chalicelib.features.visits import stored_sitemaps
-from chalicelib.kernel import address_hash, ancestry, auth, guards, leases, ledger, pacing, quarantine, rates
-from chalicelib.kernel.chains import chain_key
-from chalicelib.kernel.entity import DUE_SHARDS, Entity, Key, Limit
-from chalicelib.kernel.epochs import partition_of
-from chalicelib.kernel.events import pointer_key, text_key
-from chalicelib.kernel.sets import Whole
-from chalicelib.kernel.trees import Tree
-from chalicelib.kernel.uniques import MAX_FORMER_NAMES, NAMES_HELD_DAYS, Unique
+from chalicelib.kernel import pacing
+from chalicelib.kernel.audit_log import ledger, quarantine
+from chalicelib.kernel.audit_log.entries import pointer_key, text_key
+from chalicelib.kernel.audit_log.mac_chains import chain_key
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.identity import auth, email_hashes
+from chalicelib.kernel.permissions.access_epochs import partition_of
+from chalicelib.kernel.rate_limits import host_rates, request_quota
+from chalicelib.kernel.storage.entity import DUE_SHARDS, Entity, Key, Limit
+from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.unique_values import MAX_FORMER_NAMES, NAMES_HELD_DAYS, Unique
+from chalicelib.kernel.transactions import unique_items
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.markdown import code, table
 
@@ -170,7 +175,7 @@ def _uniques() -> _Rows:
 
 
 def _guard(unique: Unique) -> Key:
-    return guards.guard_key(unique, _Placeholders())
+    return unique_items.guard_key(unique, _Placeholders())
 
 
 def _limits() -> _Rows:
@@ -227,7 +232,11 @@ def _others() -> list[tuple[str, Key, str]]:
         ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),
         ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
         ("quarantined", quarantine.quarantine_key(_LOG, "{id}"), "what was in an outbox and is no entry, for 90 days"),
-        ("record pointer", ancestry.pointer_key("{id}"), "in which places a record is that has an address of its own"),
+        (
+            "record pointer",
+            ancestor_cache.pointer_key("{id}"),
+            "in which places a record is that has an address of its own",
+        ),
         ("name", (_TAXONOMY, f"{trails.NAMES}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
         ("word", (_TAXONOMY, f"{trails.WORDS}{{slug or label}}#{{id}}"), "a node of a taxonomy, by its slug or label"),
         ("trail", trails.trail_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
@@ -262,7 +271,7 @@ def _others() -> list[tuple[str, Key, str]]:
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
         ),
-        ("address hash key", address_hash.KEY, "the key that hashes addresses, sealed"),
+        ("address hash key", email_hashes.KEY, "the key that hashes addresses, sealed"),
         (
             "access epoch",
             (partition_of("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
@@ -281,21 +290,21 @@ def _others() -> list[tuple[str, Key, str]]:
         ),
         (
             "turns",
-            rates.second_key("{sha256 of the organization and the host}", "{second}"),
+            host_rates.second_key("{sha256 of the organization and the host}", "{second}"),
             "how many requests an organization's webhooks have sent to a host in a second, or wanted to",
         ),
         (
             "requests",
-            leases.minute_key(leases.REQUESTS, "{sha256 of the principal}", "{end}"),
+            request_quota.minute_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
             "how many requests of a principal in a minute are used up or leased by a process",
         ),
         *(
             (
                 name,
-                leases.minute_key(name, "{sha256 of the client's network}", "{end}"),
+                request_quota.minute_key(name, "{sha256 of the client's network}", "{end}"),
                 "the same of a client's network, without a valid credential",
             )
-            for name in leases.NETWORK_LIMITS
+            for name in request_quota.NETWORK_LIMITS
         ),
     ]
 

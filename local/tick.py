@@ -5,7 +5,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
 
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
 from local.configuration import forget_the_cloud, use_run
 from local.pump import schedules
 

@@ -17,9 +17,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.rules import Fault
 from chalicelib.features.audit.verification import Outcome, Progress
-from chalicelib.kernel import aws, checkpoints, ledger, table
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.storage import table
 
 _STORED: Final = "stored"
 _ANCHORED: Final = "anchored"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person

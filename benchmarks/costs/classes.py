@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 
 READ: Final = "read one"
 LIST: Final = "list, a short page"

@@ -11,7 +11,7 @@ from benchmarks.costs import sizes
 from benchmarks.costs.classes import class_of
 from benchmarks.costs.meter import Spent, metered, watch
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples import registry
 from tests.catalogue.world import World

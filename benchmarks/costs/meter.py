@@ -13,8 +13,8 @@ from threading import Lock, current_thread, local
 from typing import Any, Final
 
 from benchmarks.costs import sizes
-from chalicelib.kernel import aws
-from chalicelib.kernel.table import SIDE_BY_SIDE
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.storage.table import SIDE_BY_SIDE
 from tests.harness import cloud, snapshots
 
 COUNTED: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")

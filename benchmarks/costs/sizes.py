@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
 
-from chalicelib.kernel.wire import to_wire
+from chalicelib.kernel.storage.item_json import to_wire
 from infrastructure.resources import INDEX_KEYS
 
 Item = Mapping[str, Any]

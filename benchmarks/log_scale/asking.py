@@ -18,10 +18,10 @@ from pydantic_core import from_json
 from benchmarks.log_scale import disk
 from benchmarks.log_scale.stage import prepare
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel import aws
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.pipeline import perform
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ADDRESS
 from tests.harness.callers import Person
 

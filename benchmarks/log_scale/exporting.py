@@ -15,7 +15,8 @@ from benchmarks.log_scale.asking import Taken, apart, ask, taking
 from benchmarks.log_scale.logs import Log
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.audit_exports.entities import AuditExport
-from chalicelib.kernel import seals, tasks
+from chalicelib.kernel.audit_log import entry_macs
+from chalicelib.kernel.work import tasks
 from local.folders import ROOT
 from tests.harness.callers import Person
 
@@ -66,7 +67,7 @@ def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         answer.raise_for_status()
         for piece in answer.iter_bytes():
             kept.write(piece)
-    public_key = base64.b64encode(seals.public_keys()[0]).decode()
+    public_key = base64.b64encode(entry_macs.public_keys()[0]).decode()
     arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
     began = time.monotonic()
     ended = subprocess.run(  # noqa: S603 - a program of ours, by arguments of ours

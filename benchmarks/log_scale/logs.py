@@ -15,12 +15,13 @@ from uuid import NAMESPACE_DNS, uuid5
 from benchmarks.log_scale.stage import prepare
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import ledger, table
-from chalicelib.kernel.clock import milliseconds, now_ms, timestamp
-from chalicelib.kernel.events import Event
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.ledger import Head, head_key
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.core.clock import milliseconds, now_ms, timestamp
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
 from tests.catalogue.world import put, put_items
 from tests.harness.callers import Person
 from tests.harness.entries import items_of

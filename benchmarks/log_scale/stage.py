@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.log_scale.disk import DiskTable
-from chalicelib.kernel import aws, table
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import table
 from local.configuration import PREFIX
 from local.emulator import COMMAND, answers, environment
 from local.processes import start, stop

@@ -13,8 +13,8 @@ import certifi
 
 from benchmarks.peers.stacks import Stack
 from benchmarks.peers.stand_in import StandIn
-from chalicelib.kernel import aws
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
 from local.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import AUDIENCE, Issuer, Person

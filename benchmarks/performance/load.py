@@ -27,7 +27,7 @@ from benchmarks.delivery_lag import Arrival, spread
 from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.load_section import written
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 from tests.emulator.outside import Entry, entries_of, settled, whole_log
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage

@@ -18,8 +18,8 @@ from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.neighbours import FEW, LOGS, among
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel import aws
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples.registry import crowd, feature_of, perform
 from tests.catalogue.world import World

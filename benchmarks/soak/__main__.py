@@ -26,7 +26,7 @@ from benchmarks.soak.history import History
 from benchmarks.soak.kinds import KINDS
 from benchmarks.soak.mishaps import Mishaps, Watch
 from benchmarks.soak.tenants import Tenant
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 from tests.emulator.outside import entries_of
 from tests.emulator.stage import Stage
 from tests.harness.receiver import Receiver, Reply, Request

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
 
-from chalicelib.kernel.clock import now_ms
+from chalicelib.kernel.core.clock import now_ms
 
 MUTATING: Final = ("POST", "PATCH", "PUT", "DELETE")
 

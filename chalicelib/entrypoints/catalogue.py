@@ -12,10 +12,11 @@ from typing import Final
 
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel import kinds, tasks
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.tasks import Task
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage import record_types
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.work import tasks
+from chalicelib.kernel.work.tasks import Task
 
 FEATURES: Final = (
     "organizations", "members", "invitations", "suppressions", "api_keys", "audit", "audit_exports", "erasures",
@@ -26,7 +27,7 @@ FEATURES: Final = (
 )  # fmt: skip
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
-kinds.declare(KINDS)
+record_types.declare(KINDS)
 
 
 @cache
@@ -43,7 +44,7 @@ def operations() -> tuple[Operation, ...]:
 
 def record_kinds() -> list[type[Entity]]:
     """Return the class of every kind of record that the service has, in the order of the kinds' names."""
-    return [kinds.kind_named(name) for name in KINDS]
+    return [record_types.kind_named(name) for name in KINDS]
 
 
 @cache

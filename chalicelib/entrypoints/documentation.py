@@ -12,11 +12,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import shape
-from chalicelib.kernel.models import Query
-from chalicelib.kernel.operation import Caller, Document, RouteGroup
-from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import shape
+from chalicelib.kernel.http.models import Query
+from chalicelib.kernel.operations.operation import Caller, Document, RouteGroup
 
 routes: Final = RouteGroup("documentation")
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 from pydantic import Field
 from pydantic_core import to_json
 
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery, Output
-from chalicelib.kernel.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery, Output
+from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
 
 routes: Final = RouteGroup("documentation")
 

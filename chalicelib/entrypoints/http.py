@@ -12,14 +12,14 @@ from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.logs import done_for, line, logger
-from chalicelib.kernel.pipeline import perform
-from chalicelib.kernel.problems import Problem, internal_error
-from chalicelib.kernel.request import EXPOSED_HEADERS, Request, Response
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.logs import done_for, line, logger
+from chalicelib.kernel.core.problems import Problem, internal_error
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
 
 _ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
 _NO_CONTENT: Final = 204

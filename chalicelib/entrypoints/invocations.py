@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.kernel.logs import name_invocation
+from chalicelib.kernel.core.logs import name_invocation
 
 
 def named(event: Any, get_response: Callable[[Any], Any]) -> Any:

@@ -1,7 +1,7 @@
 """Every kind of record, and the class that it is. Made by `make generate`."""
 
 KINDS: dict[str, str] = {
-    "entry": "chalicelib.kernel.events:EntryItem",
+    "entry": "chalicelib.kernel.audit_log.entries:EntryItem",
     "lead": "chalicelib.features.leads.entities:Lead",
     "lead.submission": "chalicelib.features.leads.entities:Submission",
     "mail.suppression": "chalicelib.features.suppressions.entities:Suppression",

@@ -16,12 +16,13 @@ from aws_lambda_powertools.utilities.batch import (
 )
 
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.kernel import due, ledger, queues, tasks
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.clock import now_ms
-from chalicelib.kernel.entity import organization_of
-from chalicelib.kernel.logs import done_for, if_possible, line, measure, report
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.clock import now_ms
+from chalicelib.kernel.core.logs import done_for, if_possible, line, measure, report
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage.entity import organization_of
+from chalicelib.kernel.transactions.unit_of_work import Contended
+from chalicelib.kernel.work import queues, scheduler, tasks
 
 Event = dict[str, Any]
 _BATCH_MS: Final = 30_000
@@ -65,7 +66,7 @@ def deliver(event: Event) -> Mapping[str, Any]:
 def sweep() -> int:
     """Queue all that is due, and return how much that was."""
     with line("schedule", "sweep") as facts:
-        facts["queued"] = due.sweep()
+        facts["queued"] = scheduler.sweep()
     return int(facts["queued"])
 
 

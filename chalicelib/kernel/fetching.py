@@ -14,8 +14,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from pydantic_core import from_json
 
 from chalicelib.kernel import pacing
-from chalicelib.kernel.clock import pause
-from chalicelib.kernel.version import VERSION
+from chalicelib.kernel.core.clock import pause
+from chalicelib.kernel.core.version import VERSION
 
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 20.0

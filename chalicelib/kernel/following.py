@@ -8,9 +8,9 @@ nothing.
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.ledger import head_key
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.table import Write
 
 _MARK: Final = ("duepk", "duesk", "task", "log")
 _NOWHERE: Final = "attribute_not_exists(#followed)"

@@ -6,11 +6,11 @@ An item of the table says from when on it may be asked again; who asks takes tha
 import time
 from typing import Final
 
-from chalicelib.kernel import table
-from chalicelib.kernel.clock import after, milliseconds, now, pause, timestamp
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.problems import unavailable
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.core.clock import after, milliseconds, now, pause, timestamp
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.table import Cancelled, Write
 
 _TRIES: Final = 8
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 from pydantic_core import to_json
 
-from chalicelib.kernel.fields import out_of_range
-from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.http.fields import out_of_range
 
 MOST_BYTES: Final = 64 * 1024
 """Of a document as JSON: a record carries it."""

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote
 
-from chalicelib.kernel.caseless import lower
+from chalicelib.kernel.core.case_folding import lower
 
 _BEHIND: Final = re.compile(r"[?#]")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")

@@ -9,7 +9,7 @@ import secrets as randomness
 from collections.abc import Iterable
 from typing import Final
 
-from chalicelib.kernel.encoding import from_base64, to_base64
+from chalicelib.kernel.core.encoding import from_base64, to_base64
 
 PREFIX: Final = "whsec_"
 FEWEST_BYTES: Final = 24

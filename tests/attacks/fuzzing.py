@@ -16,7 +16,7 @@ import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.engine import events, from_schema
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import example_of
 from tests.catalogue.world import World
 from tests.harness import snapshots

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.forms import URL_ENCODED
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.http.forms import URL_ENCODED
+from chalicelib.kernel.operations.operation import At, Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.operations.operation import At, Operation
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.secrets import one_time
 from tests.catalogue.test_permissions import is_shown

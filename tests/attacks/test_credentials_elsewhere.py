@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel import api_keys
-from chalicelib.kernel.operation import At, Caller, Operation
+from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.operations.operation import At, Caller, Operation
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.test_permissions import is_shown
 from tests.catalogue.world import World
@@ -93,7 +93,7 @@ class TestAnApiKey:
         assert answer.calls.names == []
 
     def test_whose_checksum_is_right_is_none_all_the_same(self, world: World) -> None:
-        for made_up in (api_keys.generate() for _ in range(5)):
+        for made_up in (api_key_format.generate() for _ in range(5)):
             assert world.api.get("/status", as_=made_up).code == "401 unauthenticated"
 
     def test_of_a_deleted_organization_finds_nothing_and_after_the_purge_is_none(

@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chalicelib.kernel.encoding import from_base64url, to_base64url
-from chalicelib.kernel.tokens import verify_token
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
+from chalicelib.kernel.identity.jwt import verify_token
 from tests.kernel.issued import (
     GOOD_HEADER,
     KEY_SET,

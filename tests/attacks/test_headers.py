@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.logs import logger
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots

@@ -9,10 +9,10 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.problems import Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.validation import MAX_BODY_BYTES, body
+from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.validation import MAX_BODY_BYTES, body
+from chalicelib.kernel.operations.operation import Operation
 from tests.attacks.bombs import INSIDE, KEPT, VALUES, WHOLE, Place, places
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform

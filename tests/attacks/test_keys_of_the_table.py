@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import record_kinds
-from chalicelib.kernel.entity import Collection, Entity, Facet
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness.by_operation import by_operation

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.paths import prefixes
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.kernel.models import Patch
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.registry import example_of, look, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots

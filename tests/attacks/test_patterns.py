@@ -18,7 +18,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit import verify
 from chalicelib.features.channels import rules
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.storage.pii import Person
 from tests.attacks.patterns import Pattern, Unknown, found
 from tests.harness.conformity import document
 
@@ -46,9 +46,9 @@ def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
     return {
         Unknown("chalicelib.features.audit.verify", "(_ERASED % organization).encode()"): (verify._ERASED % uuid,),  # noqa: SLF001
         Unknown("chalicelib.features.channels.rules", "hosts"): tuple(hosts for hosts, _ in rules._PLACES.values()),  # noqa: SLF001
-        Unknown("chalicelib.kernel.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
-        Unknown("chalicelib.kernel.operation", "pattern"): tuple(of_paths),
-        Unknown("chalicelib.kernel.person", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
+        Unknown("chalicelib.kernel.http.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
+        Unknown("chalicelib.kernel.operations.operation", "pattern"): tuple(of_paths),
+        Unknown("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
     }  # fmt: skip
 
 

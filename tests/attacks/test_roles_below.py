@@ -8,9 +8,9 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.operation import At, Operation
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Place
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.test_permissions import is_shown, to_strangers, told

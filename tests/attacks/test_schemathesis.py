@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.entrypoints.openapi import schemas
-from chalicelib.kernel import conditions
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.execution import conditions
+from chalicelib.kernel.operations.operation import Operation
 from tests.attacks.excused import EXCUSED, TOLERATED, Excuse, Tolerance, is_excused
 from tests.attacks.fuzzing import fuzz
 from tests.catalogue.examples.registry import caller_of, example_of, perform

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.encoding import from_base64url, to_base64, to_base64url
+from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
 from tests.conftest import Configure

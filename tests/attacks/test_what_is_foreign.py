@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.operations.operation import At, Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import example_of, perform

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 from tests.catalogue.world import People, World
 from tests.harness import cloud
 from tests.harness.api import Api

@@ -2,7 +2,7 @@
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import Answer
 
 

@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.audit import verification
-from chalicelib.kernel.groups import MAX_MEMBERSHIPS
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform
 from tests.catalogue.world import World

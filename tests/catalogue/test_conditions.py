@@ -1,8 +1,8 @@
 """Conditional requests: every single record has an entity tag, and everything that changes one honours `If-Match`."""
 
 from chalicelib.features.visits.stored_sitemaps import SITEMAPS
-from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.http.models import RecordOutput
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, look, perform
 from tests.catalogue.secrets import one_time
 from tests.catalogue.world import World, put_items

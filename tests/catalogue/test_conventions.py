@@ -8,9 +8,9 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.models import Patch
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, crowd, example_of, perform
 from tests.catalogue.world import World

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.entity import KINDS
-from chalicelib.kernel.operation import At, Caller, Operation
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import evidence
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World

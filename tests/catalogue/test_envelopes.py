@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import envelope
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.execution import envelope
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
 from tests.harness.api import Answer

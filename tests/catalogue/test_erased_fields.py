@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from chalicelib.entrypoints.catalogue import operations, record_kinds
-from chalicelib.kernel.operation import Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots

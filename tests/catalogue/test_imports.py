@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.entity import KINDS
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World
 from tests.conftest import Configure
@@ -18,10 +18,14 @@ from tests.harness.fresh import fresh
 
 LATER: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
-    *("httpcore", "h11", "publicsuffixlist", "chalicelib.kernel.connections"),
+    *("httpcore", "h11", "publicsuffixlist", "chalicelib.kernel.outbound.egress"),
     *("aws_xray_sdk", "moto", "pytest", "openapi_spec_validator", "jsonschema"),
     *("chalicelib.entrypoints.documentation", "chalicelib.entrypoints.openapi", "chalicelib.entrypoints.workers"),
-    *("aws_lambda_powertools.utilities.batch", "chalicelib.kernel.checkpoints", "chalicelib.kernel.ledger"),
+    *(
+        "aws_lambda_powertools.utilities.batch",
+        "chalicelib.kernel.crypto.checkpoints",
+        "chalicelib.kernel.audit_log.ledger",
+    ),
 )
 """What few requests need: imported where it is used."""
 

@@ -7,10 +7,11 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations, record_kinds
-from chalicelib.kernel import epochs, table
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.operation import At, Operation
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.permissions import access_epochs
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 from tests.catalogue.examples.registry import caller_of, perform
 from tests.catalogue.world import World
 from tests.harness import snapshots
@@ -175,9 +176,9 @@ def test_its_transaction_has_the_epochs_of_everyone_and_of_its_caller_as_conditi
         if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
     }
     caller = {caller_of(operation, world).id} if isinstance(operation.needs, At) else set()  # type: ignore[union-attr]
-    partition = epochs.partition_of(world.id)
-    for whose in {epochs.EVERYONE, *caller}:
-        assert checked & {*epochs.Subject(partition, whose).shards}, whose
+    partition = access_epochs.partition_of(world.id)
+    for whose in {access_epochs.EVERYONE, *caller}:
+        assert checked & {*access_epochs.Subject(partition, whose).shards}, whose
 
 
 def is_told(call: Call) -> bool:
@@ -208,7 +209,7 @@ def test_these_kinds_of_records_give_access() -> None:
 def test_without_its_declaration_it_does_nothing(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chalicelib.kernel import pipeline
+    from chalicelib.kernel.execution import pipeline
 
     def undeclared(declared: Operation, *args: Any) -> Any:
         return context(replace(declared, grants_access=False), *args)
@@ -222,4 +223,4 @@ def test_without_its_declaration_it_does_nothing(
 def test_shards_stand_with_the_organization() -> None:
     from chalicelib.features.organizations.entities import Organization
 
-    assert epochs.partition_of("x") == Organization.key_of(id="x")[0]
+    assert access_epochs.partition_of("x") == Organization.key_of(id="x")[0]

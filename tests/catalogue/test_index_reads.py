@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Final
 
-from chalicelib.kernel.entity import Facet
+from chalicelib.kernel.storage.entity import Facet
 from local.folders import ROOT
 from local.table_document import entities
 from tests.catalogue.index_reads import READS, Decides

@@ -4,7 +4,7 @@ import csv
 from typing import Final, NamedTuple
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from local.folders import ROOT
 from tests.catalogue.beyond import BEYOND, FURTHER_EVENTS
 

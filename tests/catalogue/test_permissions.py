@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel import api_keys
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.operation import At, ByToken, Caller, Operation
-from chalicelib.kernel.roles import AREAS, Role
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.operations.operation import At, ByToken, Caller, Operation
+from chalicelib.kernel.permissions.roles import AREAS, Role
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.world import World
@@ -68,7 +68,7 @@ def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person
     head, claims, signature = person.credential.split(".")
     unsigned = base64.urlsafe_b64encode(json.dumps({"alg": "none"}).encode()).decode().rstrip("=")
     operators = base64.urlsafe_b64encode(json.dumps({**good, "groups": ["operators"]}).encode()).decode().rstrip("=")
-    wrong_sum = api_keys.generate()[:-1] + "!"
+    wrong_sum = api_key_format.generate()[:-1] + "!"
     return {
         "no token at all": ("Bearer", "unauthenticated"),
         "another scheme": (f"Basic {person.credential}", "unauthenticated"),
@@ -81,7 +81,7 @@ def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person
         "unsigned": (f"Bearer {unsigned}.{claims}.", "unauthenticated"),
         "altered": (f"Bearer {head}.{operators}.{signature}", "unauthenticated"),
         "a key with a wrong checksum": (f"Bearer {wrong_sum}", "unauthenticated"),
-        "a key that was never made": (f"Bearer {api_keys.generate()}", "unauthenticated"),
+        "a key that was never made": (f"Bearer {api_key_format.generate()}", "unauthenticated"),
     }
 
 

@@ -5,7 +5,7 @@ The answer is the same byte for byte. What changes nothing can as well be asked 
 
 from typing import Any, Final
 
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.secrets import secrets_of
 from tests.catalogue.world import World

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel import leases
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.rate_limits import request_quota
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, perform
 from tests.catalogue.world import World
@@ -28,7 +28,7 @@ class TestEveryOperation:
         self, operation: Operation, world: World, begin: Begin, configure: Configure, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         usual = asked(operation, world)
-        monkeypatch.setattr(leases, "BATCH", 1)  # Each request leases.
+        monkeypatch.setattr(request_quota, "BATCH", 1)  # Each request leases.
         configure(requests_per_minute="600")
         begin()
         counted = asked(operation, world)
@@ -75,7 +75,7 @@ class TestWithoutACredential:
         usual = perform(operation, world, as_=None)
         configure(network_requests_per_minute="600")
         begin()
-        for _ in range(leases.BATCH - 1):
+        for _ in range(request_quota.BATCH - 1):
             assert world.api.get("/public/leads/statuses").calls.names == []
         counted = perform(operation, world, as_=None)
         assert counted.calls.names == [LEASE, *usual.calls.names]

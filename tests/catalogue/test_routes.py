@@ -8,8 +8,8 @@ from typing import Final
 from chalicelib.entrypoints.catalogue import FEATURES, operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operation import At, Caller, Operation
-from chalicelib.kernel.roles import SCOPES, Role
+from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.permissions.roles import SCOPES, Role
 from local import generate
 from tests.harness.by_operation import by_operation
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.kernel import table
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item
-from chalicelib.kernel.operation import At, Caller, Operation
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.table import Write
 from tests.harness import callers, research
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
 from local.folders import ROOT
 from tests.deployed.deployment import Deployment
 from tests.deployed.runtime import PROVIDED, installed

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from local.folders import ROOT
 from local.markdown import code, table
 from tests.catalogue.alone import standing_alone

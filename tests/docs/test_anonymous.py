@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import At, Operation
-from chalicelib.kernel.settings import Settings
+from chalicelib.kernel.core.settings import Settings
+from chalicelib.kernel.operations.operation import At, Operation
 from local.folders import ROOT
 
 DOCUMENT: Final = (ROOT / "docs/anonymous.md").read_text()

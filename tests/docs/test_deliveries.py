@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import deliveries_document
 from benchmarks.hanging_endpoints import DESIGNS, Load, Simulation
-from chalicelib.kernel.outgoing import TOTAL_SECONDS
+from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
 BUILT = [design.name for design in DESIGNS if design.parking and design.workers is None]
 

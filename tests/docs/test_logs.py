@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.logs import _IN_MILLISECONDS
+from chalicelib.kernel.core.logs import _IN_MILLISECONDS
 from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
 from infrastructure.resources import LOGS_KEPT_DAYS

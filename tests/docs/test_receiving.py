@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 from standardwebhooks import WebhookVerificationError
 
-from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.standard_webhooks import generate, headers, secret_bytes
 from local.folders import ROOT
 

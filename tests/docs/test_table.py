@@ -11,11 +11,16 @@ from chalicelib.features.deliveries import sending
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
 from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
 from chalicelib.features.webhooks.entities import DisabledNotice, Disabling, Exhaustion, Webhook, WebhookDelivery
-from chalicelib.kernel import address_hash, api_keys, epochs, leases, ledger, pacing, table
-from chalicelib.kernel.address_hash import keyed_hash
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel import pacing
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.identity import api_key_format, email_hashes
+from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.permissions import access_epochs
+from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from local.folders import ROOT
 from local.generate import GENERATED
 from local.table_document import GUARD
@@ -89,7 +94,7 @@ def items(
     api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
     api.delete(gone.path, as_=ada)
     assert fell(api, machines, "cascade").status == 204
-    address_hash.forget()
+    email_hashes.forget()
     invite(api, organization, "friend@example.com")
     unsubscribed = api.post(UNSUBSCRIBE, query={"token": token_for(keyed_hash("friend@example.com").hex())})
     assert unsubscribed.status == 200
@@ -105,15 +110,17 @@ def items(
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     workers.migrate()
     set_aside(organization.id)
-    epochs.close([epochs.Subject(epochs.partition_of(organization.id), epochs.EVERYONE)])
+    access_epochs.close([access_epochs.Subject(access_epochs.partition_of(organization.id), access_epochs.EVERYONE)])
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     configure(requests_per_minute="600", network_requests_per_minute="3000")
-    assert [api.get("/organizations", as_=ada).status for _ in range(leases.BATCH)] == [200] * leases.BATCH
-    unknown = api_keys.generate()
+    assert [api.get("/organizations", as_=ada).status for _ in range(request_quota.BATCH)] == [
+        200
+    ] * request_quota.BATCH
+    unknown = api_key_format.generate()
     for credential, status in ((None, 200), (unknown, 401)):
-        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(leases.BATCH)]
-        assert [answer.status for answer in answers] == [status] * leases.BATCH
+        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(request_quota.BATCH)]
+        assert [answer.status for answer in answers] == [status] * request_quota.BATCH
     assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
 

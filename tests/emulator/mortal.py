@@ -20,10 +20,12 @@ from chalice.test import Client
 
 import app
 from chalicelib.entrypoints import catalogue
-from chalicelib.kernel import aws, clock, ledger, table, wire
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tokens import verify_token
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core import aws, clock
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.jwt import verify_token
+from chalicelib.kernel.storage import item_json, table
+from chalicelib.kernel.storage.entity import Item
 from local import pump
 from local.provisioning import provision
 from tests.harness.joining import join
@@ -157,7 +159,7 @@ def _read(partitions: Iterable[str]) -> list[Item]:
 
 
 def _everything() -> list[dict[str, Any]]:
-    return [_readable(wire.from_wire(item)) for item in _scanned()]
+    return [_readable(item_json.from_wire(item)) for item in _scanned()]
 
 
 def _scanned() -> Iterator[Any]:

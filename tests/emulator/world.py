@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
-from chalicelib.kernel.chains import shard_of
-from chalicelib.kernel.clock import now_ms, timestamp
+from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.core.clock import now_ms, timestamp
 from local.issuer import Person
 from tests.emulator.people import signed
 from tests.emulator.process import Processes, Step, step

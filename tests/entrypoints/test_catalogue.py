@@ -3,7 +3,7 @@
 import re
 
 from chalicelib.entrypoints import catalogue
-from chalicelib.kernel.entity import KINDS
+from chalicelib.kernel.storage.entity import KINDS
 from local.folders import ROOT
 from tests.harness.fresh import fresh
 
@@ -13,8 +13,8 @@ def test_a_process_finds_every_kind_of_record_although_nothing_has_imported_it()
     known = fresh("""
 import json
 from chalicelib.entrypoints import catalogue
-from chalicelib.kernel.entity import KINDS
-from chalicelib.kernel.kinds import every_kind, find_kind
+from chalicelib.kernel.storage.entity import KINDS
+from chalicelib.kernel.storage.record_types import every_kind, find_kind
 assert not [name for name in KINDS if "." in name]
 assert find_kind("organization.member") and not find_kind("organization.stranger")
 print(json.dumps(sorted(kind.kind for kind in every_kind())))

@@ -16,11 +16,12 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import events, operations, record_kinds
-from chalicelib.kernel import api_keys, checkpoints
-from chalicelib.kernel.encoding import from_base64
-from chalicelib.kernel.models import Patch
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.problems import CODES
+from chalicelib.kernel.core.encoding import from_base64
+from chalicelib.kernel.core.problems import CODES
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.operations.operation import Operation
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi.json").read_text())
@@ -261,7 +262,7 @@ def test_the_example_of_a_checkpoint_is_signed_by_the_example_of_the_key() -> No
 
 def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
     keys = "/organizations/{organization_id}/api-keys"
-    assert api_keys.well_formed(_example(keys, "post", "201")["key"])
+    assert api_key_format.well_formed(_example(keys, "post", "201")["key"])
     assert _example(keys + "/{api_key_id}")["key"] is None
 
 

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
-from chalicelib.kernel.entity import KINDS, Entity, Place
-from chalicelib.kernel.fields import Name, Slug, Uuid, shape
-from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.operation import At, ByToken, Caller, Document, Moved, Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.http.fields import Name, Slug, Uuid, shape
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.operations.operation import At, ByToken, Caller, Document, Moved, Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import KINDS, Entity, Place
 
 
 class GardenOut(RecordOutput):

@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any, Final
 
-from chalicelib.kernel.chains import shard_of
-from chalicelib.kernel.entity import SYSTEM_LOGS
-from chalicelib.kernel.ledger import HEAD, head_key
-from chalicelib.kernel.rates import second_key
+from chalicelib.kernel.audit_log.ledger import HEAD, head_key
+from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.rate_limits.host_rates import second_key
+from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.evidence import Items
 from tests.harness.api import Json
 

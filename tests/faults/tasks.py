@@ -14,12 +14,13 @@ from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organiza
 from chalicelib.features.pages.entities import Content
 from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
-from chalicelib.kernel import queues, table, tasks
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.ledger import head_key
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
 from tests.catalogue.world import World, put

@@ -5,9 +5,10 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.features.audit import anchors
-from chalicelib.kernel import ledger, table
-from chalicelib.kernel.ledger import Head, head_key
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
 from tests.catalogue.conftest import Begin
 from tests.catalogue.evidence import Items
 from tests.catalogue.world import World

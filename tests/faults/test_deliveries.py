@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
-from chalicelib.kernel import outgoing
-from chalicelib.kernel.outgoing import post
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import post
 from tests.catalogue.world import World
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -27,8 +27,10 @@ FAULTS = (Fault.THROTTLED, Fault.UNANSWERED, Fault.DIED_BEFORE, Fault.DIED_AFTER
 def hooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
     """Two webhooks of an organization whose name is about to change; here they are really sent to."""
     configure(webhook_allow_private="1")
-    elsewhere = outgoing.post
-    monkeypatch.setattr(outgoing, "post", lambda url, *sent: (post if receiver.url in url else elsewhere)(url, *sent))
+    elsewhere = webhook_client.post
+    monkeypatch.setattr(
+        webhook_client, "post", lambda url, *sent: (post if receiver.url in url else elsewhere)(url, *sent)
+    )
     urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(2)]
     made = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]
     world.workers.deliver()

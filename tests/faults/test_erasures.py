@@ -13,8 +13,9 @@ import pytest
 from chalicelib.features.erasures import tasks as erasures
 from chalicelib.features.erasures.entities import Erasure
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
-from chalicelib.kernel import jobs, queues, table
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World

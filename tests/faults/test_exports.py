@@ -11,8 +11,10 @@ import pytest
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit_exports import making
-from chalicelib.kernel import files, jobs, ledger, queues, table
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files, table
+from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World

@@ -4,8 +4,8 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.invitations.entities import InvitationMail
-from chalicelib.kernel import queues
-from chalicelib.kernel.entity import Key
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.work import queues
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
 from tests.faults.variants import Variant, by_variant, calls

@@ -5,8 +5,8 @@
 
 import pytest
 
-from chalicelib.kernel import outgoing
-from chalicelib.kernel.outgoing import post
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import post
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
@@ -23,8 +23,8 @@ def test_the_living_get_everything_in_order(
     configure: Configure,
 ) -> None:  # fmt: skip
     configure(webhook_allow_private="1")
-    monkeypatch.setattr(outgoing, "post", post)
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 1.0)
+    monkeypatch.setattr(webhook_client, "post", post)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     receiver.answers |= {HANGS: HANG, FAILS: Reply(status=500)}
     paths = [f"/{n}" for n in range(WEBHOOKS)]
     for path in paths:

@@ -6,10 +6,11 @@ from typing import Final
 import pytest
 
 from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
-from chalicelib.kernel import aws, queues
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World

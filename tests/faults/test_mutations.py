@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel import pipeline
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.rates import second_key
+from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.rate_limits.host_rates import second_key
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform

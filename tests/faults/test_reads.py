@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.world import World

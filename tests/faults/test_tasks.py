@@ -5,9 +5,10 @@ from typing import Final
 import pytest
 
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel import queues, table
-from chalicelib.kernel.entity import KINDS, Key
-from chalicelib.kernel.tasks import find
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import KINDS, Key
+from chalicelib.kernel.work import queues
+from chalicelib.kernel.work.tasks import find
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel import queues
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit import anchors
-from chalicelib.kernel import aws, ledger
-from chalicelib.kernel.ledger import Head, head_key
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
 from tests.harness import cloud, snapshots
 from tests.harness.cloud import Item
 from tests.harness.logs import chains, entry, head

@@ -7,10 +7,10 @@ import pytest
 from pydantic import Field
 
 from chalicelib.features.pages.blocks import Blocks, BlockType
-from chalicelib.kernel.models import Input
-from chalicelib.kernel.problems import Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.validation import body
+from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.http.models import Input
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.validation import body
 
 Stored = dict[str, Any]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 
 
 def by_operation(such: Callable[[Operation], object] = bool) -> pytest.MarkDecorator:

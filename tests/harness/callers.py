@@ -11,7 +11,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.identity.jwt import User
 
 ISSUER: Final = "https://issuer.example"
 AUDIENCE: Final = "atrium"

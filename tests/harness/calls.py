@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from chalicelib.kernel import aws
-from chalicelib.kernel.table import SIDE_BY_SIDE
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.storage.table import SIDE_BY_SIDE
 from tests.harness import key_sizes
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from trustme import CA
 
-from chalicelib.kernel.connections import forget_connections
+from chalicelib.kernel.outbound.egress import forget_connections
 
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _NOT_QUITE_SO_LONG = datetime(2020, 4, 1, tzinfo=UTC)

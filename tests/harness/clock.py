@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel.clock import milliseconds, now
+from chalicelib.kernel.core.clock import milliseconds, now
 
 _time_ns: Final = time.time_ns
 _SECOND_NS: Final = 1_000_000_000

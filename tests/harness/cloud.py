@@ -17,9 +17,12 @@ from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.reference import memory
 from chalicelib.features.system import checks
-from chalicelib.kernel import address_hash, ancestry, auth, keyrings, last_used, leases
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.wire import from_wire, to_wire
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.identity import auth, email_hashes, last_used
+from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage.item_json import from_wire, to_wire
 from local.provisioning import provision
 from tests.harness import calls, companions
 from tests.harness.fast_moto import fast_moto
@@ -65,9 +68,9 @@ def clear() -> None:
         bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
     auth._accepted.clear()  # noqa: SLF001
-    ancestry.forget()
-    address_hash.remember(bytes(32))
-    leases.forget()
+    ancestor_cache.forget()
+    email_hashes.remember(bytes(32))
+    request_quota.forget()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001

@@ -19,7 +19,7 @@ class Companion(Thread):
 @contextmanager
 def remembered() -> Iterator[None]:
     """Remember the threads that the service begins within the block."""
-    with patch("chalicelib.kernel.last_used.Thread", Companion):
+    with patch("chalicelib.kernel.identity.last_used.Thread", Companion):
         yield
     wait()
 

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.kinds import KINDS
-from chalicelib.kernel.problems import CODES
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.problems import CODES
+from chalicelib.kernel.core.version import API_VERSION
 
 _TRACES: Final = re.compile(
     r"Traceback|File \"/|\.py\b|botocore|boto3|ClientError|Exception|pydantic|DynamoDB|amazonaws|TransactionCanceled"

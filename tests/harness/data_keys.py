@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel import aws, keyrings
-from chalicelib.kernel.checkpoints import public_key
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.keyrings import Purpose
-from chalicelib.kernel.settings import WRAPPED
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.settings import WRAPPED
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.crypto.keyrings import Purpose
 
 ALIAS: Final = "alias/atrium"
 

@@ -2,9 +2,9 @@
 
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.rules import claimed
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of

@@ -9,7 +9,7 @@ from chalice.app import Chalice, Response
 from chalice.config import Config
 
 from chalicelib.entrypoints.http import problems_of_chalice
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
 from local.http_server import serve
 
 SLOW_SECONDS: Final = 1.0

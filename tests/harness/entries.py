@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.events import Event
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.storage.entity import Item
 
 
 def items_of(events: Iterable[Event]) -> list[Item]:

@@ -16,12 +16,13 @@ from moto.s3 import models as moto_s3
 from moto.s3.models import s3_backends
 
 from chalicelib.features.audit.verify import read_checkpoint, read_evidence, verify
-from chalicelib.kernel import files, ledger, table
-from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.events import Event
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files, table
 from tests.catalogue.evidence import PUBLIC_KEY
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller

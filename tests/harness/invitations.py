@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of

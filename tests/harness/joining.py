@@ -3,13 +3,13 @@
 from typing import Any
 
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel import outbox
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import outbox
+from chalicelib.kernel.work.outbox import Origin
 
 
 def beginning(moment: str) -> dict[str, Any]:

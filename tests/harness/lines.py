@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from chalicelib.kernel.logs import logger
+from chalicelib.kernel.core.logs import logger
 
 Json = dict[str, Any]
 

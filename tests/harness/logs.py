@@ -3,11 +3,11 @@
 from hashlib import sha256
 from typing import Any, Final
 
-from chalicelib.kernel import checkpoints
-from chalicelib.kernel.chains import shard_of
-from chalicelib.kernel.checkpoints import Checkpoint
-from chalicelib.kernel.encoding import from_base64
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.core.encoding import from_base64
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.cloud import Item

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 from moto.sesv2.responses import SESV2Response
 
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.mail import Letter
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.outbound.mail import Letter
 
 SENDER: Final = "Atrium <mail@atrium.example>"
 _IDENTITY: Final = "atrium.example"

@@ -4,15 +4,15 @@ import json
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import KINDS, Entity, system_log
-from chalicelib.kernel.events import Event
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.models import Input, Patch, RecordOutput
-from chalicelib.kernel.operation import Caller, Operation, RouteGroup
-from chalicelib.kernel.pipeline import perform
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.http.models import Input, Patch, RecordOutput
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Caller, Operation, RouteGroup
+from chalicelib.kernel.storage.entity import KINDS, Entity, system_log
 from tests.harness import callers
 from tests.harness.joining import beginning
 

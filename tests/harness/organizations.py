@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.permissions.roles import Role
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.joining import join

@@ -13,7 +13,7 @@ from chalicelib.features.rendering.content import repeats
 from chalicelib.features.rendering.markup import ATTRIBUTES, ELEMENTS
 from chalicelib.features.rendering.models import Blocks, View
 from chalicelib.features.rendering.page import page
-from chalicelib.kernel.operation import Document
+from chalicelib.kernel.operations.operation import Document
 
 _AROUND: Final = {"html", "head", "meta", "title", "link", "style", "body"}
 _EMPTY: Final = {"br", "hr", "img", "link", "meta"}

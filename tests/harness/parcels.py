@@ -3,12 +3,12 @@
 from dataclasses import field
 from typing import ClassVar
 
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Collection, Due, Entity, Item, Limit
-from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.outbox import commit
-from chalicelib.kernel.uniques import FormerName, Unique
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.http.models import RecordOutput
+from chalicelib.kernel.storage.entity import KINDS, Collection, Due, Entity, Item, Limit
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work.outbox import commit
 from tests.harness.joining import beginning, by_itself
 
 MOST = 3

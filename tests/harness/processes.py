@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from chalicelib.kernel import auth, leases
+from chalicelib.kernel.identity import auth
+from chalicelib.kernel.rate_limits import request_quota
 
 
 class Process:
@@ -19,18 +20,18 @@ class Process:
     @classmethod
     def here(cls) -> "Process":
         """Return the process at hand."""
-        return cls(leases._counts)  # noqa: SLF001 - nothing but memory tells processes apart
+        return cls(request_quota._counts)  # noqa: SLF001 - nothing but memory tells processes apart
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Let the block happen in this process."""
-        with patch.object(leases, "_counts", self._counts), patch.object(auth, "_accepted", self._accepted):
+        with patch.object(request_quota, "_counts", self._counts), patch.object(auth, "_accepted", self._accepted):
             yield
 
     @property
     def principals(self) -> int:
         """How many principals it remembers."""
-        return len(self._counts.get(leases.REQUESTS, ()))
+        return len(self._counts.get(request_quota.REQUESTS, ()))
 
     @property
     def unused(self) -> int:

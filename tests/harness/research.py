@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.rules import told
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage.entity import Entity
 from tests.harness.callers import Person
 
 ARTEFACT_ID: Final = "01939d3c-0000-7000-8000-00000000a001"

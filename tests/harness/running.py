@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.joining import beginning

@@ -12,9 +12,10 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel import fetching, lookup, outgoing
+from chalicelib.kernel import fetching
 from chalicelib.kernel.fetching import Source
-from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.outbound import dns, webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer
 from local.sources import SAMPLES
 
 GONE: Final = "https://gone.example/hooks"
@@ -28,8 +29,8 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     def post(url: str, *_: Any) -> Answer:
         return Answer(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
 
-    monkeypatch.setattr(outgoing, "post", post)
-    monkeypatch.setattr(lookup, "ask", lambda *_: [])
+    monkeypatch.setattr(webhook_client, "post", post)
+    monkeypatch.setattr(dns, "ask", lambda *_: [])
     monkeypatch.setattr(fetching, "_exchanged", _sampled)
 
 
@@ -42,7 +43,7 @@ def _sampled(_source: Source, url: str) -> fetching.Answer:
 def refusing() -> Iterator[None]:
     """Let them take nothing within the block, for now: they answer 503."""
     answer = Answer(status=503, error=None, body="", duration_ms=7)
-    with patch.object(outgoing, "post", lambda *_: answer):
+    with patch.object(webhook_client, "post", lambda *_: answer):
         yield
 
 
@@ -55,7 +56,7 @@ def counted() -> Iterator[list[str]]:
         sent.append(url)
         return Answer(status=204, error=None, body="", duration_ms=7)
 
-    with patch.object(outgoing, "post", post):
+    with patch.object(webhook_client, "post", post):
         yield sent
 
 
@@ -66,7 +67,7 @@ def unreached() -> Iterator[None]:
     def post(url: str, *_: Any) -> Answer:
         raise AssertionError(f"sent to {url}")
 
-    with patch.object(outgoing, "post", post):
+    with patch.object(webhook_client, "post", post):
         yield
 
 
@@ -74,5 +75,5 @@ def unreached() -> Iterator[None]:
 def silent() -> Iterator[None]:
     """Let them give no answer within the block."""
     answer = Answer(status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True)
-    with patch.object(outgoing, "post", lambda *_: answer):
+    with patch.object(webhook_client, "post", lambda *_: answer):
         yield

@@ -9,7 +9,7 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.local import LambdaContext
 from moto.sqs.models import Queue
 
-from chalicelib.kernel.clock import now, now_ms
+from chalicelib.kernel.core.clock import now, now_ms
 from infrastructure.resources import QUEUES, queue_name
 from tests.harness.calls import Calls, recorded
 from tests.harness.cloud import PREFIX, queues, stored

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
-from chalicelib.kernel import outgoing
+from chalicelib.kernel.outbound import webhook_client
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
@@ -79,7 +79,7 @@ def private_targets(configure: Configure) -> None:
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gives no answer is given up soon."""
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
 
 
 @pytest.fixture

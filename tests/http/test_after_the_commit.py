@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person

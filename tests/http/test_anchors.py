@@ -3,8 +3,9 @@ import json
 import pytest
 
 from chalicelib.features.audit import anchors, tasks
-from chalicelib.kernel import jobs, ledger, queues
-from chalicelib.kernel.ledger import Head, head_key
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.work import jobs, queues
 from tests.conftest import Configure
 from tests.harness import cloud, rfc6962
 from tests.harness.anchors import anchor, anchored, cut_off, end_of, overtake, put, read, waits

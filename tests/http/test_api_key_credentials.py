@@ -4,8 +4,8 @@ import zlib
 
 import pytest
 
-from chalicelib.kernel import api_keys
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.identity import api_key_format
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -45,7 +45,7 @@ class TestSecrets:
         everything = json.dumps(cloud.stored(), default=repr)
         for text in (secret, rotated, secret[4:36], rotated[4:36]):
             assert text not in everything
-        assert api_keys.digest(secret) in everything
+        assert api_key_format.digest(secret) in everything
 
     def test_nor_in_what_is_logged(
         self, api: Api, organization: Founded, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

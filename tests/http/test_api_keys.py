@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chalicelib.features.api_keys.entities import ApiKey
-from chalicelib.kernel import api_keys
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.identity import api_key_format
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Caller, Person
@@ -34,7 +34,7 @@ class TestCreateApiKey:
     def test_the_secret_is_of_the_form_that_can_be_checked_at_sight(self, api: Api, organization: Founded) -> None:
         record = created_key(api, organization).json
         assert re.fullmatch(r"atr_[0-9A-Za-z]{38}", record["key"])
-        assert api_keys.well_formed(record["key"])
+        assert api_key_format.well_formed(record["key"])
         assert record["hint"] == f"atr_…{record['key'][-4:]}"
 
     def test_the_secret_is_shown_once(self, api: Api, organization: Founded, ada: Person) -> None:

@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.features.audit_exports.entities import MOST_RUNNING
-from chalicelib.kernel import files
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files
 from tests.harness import exports
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit_exports import collecting
-from chalicelib.kernel import envelope
+from chalicelib.kernel.execution import envelope
 from tests.harness import cloud, logs
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -11,7 +11,9 @@ import pytest
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.audit_exports import making
-from chalicelib.kernel import files, jobs, ledger, queues
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.work import jobs, queues
 from tests.harness import cloud, exports
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import files, ledger
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files
 from tests.harness import cloud, logs
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 import rfc8785
 
-from chalicelib.kernel import clock as clocks
+from chalicelib.kernel.core import clock as clocks
 from tests.harness import cloud, logs, rfc6962
 from tests.harness.api import ADDRESS, USER_AGENT, Api
 from tests.harness.callers import Person

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import outgoing, rates
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.rate_limits import host_rates
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.clock import Clock
@@ -46,7 +47,7 @@ class Targets:
 def targets(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Targets:
     """Servers that take everything."""
     targets = Targets(clock)
-    monkeypatch.setattr(outgoing, "post", targets.post)
+    monkeypatch.setattr(webhook_client, "post", targets.post)
     return targets
 
 
@@ -124,9 +125,9 @@ class TestRequestsToOneHost:
     @pytest.mark.usefixtures("targets")
     def test_of_another_organization_are_counted_apart(self, api: Api, organization: Founded) -> None:
         other = found(api, organization.owner)
-        turns = [rates.take(each.id, url, 10) for each in (organization, other) for url in (URL, URL + "?again")]
+        turns = [host_rates.take(each.id, url, 10) for each in (organization, other) for url in (URL, URL + "?again")]
         assert [each.granted for each in turns] == [10, 0, 10, 0]
-        assert rates.take(organization.id, "https://elsewhere.example.com", 10).granted == 10
+        assert host_rates.take(organization.id, "https://elsewhere.example.com", 10).granted == 10
 
 
 class TestATargetThatCanNotBeRight:

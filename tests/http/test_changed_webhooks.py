@@ -2,8 +2,8 @@
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.encoding import to_base64
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.storage import table
 from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -197,7 +197,7 @@ class TestDeleteWebhook:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
         monkeypatch.setattr(table, "MOST_WRITES", 2)
-        monkeypatch.setattr("chalicelib.kernel.jobs._TURN_SECONDS", 0)
+        monkeypatch.setattr("chalicelib.kernel.work.jobs._TURN_SECONDS", 0)
         assert api.delete(made.path, as_=organization.owner).status == 204
         started = [body for body in workers.deliver() if "deliveries.clear" in body and "then" not in body]
         assert len(started) == 2

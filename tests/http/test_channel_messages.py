@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.channels.rules import RETRY_SECONDS
-from chalicelib.kernel.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import milliseconds, now_ms
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.channels import Room, change, messages, room, shown, stored, texts, trial

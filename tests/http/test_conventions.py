@@ -3,7 +3,7 @@ import json
 import pytest
 
 from chalicelib.entrypoints.openapi import headers
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person

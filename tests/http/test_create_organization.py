@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from chalicelib.kernel.fields import RESERVED_SLUGS
+from chalicelib.kernel.http.fields import RESERVED_SLUGS
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found, make_key

@@ -7,8 +7,9 @@ import pytest
 
 from chalicelib.features.domains import checks
 from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.kernel import pipeline, table
-from chalicelib.kernel.guards import guard_key
+from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unique_items import guard_key
 from tests.conftest import Configure
 from tests.harness.api import Answer, Api, Json
 from tests.harness.domains import PROOF, SHOP, claim, entry_of, holds, shown, told, verify

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from chalicelib.kernel.clock import after
+from chalicelib.kernel.core.clock import after
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person

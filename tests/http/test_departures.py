@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from chalicelib.kernel.context import Context
+from chalicelib.kernel.execution.context import Context
 from tests.harness import cloud, snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Person

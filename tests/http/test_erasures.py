@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.features.erasures.entities import Erasure
-from chalicelib.kernel import queues
+from chalicelib.kernel.work import queues
 from tests.harness import snapshots
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from chalicelib.features.audit import verify as offline
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue.evidence import PUBLIC_KEY
 from tests.harness import cloud, rfc6962
 from tests.harness.api import Api, Json

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.deliveries.event_types import EVENT_TYPES, area_of
-from chalicelib.kernel.operation import At
-from chalicelib.kernel.roles import AREAS, OPEN_TO_MEMBERS, Role, readable_areas
+from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.permissions.roles import AREAS, OPEN_TO_MEMBERS, Role, readable_areas
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller
 from tests.harness.clock import Clock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel import jobs
+from chalicelib.kernel.work import jobs
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.lag import LAGS, lagging

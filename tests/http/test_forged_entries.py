@@ -2,10 +2,10 @@
 
 import pytest
 
-from chalicelib.kernel import queues
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.events import EntryItem, canonical, pointer
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.audit_log.entries import EntryItem, canonical, pointer
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api

@@ -6,9 +6,9 @@ from typing import Final
 import pytest
 
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel import table
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.uniques import MAX_FORMER_NAMES
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.unique_values import MAX_FORMER_NAMES
+from chalicelib.kernel.transactions.unique_items import guard_key
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.channels.entities import IntegrationChannel
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from chalicelib.kernel import queues
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.clock import milliseconds, now_ms
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.features.invitations.entities import Invitation
-from chalicelib.kernel.clock import after
+from chalicelib.kernel.core.clock import after
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api, Json

@@ -1,7 +1,7 @@
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.clock import after
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.storage import table
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person

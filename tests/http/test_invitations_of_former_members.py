@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.kernel.context import Context
+from chalicelib.kernel.execution.context import Context
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -1,11 +1,12 @@
 import pytest
 
 from chalicelib.features.audit import verification
-from chalicelib.kernel import checkpoints, ledger
-from chalicelib.kernel.authenticity import mac_of
-from chalicelib.kernel.chains import Chains, chain_key
-from chalicelib.kernel.checkpoints import Checkpoint
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.authenticity import mac_of
+from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
+from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from tests.harness import cloud, rfc6962
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -7,9 +7,9 @@ import pytest
 
 from chalicelib.features.api_keys import revoking
 from chalicelib.features.api_keys.entities import ApiKey
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock

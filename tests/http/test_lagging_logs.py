@@ -9,7 +9,9 @@ import pytest
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit_exports import collecting
-from chalicelib.kernel import erasing, ledger, queues, table
+from chalicelib.kernel.audit_log import ledger, redaction
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import queues
 from tests.harness.anchors import anchored
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -144,7 +146,7 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 ) -> None:
     grow(api, workers, young, 4)
     clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
-    table.write(erasing.erase(young.id, entry(young, 2), proven=True))
+    table.write(redaction.erase(young.id, entry(young, 2), proven=True))
     monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
     found = [entry for page in collecting.pages(young.id, EntryFilters(type="organization.updated")) for entry in page]
     assert [entry.sequence for entry in found if entry.erased] == [2]
@@ -152,7 +154,7 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 
 def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
     grow(api, workers, young, 2)
-    table.write(erasing.erase(young.id, entry(young, 2), proven=True))
+    table.write(redaction.erase(young.id, entry(young, 2), proven=True))
     ((shown,),) = logs.sealed(young.id, 1, 2, fresh=True)
     assert "erased" in shown.item
 

@@ -8,8 +8,8 @@ import pytest
 from chalicelib.features.leads.entities import Lead
 from chalicelib.features.taxonomy.entities import LISTED, ROOTS, Taxonomy, TaxonomyNode
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.ids import new_id
 from tests.harness import cloud
 from tests.harness.api import MAX_ENVELOPE_BYTES, Api
 from tests.harness.callers import Person

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded

@@ -11,9 +11,9 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.project_blocks.entities import ProjectBlock
 from chalicelib.features.research.entities import Artefact, ResearchOutput
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.groups import MAX_MEMBERSHIPS
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person

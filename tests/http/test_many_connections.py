@@ -7,9 +7,10 @@ from threading import Event
 
 import pytest
 
-from chalicelib.kernel import changes, table
-from chalicelib.kernel.chains import shard_of
-from chalicelib.kernel.epochs import Subject, partition_of
+from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.permissions.access_epochs import Subject, partition_of
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions import unit_of_work
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.conflicts import Conflicts
@@ -101,7 +102,7 @@ def test_who_is_kept_from_removing_somebody_lets_nobody_check_their_epoch_from_t
             assert table.get(epoch.mark)
             conflicts.release(epoch.shards)
 
-    monkeypatch.setattr(changes, "pause", pause)
+    monkeypatch.setattr(unit_of_work, "pause", pause)
     removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
     assert removed.status == 204
     assert removed.calls.names.count("dynamodb:TransactWriteItems") == 4  # Two tries, the mark, the third try.

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.menus.entities import Menu
 from chalicelib.features.menus.reach import Entry, resolved
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.invitations import before_the_next_write

@@ -11,10 +11,10 @@ from chalicelib.features.migrations import log
 from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
 from chalicelib.features.migrations.running import Outcome, run
 from chalicelib.features.reference.packed import VERSION
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.features.spaces.entities import Space
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.storage.entity import Item
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.running import Running, make_space

@@ -7,9 +7,9 @@ import pytest
 from chalicelib.features.capabilities.entities import Capability
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.project_blocks.entities import ProjectBlock
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.pii import Person
 from tests.harness.joining import beginning
 
 SOPHIE = Person(frozenset(), frozenset({"sophie@example.org"}))

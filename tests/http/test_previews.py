@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.kernel.encoding import from_base64url, to_base64url
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import signing
-from chalicelib.kernel.encoding import from_base64url, to_base64url
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import signatures
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -161,7 +161,7 @@ class TestTheToken:
     def test_of_another_purpose_or_key_is_none(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         mine = send(api)
         said = from_base64url(mine.token)[:24]
-        other = to_base64url(said + signing.authenticate(said, "preview"))
+        other = to_base64url(said + signatures.authenticate(said, "preview"))
         assert api.get(mine.path, headers={"Lead-Token": other}).code == "401 unauthenticated"
         monkeypatch.setenv("TOKEN_KEY", base64.b64encode(bytes(32)).decode())
         settings.cache_clear()

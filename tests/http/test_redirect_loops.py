@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.features.redirects.entities import Redirect
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import beginning
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write

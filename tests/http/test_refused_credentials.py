@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel import auth, leases
+from chalicelib.kernel.identity import auth
+from chalicelib.kernel.rate_limits import request_quota
 from tests.conftest import Configure
 from tests.harness.api import ADDRESS, Answer, Api
 from tests.harness.callers import Person
@@ -112,7 +113,7 @@ class TestAFlood:
         assert [answer.status for answer in answers] == [401] * FROM_A_NETWORK + [429] * 20
         assert {tuple(answer.calls.names) for answer in answers[FROM_A_NETWORK:]} == {()}
         written = sum(answer.calls.names.count("dynamodb:UpdateItem") for answer in answers)
-        assert written <= FROM_A_NETWORK / leases.BATCH
+        assert written <= FROM_A_NETWORK / request_quota.BATCH
 
     def test_from_one_network_leaves_the_others_theirs(self, api: Api, rotated: tuple[str, str]) -> None:
         ask(api, rotated[0], 60)
@@ -133,6 +134,6 @@ class TestAFlood:
 
 
 def unknown(number: int) -> list[str]:
-    from chalicelib.kernel import api_keys
+    from chalicelib.kernel.identity import api_key_format
 
-    return [api_keys.generate() for _ in range(number)]
+    return [api_key_format.generate() for _ in range(number)]

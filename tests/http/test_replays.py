@@ -12,9 +12,9 @@ from chalicelib.features.deliveries.models import Status
 from chalicelib.features.replays import tasks
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel import jobs
-from chalicelib.kernel.clock import after, milliseconds, now
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.core.clock import after, milliseconds, now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.work import jobs
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
@@ -73,7 +73,7 @@ def pending(api: Api, made: Hook) -> list[str]:
 def started(workers: Workers) -> None:
     """Let the replay itself be done, as far as it can be, and nothing be sent."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("chalicelib.kernel.queues.deliver", lambda _messages: None)
+        patched.setattr("chalicelib.kernel.work.queues.deliver", lambda _messages: None)
         workers.attempt()
 
 

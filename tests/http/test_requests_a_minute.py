@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel import leases
+from chalicelib.kernel.rate_limits import request_quota
 from tests.conftest import Configure
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api
@@ -200,7 +200,7 @@ class TestSeveralProcesses:
             for process in processes:
                 with process():
                     answers += ask(api, ada, 10)
-        assert 600 - 2 * leases.BATCH <= let_through(answers) <= 600 + 2 * (leases.BATCH - 1)
+        assert 600 - 2 * request_quota.BATCH <= let_through(answers) <= 600 + 2 * (request_quota.BATCH - 1)
         assert leased(answers) <= 900 / 20
         others = ask(api, ada, 20)  # a fourth process, which nobody has told
         assert (let_through(others), leased(others)) == (19, 1)

@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.features.research.entities import ResearchOutput
 from chalicelib.features.research.proposing import proposals
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 from local.sources import Researcher, Work
 from tests.harness import calls, cloud
 from tests.harness.sources import CARBERRY, POTTER, Library, World, works

@@ -8,8 +8,8 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.audit.verification import Outcome
-from chalicelib.kernel import aws
-from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources
 from local import verify_logs as module
 from local.__main__ import main

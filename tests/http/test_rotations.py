@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit.verify import main
-from chalicelib.kernel import aws
-from chalicelib.kernel.checkpoints import public_key
-from chalicelib.kernel.encoding import from_base64, to_base64, to_base64url
-from chalicelib.kernel.keyrings import Purpose
-from chalicelib.kernel.sealing import SealBroken, seal, unseal
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
+from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
+from chalicelib.kernel.crypto.keyrings import Purpose
 from local.renew_seals import renew_seals
 from local.reseal import NotResealed, reseal
 from tests.conftest import Configure

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel import ledger, table
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.keyrings import Purpose, key_id
-from chalicelib.kernel.settings import SettingsError, settings
-from chalicelib.kernel.table import Cancelled
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.settings import SettingsError, settings
+from chalicelib.kernel.crypto.keyrings import Purpose, key_id
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Cancelled
 from local import renew_seals as module
 from local.renew_seals import NotRenewed, renew_seals
 from tests.conftest import Configure

@@ -7,7 +7,7 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.clock import Clock

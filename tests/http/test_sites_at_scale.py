@@ -10,7 +10,7 @@ from chalicelib.features.pages import trails
 from chalicelib.features.pages.entities import Page
 from chalicelib.features.pages.trails import Steps
 from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.joining import beginning

@@ -13,8 +13,8 @@ from chalicelib.features.pages import renderings
 from chalicelib.features.pages.entities import Content
 from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.rendering import content, markup, page, templates
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage.entity import Item, Key
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.chains import chain_key
-from chalicelib.kernel.entity import Partition
+from chalicelib.kernel.audit_log.mac_chains import chain_key
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Partition
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api, Json

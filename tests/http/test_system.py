@@ -7,10 +7,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.system import checks
 from chalicelib.features.system.checks import LIMIT_SECONDS
-from chalicelib.kernel import queues
-from chalicelib.kernel.clock import milliseconds, now_ms
-from chalicelib.kernel.problems import unavailable
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work import queues
 from infrastructure.resources import QUEUES
 from tests.conftest import Configure
 from tests.harness.api import Answer, Api

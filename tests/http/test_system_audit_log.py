@@ -4,7 +4,7 @@ from zlib import crc32
 
 import pytest
 
-from chalicelib.kernel.entity import SYSTEM_LOGS
+from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.harness import notices, rfc6962, snapshots
 from tests.harness.anchors import anchor, anchored, read
 from tests.harness.api import Api, Json

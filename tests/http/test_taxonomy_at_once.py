@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.features.attachments import operations
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write
 from tests.harness.running import Running

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.taxonomy.entities import LISTED, TaxonomyNode
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.joining import beginning

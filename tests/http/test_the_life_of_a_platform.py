@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.entrypoints.catalogue import operation_of, operations
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock

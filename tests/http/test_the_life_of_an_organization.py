@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operation_of
-from chalicelib.kernel.encoding import to_base64url
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
-from chalicelib.kernel import address_hash
-from chalicelib.kernel.address_hash import KEY, keyed_hash
+from chalicelib.kernel.identity import email_hashes
+from chalicelib.kernel.identity.email_hashes import KEY, keyed_hash
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
@@ -168,33 +168,33 @@ class TestWhoeverIsUnsubscribed:
 
 class TestTheKeyThatHashes:
     def test_is_made_once_and_sealed(self, aws: None) -> None:  # noqa: ARG002 - an empty table
-        address_hash.forget()
+        email_hashes.forget()
         first = keyed_hash(SOPHIE)
-        address_hash.forget()
+        email_hashes.forget()
         assert keyed_hash(SOPHIE) == first
         assert keyed_hash(SOPHIE) != keyed_hash("somebody@example.org")
         (item,) = snapshots.stored().values()
         assert (item["pk"], item["sk"]) == KEY
-        assert address_hash._known[KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
+        assert email_hashes._known[KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
     def test_outlives_the_data_key_that_sealed_it(
         self, api: Api, monkeypatch: pytest.MonkeyPatch  # noqa: ARG002 - an empty table
     ) -> None:  # fmt: skip
         from base64 import b64encode
 
-        from chalicelib.kernel import keyrings
-        from chalicelib.kernel.settings import settings
+        from chalicelib.kernel.core.settings import settings
+        from chalicelib.kernel.crypto import keyrings
 
-        address_hash.forget()
+        email_hashes.forget()
         first, former, new = keyed_hash(SOPHIE), settings().data_key, b64encode(b"n" * 32).decode()
-        assert not address_hash.reseal()
+        assert not email_hashes.reseal()
         for keys in (f"{new},{former}", new):
             monkeypatch.setenv("DATA_KEY", keys)
             settings.cache_clear()
             keyrings._key.cache_clear()  # noqa: SLF001 - as a new process
-            address_hash.forget()
+            email_hashes.forget()
             assert keyed_hash(SOPHIE) == first
-            address_hash.reseal()
+            email_hashes.reseal()
         monkeypatch.undo()
         settings.cache_clear()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.features.audit import verification
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.core.encoding import to_base64url
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.anchors import anchor, anchored, cut_off, end_of, overtake, put, read

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit import log as logs
-from chalicelib.kernel import erasing, ledger, table
-from chalicelib.kernel.encoding import to_base64url
-from chalicelib.kernel.entity import Partition
+from chalicelib.kernel.audit_log import ledger, redaction
+from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Partition
 from tests.harness import cloud, rfc6962
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -80,7 +81,7 @@ class TestWholeLogs:
             lagged.append(where.pk)
             return replace(answer, items=[stale if i["sk"] == stale["sk"] else i for i in answer.items])
 
-        table.write(erasing.erase(organization.id, stale, proven=True))
+        table.write(redaction.erase(organization.id, stale, proven=True))
         monkeypatch.setattr(table, "query", lagging)
         assert finding(api, organization) == (None, None)
         assert lagged

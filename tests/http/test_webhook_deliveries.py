@@ -9,8 +9,8 @@ from chalicelib.features.deliveries.entities import KEPT_DAYS
 from chalicelib.features.deliveries.models import Status
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.ids import new_id
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.kernel import connections, table
+from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.standard_webhooks import secret_bytes
+from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -250,13 +251,13 @@ class TestHowLong:
         self, api: Api, organization: Founded, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
         asked: list[float] = []
-        real = connections.exchange
+        real = egress.exchange
 
-        def noted(seconds: float) -> AbstractContextManager[connections.Exchange]:
+        def noted(seconds: float) -> AbstractContextManager[egress.Exchange]:
             asked.append(seconds)
             return real(min(seconds, 0.3))
 
-        monkeypatch.setattr(connections, "exchange", noted)
+        monkeypatch.setattr(egress, "exchange", noted)
         receiver.answer = Reply(delay=1.0)
         if kind == "webhook":
             path = hook(api, organization, receiver).path

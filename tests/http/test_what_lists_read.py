@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.features.erasures import tasks
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.channels import room

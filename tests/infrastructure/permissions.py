@@ -6,8 +6,8 @@ from email.utils import parseaddr
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
-from chalicelib.kernel.keyrings import Purpose
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto.keyrings import Purpose
 from infrastructure.policies import policies
 from infrastructure.resources import QUEUES, queue_name
 from infrastructure.stage import Stage

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app import app
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from infrastructure.found import functions
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies

@@ -9,8 +9,9 @@ from typing import Any, Final
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib.kernel import aws, queues
-from chalicelib.kernel.changes import Changes, Contended
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.secrets import SECRETS, create, public_keys, read

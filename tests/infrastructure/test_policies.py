@@ -20,9 +20,12 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
 from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER
 from chalicelib.features.migrations.steps import load_reference_data
-from chalicelib.kernel import address_hash, files, jobs, outgoing, queues
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity import email_hashes
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.transactions.unit_of_work import Contended
+from chalicelib.kernel.work import jobs, queues
 from infrastructure.models import CALLS
 from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import perform
@@ -175,7 +178,7 @@ def test_the_workers_may_send_mail(world: World, workers: WatchedWorkers, mailbo
 
 
 def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(world: World) -> None:
-    address_hash.forget()
+    email_hashes.forget()
     invite(world.api, world.organization, "sophie@example.org")
     change = {"name": "Engines", "companyAddress": "x" * 3000}
     assert world.api.patch(world.organization.path, as_=world.people.owner, json=change).status == 200
@@ -198,7 +201,7 @@ def test_the_sweep_may_claim_what_is_due(name: str, world: World, workers: Watch
 def test_the_workers_may_deliver_to_webhooks_well_slow_and_gone(
     world: World, workers: WatchedWorkers, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
     made = hook(world.api, world.organization, receiver)
     for answer in (Reply(), Reply(status=500), HANG, Reply(), Reply(status=410)):
         receiver.answer = answer

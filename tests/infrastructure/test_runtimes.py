@@ -16,8 +16,8 @@ from chalice.local import LambdaEventConverter, RouteMatcher
 from uv import find_uv_bin
 
 from app import app
-from chalicelib.kernel import aws
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
 from infrastructure.account import Refused
 from infrastructure.package import LAMBDA_PYTHONS, interpreter, running
 from local.provisioning import provision

@@ -7,11 +7,11 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel import aws
-from chalicelib.kernel.checkpoints import public_key
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.keyrings import Purpose
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.crypto.keyrings import Purpose
 from infrastructure import account, secrets
 from infrastructure.__main__ import main
 from infrastructure.account import Refused

@@ -10,7 +10,7 @@ from cfnlint.api import lint
 
 from app import app
 from chalicelib.features.audit_exports.tasks import KEPT_DAYS
-from chalicelib.kernel.aws import client
+from chalicelib.kernel.core.aws import client
 from infrastructure.alarms import known_alarms
 from infrastructure.dashboard import KINDS, known_graphs
 from infrastructure.found import functions

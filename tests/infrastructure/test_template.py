@@ -13,8 +13,8 @@ from chalice.app import SQSEventConfig
 
 from app import app
 from chalicelib.features.reference.packed import VERSION
-from chalicelib.kernel.problems import CODES
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.problems import CODES
+from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.found import functions
 from infrastructure.gateway import PROBLEMS, extension
 from infrastructure.resources import QUEUES

@@ -16,10 +16,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from chalicelib.kernel.issuer_keys import issuer_keys
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tokens import User, verify_token
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.jwks import issuer_keys
+from chalicelib.kernel.identity.jwt import User, verify_token
 
 HERE: Final = Path(__file__).parent
 AUDIENCE: Final = "https://api.atrium.example"

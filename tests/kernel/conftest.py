@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.kernel.issuer_keys import issuer_keys
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.jwks import issuer_keys
 from tests.kernel.issued import AUDIENCE, ISSUER, KEY_SET
 
 

@@ -8,9 +8,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from chalicelib.kernel.encoding import to_base64url
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.tokens import verify_token
+from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.identity.jwt import verify_token
 
 ISSUER, AUDIENCE = "https://issuer.example", "atrium-clients"
 SUBJECT = "4C1A2B5E-0000-4000-8000-00000000000A"

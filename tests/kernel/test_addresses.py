@@ -10,9 +10,9 @@ from dns.resolver import Resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel import addresses as module
-from chalicelib.kernel import lookup
-from chalicelib.kernel.addresses import Unresolved, addresses, is_local_name, is_public
+from chalicelib.kernel.outbound import dns
+from chalicelib.kernel.outbound import ip_addresses as module
+from chalicelib.kernel.outbound.ip_addresses import Unresolved, addresses, is_local_name, is_public
 from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 
@@ -196,7 +196,7 @@ def test_a_slow_server_is_waited_for_until_there_is_an_address(
 
 
 def test_a_question_that_gets_lost_is_asked_again(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "_ONE_TRY_SECONDS", 0.1)
+    monkeypatch.setattr(dns, "_ONE_TRY_SECONDS", 0.1)
     nameserver.says("lost.example", "SILENCE", ["192.0.2.1"], of="A")
     nameserver.says("lost.example", [], of="AAAA")
     begun = monotonic()

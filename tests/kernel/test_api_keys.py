@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.api_keys import digest, generate, hint, well_formed
+from chalicelib.kernel.identity.api_key_format import digest, generate, hint, well_formed
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["apiKey"]
 KEY: str = VECTOR["key"]

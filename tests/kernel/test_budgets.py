@@ -2,13 +2,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.budgets import Budget, charge
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.cidr import client_network
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Cancelled
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ip_networks import client_network
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.rate_limits.buckets import Budget, charge
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Cancelled
+from chalicelib.kernel.transactions.unit_of_work import Contended
 from tests.harness.clock import Clock
 
 pytestmark = pytest.mark.usefixtures("aws")

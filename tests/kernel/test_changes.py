@@ -3,11 +3,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended, Taken
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended, Taken
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.parcels import LOG, MOST, Parcel, parcel, stored

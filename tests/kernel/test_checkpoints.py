@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.checkpoints import (
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.crypto.checkpoints import (
     MAX_NOTE_CHARACTERS,
     BadSignature,
     Checkpoint,
@@ -20,7 +21,6 @@ from chalicelib.kernel.checkpoints import (
     sign,
     verify,
 )
-from chalicelib.kernel.encoding import from_base64, to_base64
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
 VECTOR = VECTORS["checkpoint"]

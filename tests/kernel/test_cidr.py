@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.cidr import dns_servers, network, within
+from chalicelib.kernel.core.ip_networks import dns_servers, network, within
 
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.sealing import SealBroken, seal, unseal
-from chalicelib.kernel.settings import SettingsError
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import SettingsError
+from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.domain_names import MOST_CHARACTERS, DomainName, domain_name, is_within, registered
+from chalicelib.kernel.outbound.domain_names import MOST_CHARACTERS, DomainName, domain_name, is_within, registered
 from tests.conftest import Configure
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)

@@ -2,13 +2,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.kernel import due, queues, table
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import DUE_SHARDS, Due, Item, Key, due_mark
+from chalicelib.kernel.audit_log.ledger import append
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.following import Cursor
-from chalicelib.kernel.ledger import append
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import DUE_SHARDS, Due, Item, Key, due_mark
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.work import queues, scheduler
 from tests.harness.calls import recorded
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
@@ -23,21 +24,21 @@ class TestSweep:
         moment = clock.freeze()
         ready = stored("a", due_at=moment)
         stored("b", due_at=after(moment, seconds=1))
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         pk, sk = ready.stored_at
         assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
     def test_it_is_queued_again_only_when_its_lease_is_over(self, clock: Clock) -> None:
         stored("a", due_at=now())
-        assert [due.sweep() for _ in range(3)] == [1, 0, 0]
+        assert [scheduler.sweep() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
 
     def test_several_sweeps_at_once_queue_it_once(self) -> None:
         for n in range(20):
             stored(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
-            queued = [threads.submit(due.sweep) for _ in range(4)]
+            queued = [threads.submit(scheduler.sweep) for _ in range(4)]
             assert sum(sweep.result() for sweep in queued) == 20
         assert len(set(bodies("jobs"))) == len(bodies("jobs")) == 20
 
@@ -48,29 +49,29 @@ class TestSweep:
                 mutate(str(n))
             mutate("other", log=other)
         assert bodies("events.fifo") == []
-        assert due.sweep() == 0
+        assert scheduler.sweep() == 0
         clock.shift(seconds=11)
-        assert due.sweep() == 2
+        assert scheduler.sweep() == 2
         assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
 
     def test_what_was_appended_is_due_until_it_is_followed(self, clock: Clock) -> None:
         mutate("a")
         append(LOG)
         clock.shift(seconds=11)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert bodies("events.fifo")[-1] == f'{{"log": "{LOG}"}}'
         table.write([Cursor().moved(LOG, Cursor(1), 1)])
         clock.shift(seconds=61)
-        assert due.sweep() == 0
-        assert due.backlog() == due.Backlog(None, None)
+        assert scheduler.sweep() == 0
+        assert scheduler.backlog() == scheduler.Backlog(None, None)
 
     def test_a_queue_that_is_silent_loses_nothing(self, clock: Clock) -> None:
         stored("a", due_at=now())
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None), pytest.raises(Problem, match="unavailable"):
-            due.sweep()
+            scheduler.sweep()
         assert bodies("jobs") == []
         clock.shift(seconds=61)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
 
     def test_a_record_that_changed_meanwhile_is_left_to_the_next_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stored("a", due_at=now())
@@ -80,36 +81,36 @@ class TestSweep:
             table.write([Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})])
             return due_mark(due_, key)
 
-        monkeypatch.setattr("chalicelib.kernel.due.due_mark", move)
-        assert due.sweep() == 0
+        monkeypatch.setattr("chalicelib.kernel.work.scheduler.due_mark", move)
+        assert scheduler.sweep() == 0
         assert bodies("jobs") == []
 
     def test_many_are_read_page_by_page(self) -> None:
         for n in range(105):
             stored(str(n), due_at=now(), sent=False, organization_id=LOG)
         with recorded() as calls:
-            assert due.sweep() == 105
+            assert scheduler.sweep() == 105
         assert calls.names.count("dynamodb:Query") == DUE_SHARDS + 1
 
 
 class TestBacklog:
     def test_it_tells_what_has_been_due_for_longest(self, clock: Clock) -> None:
         moment = clock.freeze()
-        assert due.backlog() == due.Backlog(None, None)
+        assert scheduler.backlog() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             stored(str(n), due_at=after(moment, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
-        assert due.backlog() == due.Backlog(after(moment, seconds=-60), None)
+        assert scheduler.backlog() == scheduler.Backlog(after(moment, seconds=-60), None)
 
     def test_it_tells_which_entry_waits_for_longest_though_its_mark_was_moved(self, clock: Clock) -> None:
         moment = clock.freeze()
         mutate("a")
         for later in ("b", "c", "d"):
             clock.shift(seconds=61)
-            due.sweep()
+            scheduler.sweep()
             mutate(later)
-        assert due.backlog() == due.Backlog(None, moment)
+        assert scheduler.backlog() == scheduler.Backlog(None, moment)
         append(LOG)
-        assert due.backlog() == due.Backlog(None, None)
+        assert scheduler.backlog() == scheduler.Backlog(None, None)
 
 
 class TestQueues:

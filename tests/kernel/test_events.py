@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import rfc8785
 
-from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.events import INLINE_BYTES, EntryItem, Event, canonical, differences
-from chalicelib.kernel.merkle import leaf_hash
+from chalicelib.kernel.audit_log.entries import INLINE_BYTES, EntryItem, Event, canonical, differences
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.crypto.merkle import leaf_hash
+from chalicelib.kernel.storage.entity import Item
 from tests.harness import rfc6962
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"]

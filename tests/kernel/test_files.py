@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import aws, files
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files
 from tests.harness import exports
 from tests.harness.exports import being_made
 from tests.harness.faults import Fault, failing

@@ -2,10 +2,10 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.kernel import table
+from chalicelib.kernel.audit_log.ledger import append, head_key
 from chalicelib.kernel.following import Cursor
-from chalicelib.kernel.ledger import append, head_key
-from chalicelib.kernel.table import Cancelled
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Cancelled
 from tests.harness.parcels import LOG, mutate
 
 pytestmark = pytest.mark.usefixtures("aws")

@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.authenticity import is_authentic, mac_of
-from chalicelib.kernel.chains import MAC_BYTES, Link
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.due import sweep
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.events import EntryItem, pointer, pointer_key
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.ledger import HEAD, append, pending
-from chalicelib.kernel.logs import line
-from chalicelib.kernel.merkle import leaf_hash
+from chalicelib.kernel.audit_log.authenticity import is_authentic, mac_of
+from chalicelib.kernel.audit_log.entries import EntryItem, pointer, pointer_key
+from chalicelib.kernel.audit_log.ledger import HEAD, append, pending
+from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.logs import line
+from chalicelib.kernel.crypto.merkle import leaf_hash
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work.scheduler import sweep
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.clock import Clock

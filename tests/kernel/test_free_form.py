@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.fields import FreeForm
+from chalicelib.kernel.http.fields import FreeForm
 
 free_form = TypeAdapter(FreeForm)
 

@@ -12,9 +12,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
-from chalicelib.kernel import issuer_keys
-from chalicelib.kernel.issuer_keys import MAX_BYTES, IssuerKeys
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.identity import jwks
+from chalicelib.kernel.identity.jwks import MAX_BYTES, IssuerKeys
 from tests.harness.clock import Clock
 from tests.harness.key_servers import Issuer, Trickle
 
@@ -195,7 +195,7 @@ def test_nobody_listening_is_no_more_than_a_failure() -> None:
 def test_an_issuer_that_hangs_is_left_waiting(
     keys: IssuerKeys, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.1)
     issuer.go_on.clear()
     began = monotonic()
     assert is_unavailable(keys)
@@ -204,7 +204,7 @@ def test_an_issuer_that_hangs_is_left_waiting(
 
 @pytest.mark.parametrize("part", ["status", "headers", "body"])
 def test_an_issuer_that_trickles_is_left_waiting(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(issuer_keys, "TIMEOUT_SECONDS", 0.4)
+    monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.4)
     with Trickle(part) as server:
         began = monotonic()
         assert is_unavailable(IssuerKeys(server.url))
@@ -275,7 +275,7 @@ def test_a_key_that_names_no_algorithm_has_that_of_its_type(
 @pytest.mark.parametrize("alg", ["EdDSA", "Ed25519", None])
 def test_an_ed25519_key_goes_by_both_of_its_algorithms_names(alg: str | None, keys: IssuerKeys, issuer: Issuer) -> None:
     issuer.publish(jwk("ed", ed25519.Ed25519PrivateKey.generate(), "EdDSA", **({"alg": alg} if alg else {})))
-    assert [a for a in issuer_keys.ALGORITHMS if found(keys, "ed", a)] == ["EdDSA", "Ed25519"]
+    assert [a for a in jwks.ALGORITHMS if found(keys, "ed", a)] == ["EdDSA", "Ed25519"]
 
 
 def test_a_private_key_published_by_mistake_serves_as_a_public_one(keys: IssuerKeys, issuer: Issuer) -> None:
@@ -359,5 +359,5 @@ def test_a_source_that_can_not_be_is_a_failure(source: str) -> None:
 
 
 def test_a_process_has_one_set_of_keys() -> None:
-    assert issuer_keys.issuer_keys("somewhere") is issuer_keys.issuer_keys("somewhere")
-    issuer_keys.issuer_keys.cache_clear()
+    assert jwks.issuer_keys("somewhere") is jwks.issuer_keys("somewhere")
+    jwks.issuer_keys.cache_clear()

@@ -6,14 +6,15 @@ from typing import ClassVar
 
 import pytest
 
-from chalicelib.kernel import due, jobs, outbox, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS
-from chalicelib.kernel.jobs import LEASE_SECONDS, Job
-from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.http.models import RecordOutput
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import KINDS
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs, outbox, scheduler
+from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.clock import Clock
@@ -187,10 +188,10 @@ class TestPassOn:
         engine = jobs.pass_on(taken(ordered()), seconds=600)
         assert bodies("jobs") == []
         clock.shift(seconds=599)
-        assert due.sweep() == 0
+        assert scheduler.sweep() == 0
         assert jobs.take(Engine, message(engine)) is None
         clock.shift(seconds=1)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_its_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
@@ -198,7 +199,7 @@ class TestPassOn:
         throttled = failing(Fault.THROTTLED, name="sqs:SendMessage", times=None)
         with throttled, pytest.raises(Problem, match="unavailable"):
             jobs.pass_on(engine, wheels=1)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert taken(engine).wheels == 1
 
     def test_turns_that_came_to_nothing_are_counted_until_something_is_kept(self) -> None:
@@ -227,7 +228,7 @@ class TestEnd:
         assert (stored(engine).wheels, stored(engine).turn_at) == (9, None)
         assert jobs.take(Engine, message(engine)) is None
         clock.shift(days=1)
-        assert due.sweep() == 0
+        assert scheduler.sweep() == 0
 
     def test_what_goes_with_it_is_done_with_it(self) -> None:
         changes = Changes(now())
@@ -239,21 +240,21 @@ class TestEnd:
 class TestAJob:
     def test_that_nobody_was_told_of_is_found_by_the_sweep(self) -> None:
         engine = ordered()
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_that_is_in_hand_is_left_alone_and_found_when_its_worker_died(self, clock: Clock) -> None:
         clock.freeze()
         engine = taken(ordered())
         clock.shift(seconds=LEASE_SECONDS - 1)
-        assert due.sweep() == 0
+        assert scheduler.sweep() == 0
         clock.shift(seconds=1)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert taken(engine).failures == 2
 
     def test_that_the_sweep_has_queued_can_be_taken_by_an_earlier_message_too(self) -> None:
         engine = ordered()
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert jobs.keep(taken(engine), wheels=1) == stored(engine)
         assert jobs.take(Engine, message(engine)) is None
 
@@ -286,7 +287,7 @@ class TestAStart:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             assert workers.attempt().failed == []
         assert bodies("jobs") == []
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_there_is_no_such_queue_the_log_goes_on_all_the_same(
@@ -297,14 +298,14 @@ class TestAStart:
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.attempt().failed == []
         configure(jobs_queue_url=queue)
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_the_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             engine = self._ordered()
         assert bodies("events.fifo") == []
-        assert due.sweep() == 1
+        assert scheduler.sweep() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_nothing_is_started_by_what_was_not_committed(self) -> None:

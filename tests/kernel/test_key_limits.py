@@ -2,10 +2,10 @@
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Key, Partition
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key, Partition
+from chalicelib.kernel.storage.table import Write
 from tests.harness.calls import recorded
 
 LONGEST: Key = ("P" * 2048, "S" * 1024)

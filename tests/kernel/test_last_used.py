@@ -1,8 +1,8 @@
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.problems import unavailable
-from chalicelib.kernel.table import Cancelled
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Cancelled
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, make_key

@@ -3,8 +3,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.kernel import leases, table
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import table
 from tests.conftest import Configure
 from tests.harness import snapshots
 from tests.harness.clock import Clock
@@ -21,7 +22,7 @@ def _limited(configure: Configure, clock: Clock) -> None:
 
 def passes(principal: str = "ada") -> bool:
     try:
-        return leases.count(principal) is not None
+        return request_quota.count(principal) is not None
     except Problem:
         return False
 
@@ -43,10 +44,10 @@ class TestLeases:
             clock.shift(minutes=1)
         items = [*snapshots.stored().values()]
         assert [item["used"] for item in items] == [39, 39]
-        assert not [item for item in items if item["ttl"] > time.time() + leases.SECONDS]
+        assert not [item for item in items if item["ttl"] > time.time() + request_quota.SECONDS]
 
     def test_minutes_of_principals_begin_at_different_seconds(self) -> None:
-        shares = [leases.count(f"user-{number}") for number in range(50)]
+        shares = [request_quota.count(f"user-{number}") for number in range(50)]
         assert len({share.left_seconds for share in shares if share}) > 20
 
     def test_a_process_remembers_no_more_than_a_thousand_principals(self) -> None:

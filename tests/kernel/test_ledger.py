@@ -3,10 +3,11 @@ from contextlib import suppress
 
 import pytest
 
-from chalicelib.kernel import chains, table
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.ledger import BATCH, HEAD, Head, append, head_key, pending
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.audit_log import mac_chains
+from chalicelib.kernel.audit_log.ledger import BATCH, HEAD, Head, append, head_key, pending
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Contended
 from tests.harness import cloud, rfc6962
 from tests.harness.calls import recorded
 from tests.harness.clock import Clock
@@ -48,8 +49,8 @@ class TestAppend:
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock.freeze("2026-11-20T09:30:00.000Z")
-        one_after_the_other = iter(range(chains.SHARDS))
-        monkeypatch.setattr(chains, "candidates", lambda: [next(one_after_the_other)])
+        one_after_the_other = iter(range(mac_chains.SHARDS))
+        monkeypatch.setattr(mac_chains, "candidates", lambda: [next(one_after_the_other)])
         for n, seconds in enumerate((0, 20, -10, 5)):
             clock.shift(seconds=seconds)
             mutate(str(n))
@@ -93,7 +94,7 @@ class TestAppend:
         for n in range(3):
             mutate(str(n))
         with monkeypatch.context() as hasty:
-            hasty.setattr("chalicelib.kernel.ledger._AT_MOST_MS", 0)
+            hasty.setattr("chalicelib.kernel.audit_log.ledger._AT_MOST_MS", 0)
             append(LOG)
         assert pending(LOG) == 3
         append(LOG)

@@ -6,9 +6,10 @@ import pytest
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from chalicelib.kernel import logs, queues
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core import logs
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.lines import measures, written

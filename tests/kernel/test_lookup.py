@@ -4,7 +4,7 @@ from time import monotonic
 
 import pytest
 
-from chalicelib.kernel.lookup import Question, Unanswered, ask
+from chalicelib.kernel.outbound.dns import Question, Unanswered, ask
 from tests.harness.nameserver import Failure, Nameserver
 
 SHOP = "shop.example.com"

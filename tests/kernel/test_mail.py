@@ -11,10 +11,10 @@ from botocore.stub import Stubber
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.kernel import mail
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.mail import MOST_SUBJECT, Letter, Refused
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound import mail
+from chalicelib.kernel.outbound.mail import MOST_SUBJECT, Letter, Refused
 from tests.conftest import Configure
 from tests.harness.calls import recorded
 from tests.harness.faults import Fault, failing
@@ -238,7 +238,7 @@ def test_what_writes_letters_is_imported_with_the_first_one() -> None:
     program = """
 import json, sys
 from chalicelib.kernel import mail
-from chalicelib.kernel.aws import client
+from chalicelib.kernel.core.aws import client
 before = "jinja2" in sys.modules
 mail.write("features/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
            accept_url="https://a.example", unsubscribe_url=None,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.merkle import EMPTY_ROOT, CompactRange, leaf_hash, node_hash
+from chalicelib.kernel.crypto.merkle import EMPTY_ROOT, CompactRange, leaf_hash, node_hash
 from tests.harness import rfc6962
 
 LOG = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"]

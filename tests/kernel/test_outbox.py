@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.outbox import Origin, commit
-from chalicelib.kernel.tasks import UnknownTask, task
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import tasks
+from chalicelib.kernel.work.outbox import Origin, commit
+from chalicelib.kernel.work.tasks import UnknownTask, task
 from tests.harness import cloud
 from tests.harness.parcels import Parcel, parcel
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chalicelib.kernel import connections, outgoing
-from chalicelib.kernel.outgoing import MOST_BODY, Answer, post
-from chalicelib.kernel.version import VERSION
+from chalicelib.kernel.core.version import VERSION
+from chalicelib.kernel.outbound import egress, webhook_client
+from chalicelib.kernel.outbound.webhook_client import MOST_BODY, Answer, post
 from tests.conftest import Configure
 from tests.harness.clock import Clock
 from tests.harness.fresh import fresh
@@ -32,19 +32,19 @@ GIBIBYTE: Final = 2**30
 def private_allowed(configure: Configure) -> Iterator[None]:
     configure(webhook_allow_private="1")
     yield
-    connections.forget_connections()
+    egress.forget_connections()
 
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a whole request take less than a second."""
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.5)
 
 
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a whole request take two seconds: time enough for a status, on any machine."""
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 2.0)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 2.0)
 
 
 def sent(receiver: Receiver, reply: Reply | Callable[[Request], Reply] | None = None) -> Answer:
@@ -180,7 +180,7 @@ def test_chunks_that_are_none_do_not_take_back_the_status(receiver: Receiver) ->
 
 
 def test_the_limits_are_what_the_contract_says() -> None:
-    assert (connections.CONNECT_SECONDS, outgoing.TOTAL_SECONDS, MOST_BODY) == (3, 15, 1024)
+    assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MOST_BODY) == (3, 15, 1024)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -195,7 +195,7 @@ def test_what_takes_too_long_is_ended_in_time(
     answer = sent(receiver, reply)
     assert (answer.status, answer.error, answer.timed_out) == (None, "It did not answer within 0.5 s.", True)
     assert 500 <= answer.duration_ms < 2_500
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 15)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 15)
     assert sent(receiver, Reply()).succeeded
     assert receiver.connections == 2, "an answer that is still to come must not be taken for the next"
 
@@ -344,7 +344,7 @@ ANYTHING: Final = st.binary(max_size=200) | st.builds(
 
 
 def test_nothing_that_is_answered_raises(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 5)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 5)
 
     @hypothesis_settings(max_examples=200, deadline=None)
     @given(ANYTHING)
@@ -360,7 +360,7 @@ def test_nothing_that_is_answered_raises(receiver: Receiver, monkeypatch: pytest
 def test_nothing_is_imported_before_something_is_sent() -> None:
     program = """
 import json, sys
-import chalicelib.kernel.outgoing, chalicelib.kernel.targets, chalicelib.kernel.addresses
+import chalicelib.kernel.outbound.webhook_client, chalicelib.kernel.outbound.webhook_urls, chalicelib.kernel.outbound.ip_addresses
 print(json.dumps([name for name in ("httpcore", "h11", "dns", "idna", "ssl") if name in sys.modules]))
 """
     assert set(fresh(program)) <= {"ssl"}

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel import connections
-from chalicelib.kernel.outgoing import Answer, post
+from chalicelib.kernel.outbound import egress
+from chalicelib.kernel.outbound.webhook_client import Answer, post
 from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 from tests.harness.receiver import Receiver, Reply
@@ -35,14 +35,14 @@ class Internet:
         self.dialled.append(address[0])
         if address[0] in self.dead:
             raise ConnectionRefusedError
-        assert 0 < timeout <= connections.CONNECT_SECONDS
+        assert 0 < timeout <= egress.CONNECT_SECONDS
         return real_connection(("127.0.0.1", self._receiver.port), timeout)
 
 
 @pytest.fixture(autouse=True)
 def afterwards() -> Iterator[None]:
     yield
-    connections.forget_connections()
+    egress.forget_connections()
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_a_host_that_never_was_a_target_does_no_harm(host: str, receiver: Receiv
 def test_a_silent_nameserver_takes_no_longer_than_a_connection_may(
     receiver: Receiver, nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     nameserver.says("silent.example", "SILENCE")
     answer = sent(receiver, "silent.example")
     assert (answer.status, answer.error, answer.timed_out) == (None, "The name's servers did not answer in time.", True)
@@ -216,7 +216,7 @@ def full_house() -> Iterator[tuple[str, int]]:
 def test_an_address_that_says_nothing_is_not_waited_for_long(
     full_house: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.4)
+    monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.4)
     answer = post("http://{}:{}/".format(*full_house), b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "No connection was made within 0.4 s.", True)
     assert 400 <= answer.duration_ms < 2_500
@@ -235,8 +235,8 @@ def test_what_is_left_of_the_time_is_shared_by_the_addresses(
         raise TimeoutError
 
     monkeypatch.setattr(socket, "create_connection", silence)
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.6)
-    monkeypatch.setattr(connections, "_LEAST_TRY_SECONDS", 0.1)
+    monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.6)
+    monkeypatch.setattr(egress, "_LEAST_TRY_SECONDS", 0.1)
     nameserver.says("silent.example", [PUBLIC, PUBLIC_TOO, PUBLIC_IPV6])
     answer = post("http://silent.example/", b"{}", {})
     assert (answer.error, answer.timed_out) == ("No connection was made within 0.6 s.", True)
@@ -249,9 +249,9 @@ def test_what_is_left_of_the_time_is_shared_by_the_addresses(
 def test_the_next_address_is_tried_when_one_says_nothing(
     full_house: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 2.0)
-    monkeypatch.setattr(connections, "_LEAST_TRY_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "addresses", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
+    monkeypatch.setattr(egress, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(egress, "_LEAST_TRY_SECONDS", 0.2)
+    monkeypatch.setattr(egress, "addresses", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
     with Receiver(port=full_house[1]) as receiver:
         answer = sent(receiver, "half.example")
     assert answer.succeeded

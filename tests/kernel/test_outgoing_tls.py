@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel import connections, outgoing
-from chalicelib.kernel.outgoing import Answer, post
+from chalicelib.kernel.outbound import egress, webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer, post
 from tests.conftest import Configure
 from tests.harness.certificates import Authority
 from tests.harness.nameserver import Nameserver
@@ -36,7 +36,7 @@ def outside(
             nameserver.says(name, ["127.0.0.1"])
         configure(dns_nameservers=nameserver.address, webhook_allow_private="1")
         yield
-    connections.forget_connections()
+    egress.forget_connections()
 
 
 def sent(receiver: Receiver, host: str = NAME) -> Answer:
@@ -116,7 +116,7 @@ def test_a_server_with_tls_that_is_asked_without_is_no_server(authority: Authori
 
 
 def test_tls_that_does_not_begin_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         answer = post(f"https://{NAME}:{silent.getsockname()[1]}/", b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "TLS was not ready within 0.3 s.", True)
@@ -127,7 +127,7 @@ def test_tls_that_does_not_begin_is_not_waited_for_long(monkeypatch: pytest.Monk
 def test_what_takes_too_long_is_ended_in_time_over_tls(
     reply: Reply, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 1.0)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.answer = reply
         answer = sent(receiver)
@@ -138,7 +138,7 @@ def test_what_takes_too_long_is_ended_in_time_over_tls(
 def test_a_server_that_reads_nothing_is_not_waited_for_over_tls(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 1.0)
+    monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.reads, receiver.answer = False, HANG
         answer = post(receiver.at(NAME), b"x" * 50_000_000, {})

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.storage.pii import Person
 
 ID = "4c1a2b5e-0000-4000-8000-000000000001"
 ADA = Person(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))

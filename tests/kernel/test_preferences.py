@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.http.request import Request
 
 HTML, JSON = "text/html", "application/json"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel.sameness import same
+from chalicelib.kernel.core.json_equality import same
 
 
 @pytest.mark.parametrize("value", [None, True, 0, 1.5, "x", [], [1, {"a": [True]}], {}, {"a": {"b": None}}])

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.sealing import SealBroken, seal, unseal
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
 
 NEXT_KEY = to_base64(bytes(32))
 PLACE = "idempotency:I#user#key"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Entity, Place
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.sets import Whole
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import KINDS, Entity, Place
+from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 from tests.harness.joining import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import Settings, SettingsError, settings
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.settings import Settings, SettingsError, settings
 from tests.harness.data_keys import public_halves
 
 KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.kernel import shapes, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import KINDS, Collection, Entity, Item, Partition
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import schema_versions, table
+from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 from tests.harness import cloud
 from tests.harness.joining import beginning
 
@@ -34,7 +34,7 @@ class Crate(Entity):
     by_grams = Collection("P#{shelf_id}#G", "{grams:09d}", index="index2")
     guarded_by = ("version", "grams")
     shape = 3
-    upcasts: ClassVar[shapes.Upcasts] = {1: _in_grams, 2: _with_a_title}
+    upcasts: ClassVar[schema_versions.Upcasts] = {1: _in_grams, 2: _with_a_title}
 
     shelf_id: str
     title: str

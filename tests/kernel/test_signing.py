@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.signing import TAG_BYTES, authenticate, check
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto.signatures import TAG_BYTES, authenticate, check
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 

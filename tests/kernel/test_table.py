@@ -6,10 +6,11 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel import aws, table
-from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import MOST_WRITES, Cancelled, Write
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Partition
+from chalicelib.kernel.storage.table import MOST_WRITES, Cancelled, Write
 from tests.harness.calls import Call, interfering, recorded
 from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, failing

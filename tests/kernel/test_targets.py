@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.addresses import is_public
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.targets import MOST_CHARACTERS, PORTS, TargetUrl, host_of
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.outbound.ip_addresses import is_public
+from chalicelib.kernel.outbound.webhook_urls import MOST_CHARACTERS, PORTS, TargetUrl, host_of
 from tests.harness.fresh import fresh
 
 TARGET: Final = TypeAdapter(TargetUrl)
@@ -265,7 +265,7 @@ def test_an_ordinary_target_needs_no_tables_of_unicode() -> None:
     program = """
 import json, sys
 from pydantic import TypeAdapter
-from chalicelib.kernel.targets import TargetUrl
+from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 TypeAdapter(TargetUrl).validate_python("https://example.com/hooks")
 print(json.dumps([name for name in ("idna", "dns", "httpcore") if name in sys.modules]))
 """

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import to_base64url
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.core.settings import settings
 from tests.harness.fresh import fresh
 from tests.kernel.issued import (
     GOOD_HEADER,

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt import PyJWK
 
-from chalicelib.kernel import tokens
-from chalicelib.kernel.issuer_keys import IssuerKeys
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tokens import User, verify_token
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity import jwt
+from chalicelib.kernel.identity.jwks import IssuerKeys
+from chalicelib.kernel.identity.jwt import User, verify_token
 from tests.kernel.issued import (
     AUDIENCE,
     GOOD_HEADER,
@@ -287,7 +287,7 @@ def test_one_that_is_known_expires_all_the_same(monkeypatch: pytest.MonkeyPatch)
     known = token(exp=time.time() + 30)
     assert is_accepted(known)
     later = datetime.now(UTC) + timedelta(seconds=100)
-    monkeypatch.setattr(tokens, "datetime", Mock(now=lambda _: later))
+    monkeypatch.setattr(jwt, "datetime", Mock(now=lambda _: later))
     assert refusal(known).code == "token_expired"
 
 

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import KINDS, Entity, Item
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import KINDS, Entity, Item
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.transactions.unique_items import guard_key
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.joining import beginning

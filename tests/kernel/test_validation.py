@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.fields import distinct
-from chalicelib.kernel.models import Input, Patch, Query
-from chalicelib.kernel.problems import Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.validation import body, checked, query
+from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.http.fields import distinct
+from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.validation import body, checked, query
+from chalicelib.kernel.permissions.roles import Role
 
 
 class Inner(Input):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from chalicelib.kernel import logs
-from chalicelib.kernel.aws import forget_clients
-from chalicelib.kernel.settings import Settings, settings
+from chalicelib.kernel.core import logs
+from chalicelib.kernel.core.aws import forget_clients
+from chalicelib.kernel.core.settings import Settings, settings
 from local.provisioning import provision
 from tests.harness.data_keys import public_halves
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.kernel.encoding import from_base64
-from chalicelib.kernel.settings import Settings, SettingsError, settings
+from chalicelib.kernel.core.encoding import from_base64
+from chalicelib.kernel.core.settings import Settings, SettingsError, settings
 from local import run as run_module
 from local.__main__ import main
 from local.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins

@@ -14,7 +14,7 @@ from socket import create_connection
 import pytest
 from chalice.config import Config
 
-from chalicelib.kernel.request import EXPOSED_HEADERS
+from chalicelib.kernel.http.request import EXPOSED_HEADERS
 from infrastructure.gateway import PROBLEMS, headers_of
 from local.folders import ROOT
 from local.http_body import MAX_BODY_BYTES

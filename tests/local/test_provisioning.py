@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from chalicelib.kernel.aws import client
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import MAX_RECEIVES, QUEUES, queue_setting, table
 from local.provisioning import provision
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
-from chalicelib.kernel.aws import client
+from chalicelib.kernel.core.aws import client
 from local import pump as pump_module
 from local.provisioning import provision
 from local.pump import Consumer, consumers, pump, schedules

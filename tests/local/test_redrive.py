@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel.aws import client, forget_clients
-from chalicelib.kernel.queues import start, wake
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.aws import client, forget_clients
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work.queues import start, wake
 from infrastructure import account, configuration
 from local import redrive as module
 from local.__main__ import main

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
 from local import run as run_module
 from local.__main__ import main
 from local.configuration import configure

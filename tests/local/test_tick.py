@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.kernel.aws import client
+from chalicelib.kernel.core.aws import client
 from local.__main__ import main
 from local.configuration import configure
 from local.folders import ROOT

@@ -10,7 +10,7 @@ from uuid import UUID
 import jwt
 import pytest
 
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.core.encoding import to_base64url
 from local.__main__ import main
 from local.issuer import AUDIENCE, ISSUER, Issuer, Person
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from chalicelib.kernel import outgoing
+from chalicelib.kernel.outbound import webhook_client
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
@@ -38,7 +38,7 @@ def begin(
 
     def made() -> Story:
         endpoints = Endpoints()
-        monkeypatch.setattr(outgoing, "post", endpoints.post)
+        monkeypatch.setattr(webhook_client, "post", endpoints.post)
         load_few()
         return begun(Story(api, workers, clock, known, endpoints))
 
@@ -48,7 +48,7 @@ def begin(
         clock.freeze(first)
         clock.shift(seconds=there.seconds)
         story = there.goes_on(api, workers, clock)
-        monkeypatch.setattr(outgoing, "post", story.endpoints.post)
+        monkeypatch.setattr(webhook_client, "post", story.endpoints.post)
         return story
 
     return begin

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.outbound.webhook_client import Answer
 
 STATES: Final = ("well", "refusing", "silent")
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import from_base64url, to_base64url
-from chalicelib.kernel.pagination import cursor, position
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.pagination import cursor, position
 
 keys = st.dictionaries(st.sampled_from(["pk", "sk", "index1pk", "index1sk"]), st.text(max_size=30), min_size=1)
 bindings = st.text(max_size=30)

@@ -9,7 +9,7 @@ from chalicelib.features.domains import rules
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import CustomDomainOut
 from chalicelib.features.domains.rules import Seen, Sight, Verdict
-from chalicelib.kernel.clock import after, timestamp
+from chalicelib.kernel.core.clock import after, timestamp
 from tests.harness.joining import beginning
 
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"

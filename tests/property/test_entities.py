@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.entrypoints.catalogue import record_kinds
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.sets import Whole
-from chalicelib.kernel.wire import from_wire, to_wire
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.item_json import from_wire, to_wire
+from chalicelib.kernel.storage.record_sets import Whole
 from infrastructure.resources import table
 
 STORED = [kind for kind in record_kinds() if not issubclass(kind, Whole)]

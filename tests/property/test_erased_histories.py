@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.kernel.encoding import to_base64url
+from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue import evidence
 from tests.harness import cloud, snapshots
 from tests.harness.api import Api

@@ -9,7 +9,8 @@ import pytest
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import Fault
 from chalicelib.features.audit.verification import verify
-from chalicelib.kernel import erasing, table
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
@@ -154,7 +155,7 @@ class TestAnEntryThatIsNotErased:
 
     def test_is_found_when_it_is_signed_by_another_key(self, log: Erased, configure: Configure) -> None:
         configure(audit_signing_key=OTHER_KEY)
-        table.write(erasing.erase(log.organization.id, log.now(AFTERWARDS), proven=True))
+        table.write(redaction.erase(log.organization.id, log.now(AFTERWARDS), proven=True))
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
         assert log.finding() == Fault("modified", AFTERWARDS)
 
@@ -214,7 +215,7 @@ class TestAKeyThatWasReplaced:
 
     def test_counts_no_more_once_it_is_no_longer_trusted(self, log: Erased, configure: Configure) -> None:
         configure(audit_former_public_keys="")
-        assert not erasing.is_whole(log.organization.id, SHORT, log.now(SHORT))
+        assert not redaction.is_whole(log.organization.id, SHORT, log.now(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
     def test_vouches_for_no_bytes_that_are_no_entry(self, log: Erased, body: bytes) -> None:

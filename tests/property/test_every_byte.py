@@ -14,11 +14,11 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, StoredEntry, Verified, head_fault
 from chalicelib.features.audit.verification import verify
-from chalicelib.kernel import table
-from chalicelib.kernel.events import text_key
-from chalicelib.kernel.ledger import BrokenHead, Head
-from chalicelib.kernel.merkle import CompactRange
-from chalicelib.kernel.statements import BrokenStatement
+from chalicelib.kernel.audit_log.entries import text_key
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
+from chalicelib.kernel.audit_log.signed_statements import BrokenStatement
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage import table
 from tests.catalogue.conftest import Begin
 from tests.harness import cloud
 from tests.harness.anchors import put, read

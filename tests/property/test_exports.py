@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chalicelib.features.audit_exports import rules
 from chalicelib.features.audit_exports.formats import guarded, head, written
 from chalicelib.features.audit_exports.rules import Omitted
-from chalicelib.kernel.merkle import CompactRange, leaf_hash
+from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from tests.harness import rfc6962
 
 SIGNS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"

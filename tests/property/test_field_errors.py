@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi.schemas import query_fields, required_fields
-from chalicelib.kernel.models import Input, Query
-from chalicelib.kernel.problems import Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.validation import body, query
+from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.http.models import Input, Query
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.validation import body, query
 
 CODES = {
     "malformed", "not_an_object", "not_one_of", "out_of_range", "required", "too_few", "too_long", "too_many",

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.features.platforms.rules import slug_in
-from chalicelib.kernel.domain_names import host_name
-from chalicelib.kernel.fields import SLUG_PATTERN
+from chalicelib.kernel.http.fields import SLUG_PATTERN
+from chalicelib.kernel.outbound.domain_names import host_name
 
 labels = st.from_regex(r"\A[a-z0-9](?:[a-z0-9-]{0,10}[a-z0-9])?\Z")
 names = st.lists(labels, min_size=1, max_size=4).map(".".join)

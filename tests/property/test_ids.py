@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.clock import milliseconds, timestamp
-from chalicelib.kernel.ids import moment_of, new_id, within
+from chalicelib.kernel.core.clock import milliseconds, timestamp
+from chalicelib.kernel.core.ids import moment_of, new_id, within
 
 _LAST_MS = milliseconds("2099-12-31T23:59:59.999Z")
 moments = st.integers(0, _LAST_MS).map(timestamp)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from chalicelib.features.leads.entities import Lead, Submission
 from chalicelib.features.leads.models import Status
 from chalicelib.features.leads.rules import NEXT, changed, changed_by_sender, merged, takes_more
-from chalicelib.kernel.clock import timestamp
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import timestamp
+from chalicelib.kernel.core.problems import Problem
 
 OPERATOR: Final = "an operator"
 STATUSES: Final = st.sampled_from(list(NEXT))

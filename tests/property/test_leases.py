@@ -9,15 +9,16 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.kernel import leases, table
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key
 from tests.conftest import Configure
 from tests.harness.clock import Clock
 from tests.harness.processes import Process
 
 by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-MOST_UNTOLD: Final = leases.BATCH - 1
+MOST_UNTOLD: Final = request_quota.BATCH - 1
 RUNS: Final = st.tuples(st.integers(0, 3), st.integers(1, 70))
 """Which process, and how many requests it gets one after the other."""
 
@@ -39,7 +40,7 @@ def shared(written: Counter[Key]) -> Iterator[None]:
 def let_through(process: Process) -> bool:
     with process():
         try:
-            return leases.count("ada") is not None
+            return request_quota.count("ada") is not None
         except Problem:
             return False
 
@@ -54,7 +55,7 @@ def test_as_many_pass_as_there_are_and_nineteen_more_of_each_process_at_most(
     processes = [Process() for _ in range(4)]
     with shared(Counter()):
         for runs in minutes:
-            clock.shift(seconds=leases.SECONDS)
+            clock.shift(seconds=request_quota.SECONDS)
             passed = sum(let_through(processes[number]) for number, times in runs for _ in range(times))
             asked = sum(times for _, times in runs)
             busy = {number for number, _ in runs}
@@ -80,8 +81,8 @@ def test_a_process_writes_once_in_twenty_requests_at_most(
 
     with patch.object(table, "add", add):
         for runs in minutes:
-            clock.shift(seconds=leases.SECONDS)
+            clock.shift(seconds=request_quota.SECONDS)
             for _ in range(sum(times for _, times in runs)):
                 let_through(process)
                 asked += 1
-                assert writes <= asked / leases.BATCH
+                assert writes <= asked / request_quota.BATCH

@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import ledger, outbox, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import outbox
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
 from tests.harness.faults import Died

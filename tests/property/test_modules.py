@@ -10,8 +10,8 @@ from chalicelib.features.modules.catalogue import CATALOGUE, Definition
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.modules.models import ModuleChange
 from chalicelib.features.modules.rules import Effective, changed, deep_merged, effective, modules_of
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import beginning
 
 NAMES = tuple("abcdefgh")
 OF_THE_CATALOGUE = NAMES[:6]

@@ -17,11 +17,12 @@ from chalicelib.features.research.importing import stored
 from chalicelib.features.research.proposing import proposals
 from chalicelib.features.research.reconciling import advanced
 from chalicelib.features.research.sources import Record
-from chalicelib.kernel import jobs, table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs
 from tests.harness import cloud
 
 KEYS: Final = {

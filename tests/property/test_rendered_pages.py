@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.features.platforms.contrast import LEAST_CONTRAST, contrast
 from chalicelib.features.rendering.models import MenuItem
 from chalicelib.features.rendering.styles import palette, sheet
-from chalicelib.kernel.fields import LINK, is_visible
+from chalicelib.kernel.http.fields import LINK, is_visible
 from tests.harness.blocks import Stored, kept
 from tests.harness.pages import Element, rendered, theme
 

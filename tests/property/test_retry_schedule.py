@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER, next_attempt, wants
-from chalicelib.kernel.clock import milliseconds, timestamp
+from chalicelib.kernel.core.clock import milliseconds, timestamp
 
 MOMENTS = st.integers(0, 4_000_000_000_000).map(timestamp)
 JITTER = st.floats(-1, 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.roles import AREAS, SCOPES, Role, beyond, role_of_key, satisfies
+from chalicelib.kernel.permissions.roles import AREAS, SCOPES, Role, beyond, role_of_key, satisfies
 
 ORDER: Final = ("member", "editor", "admin", "owner")
 ROWS: Final = ("read:member", "read:editor", "read:admin", "write:member", "write:editor", "write:admin")

@@ -8,9 +8,9 @@ import pytest
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.spaces.entities import Space
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import role_at
+from chalicelib.kernel.authorization.memberships import role_at
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.permissions.roles import Role
 from tests.harness.joining import beginning
 
 ADMINS: Final = (Role.ADMIN, Role.OWNER)

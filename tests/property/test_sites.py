@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import RESERVED_ON_SITES, RESERVED_SLUGS, Slug, SlugOnSite, folded, slug_from
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import RESERVED_ON_SITES, RESERVED_SLUGS, Slug, SlugOnSite, folded, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 ACCEPTED: Final = TypeAdapter[str](Slug)

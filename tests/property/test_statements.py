@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.chains import End, Link, Linked
-from chalicelib.kernel.statements import MAX_GAPS, Statement
+from chalicelib.kernel.audit_log.mac_chains import End, Link, Linked
+from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, Statement
 
 BRANCHED = 5
 """The number of the first link of which there are two."""

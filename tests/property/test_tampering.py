@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import Fault
 from chalicelib.features.audit.verification import verify
-from chalicelib.kernel import erasing, table
-from chalicelib.kernel.ledger import HEAD
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.ledger import HEAD
+from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.world import World
@@ -38,7 +39,7 @@ def a_long_log(world: World) -> str:
         if n % 2:
             world.workers.deliver()
     world.workers.deliver()
-    table.write(erasing.erase(organization.id, entry(organization.id, ERASED), proven=True))
+    table.write(redaction.erase(organization.id, entry(organization.id, ERASED), proven=True))
     return organization.id
 
 

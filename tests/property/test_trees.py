@@ -16,11 +16,11 @@ from chalicelib.features.taxonomy import finding
 from chalicelib.features.taxonomy.entities import LISTED, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.rules import siblings
 from chalicelib.features.taxonomy.trails import tree_of
-from chalicelib.kernel import table, trees
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.trees import MOST_REMEMBERED, Reading
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table, trees
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import MOST_REMEMBERED, Reading
 from tests.harness.joining import beginning
 
 PLATFORM: Final = "platform"

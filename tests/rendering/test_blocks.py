@@ -6,9 +6,9 @@ import pytest
 
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut
-from chalicelib.kernel.models import RecordOutput
-from chalicelib.kernel.operation import Caller, RouteGroup
-from chalicelib.kernel.problems import Invalid
+from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.http.models import RecordOutput
+from chalicelib.kernel.operations.operation import Caller, RouteGroup
 from tests.harness.blocks import LeafletCreate, Stored, block, faults, kept
 
 

@@ -8,9 +8,9 @@ from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, described
 from chalicelib.entrypoints.openapi.webhooks import public_models, webhooks
-from chalicelib.kernel.operation import Operation
-from chalicelib.kernel.tasks import Task
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.work.tasks import Task
 
 _DESCRIPTION: Final = """\
 A multi-tenant back end: organizations with their members, the API keys of their programs, a log of all that changed and

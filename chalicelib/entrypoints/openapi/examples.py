@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.fields import UUID_PATTERN
+from chalicelib.kernel.http.fields import UUID_PATTERN
 
 Schema = Mapping[str, Any]
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION
 
 Headers = dict[str, Any]
 

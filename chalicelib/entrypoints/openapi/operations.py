@@ -10,11 +10,11 @@ from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import problems_of
 from chalicelib.entrypoints.openapi.records import begun, secrets
-from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.forms import FORMS
-from chalicelib.kernel.models import Patch, RecordOutput
-from chalicelib.kernel.operation import At, ByToken, Document, Moved, Operation
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.http.forms import FORMS
+from chalicelib.kernel.http.models import Patch, RecordOutput
+from chalicelib.kernel.operations.operation import At, ByToken, Document, Moved, Operation
+from chalicelib.kernel.rate_limits.buckets import Budget
 
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]

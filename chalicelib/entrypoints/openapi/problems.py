@@ -4,8 +4,8 @@ import re
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.headers import with_common
-from chalicelib.kernel.operation import At, Operation
-from chalicelib.kernel.problems import CODES, FieldError, Problem
+from chalicelib.kernel.core.problems import CODES, FieldError, Problem
+from chalicelib.kernel.operations.operation import At, Operation
 
 _NAMES: Final = {
     400: "BadRequest", 401: "Unauthenticated", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
@@ -16,7 +16,7 @@ _HEADERS: Final = {
     401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After",), 503: ("Retry-After",),
 }  # fmt: skip
 _ALWAYS: Final = (400, 401, 403, 409, 429, 500, 503)
-"""A 409 too, of what only reads: its answer may be larger than one can be (`kernel/envelope.py`)."""
+"""A 409 too, of what only reads: its answer may be larger than one can be (`kernel/execution/envelope.py`)."""
 
 _CODE: Final = re.compile(r"`(\w+)`")
 

@@ -7,9 +7,9 @@ from typing import Any, get_args
 from pydantic_core import PydanticUndefined
 
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.kinds import every_kind
-from chalicelib.kernel.models import Output
+from chalicelib.kernel.http.models import Output
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.record_types import every_kind
 
 
 def secrets(model: type[Output]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from chalicelib.kernel.models import Input, Output, Patch, Query
-from chalicelib.kernel.operation import Operation
+from chalicelib.kernel.http.models import Input, Output, Patch, Query
+from chalicelib.kernel.operations.operation import Operation
 
 Schema = dict[str, Any]
 COMPONENTS: Final = "#/components/schemas/"

@@ -8,12 +8,12 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
-from chalicelib.kernel.entity import Entity
-from chalicelib.kernel.kinds import every_kind, find_kind
-from chalicelib.kernel.models import Output
-from chalicelib.kernel.operation import At, Operation
-from chalicelib.kernel.sets import Whole
-from chalicelib.kernel.tasks import Task
+from chalicelib.kernel.http.models import Output
+from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.record_types import every_kind, find_kind
+from chalicelib.kernel.work.tasks import Task
 
 Schema = dict[str, Any]
 Emitter = Operation | Task

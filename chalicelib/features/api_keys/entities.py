@@ -5,12 +5,12 @@ from dataclasses import field
 from typing import Any
 
 from chalicelib.features.api_keys.models import ApiKeyOut, Reason
-from chalicelib.kernel.auth import key_pointer
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Item, Limit
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.rights import Credential
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.identity.auth import key_pointer
+from chalicelib.kernel.permissions.grants import Credential
+from chalicelib.kernel.storage.entity import Collection, Due, Item, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import Job
 
 MOST_LIVE_KEYS = 100
 RESTING = "RESTING-KEY#"

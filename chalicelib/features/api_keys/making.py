@@ -6,12 +6,12 @@ from typing import Any
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate
 from chalicelib.features.members.entities import Member
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.cidr import beyond as networks_beyond
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import beyond
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.ip_networks import beyond as networks_beyond
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.permissions.roles import beyond
 
 
 def maker(ctx: Context) -> ApiKey | Member:

@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.cidr import network
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.fields import Moment, Name, Timestamp, Uuid, out_of_range
-from chalicelib.kernel.models import Input, Output, RecordOutput
-from chalicelib.kernel.roles import SCOPES
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ip_networks import network
+from chalicelib.kernel.http.fields import Moment, Name, Timestamp, Uuid, out_of_range
+from chalicelib.kernel.http.models import Input, Output, RecordOutput
+from chalicelib.kernel.permissions.roles import SCOPES
 
 Reason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
 

@@ -5,13 +5,13 @@ from chalicelib.features.api_keys.entities import MOST_SECRETS, ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
 from chalicelib.features.api_keys.revoking import ending_with_key
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel import api_keys
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
@@ -37,10 +37,11 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     then could still give its scopes.
     """
     maker = making.maker(ctx)
-    fields, secret = making.fields_within(maker, body), api_keys.generate()
+    fields, secret = making.fields_within(maker, body), api_key_format.generate()
     key = ApiKey(
         **ctx.new(), **fields, organization_id=organization.id, created_by=ctx.principal.id,
-        hint=api_keys.hint(secret), digests={api_keys.digest(secret): None}, lineage=making.rest_on(ctx, maker),
+        hint=api_key_format.hint(secret), digests={api_key_format.digest(secret): None}, lineage=making.rest_on(ctx,
+        maker),
     )  # fmt: skip
     ctx.changes.create(key)
     return ApiKeyOut.of(key, key=secret)
@@ -84,13 +85,13 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     if api_key.status != "active":
         raise Problem("invalid_transition", f"The API key is {api_key.status}; create another.")
     lineage = _lineage_of_rotated(ctx, api_key)
-    secret, until = api_keys.generate(), after(ctx.now, hours=body.grace_hours)
+    secret, until = api_key_format.generate(), after(ctx.now, hours=body.grace_hours)
     lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if ends is None or ends > ctx.now}
     if body.grace_hours and len(lasting) == MOST_SECRETS:
         detail = f"{MOST_SECRETS} of its secrets work at the moment. Let one end, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    digests = lasting | {api_keys.digest(secret): None}
-    rotated = ctx.changes.update(api_key, digests=digests, hint=api_keys.hint(secret), lineage=lineage)
+    digests = lasting | {api_key_format.digest(secret): None}
+    rotated = ctx.changes.update(api_key, digests=digests, hint=api_key_format.hint(secret), lineage=lineage)
     return ApiKeyOut.of(rotated, key=secret)
 
 

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from chalicelib.features.api_keys.entities import RESTING, ApiKey, KeyRevocation
 from chalicelib.features.api_keys.models import Reason
-from chalicelib.kernel import table
-from chalicelib.kernel.auth import ending_keys_key
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.roles import beyond
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.identity.auth import ending_keys_key
+from chalicelib.kernel.permissions.roles import beyond
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 MOST_AT_ONCE: Final = 30
 """Keys that are revoked in the transaction that ends what they rest on, each by two writes of it. Of more, the others

@@ -5,11 +5,12 @@ from typing import Any
 
 from chalicelib.features.api_keys.entities import ApiKey, KeyRevocation
 from chalicelib.features.api_keys.revoking import ending_with_key
-from chalicelib.kernel import jobs, outbox, table, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 
 @task("api_keys.expire")

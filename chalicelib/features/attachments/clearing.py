@@ -6,9 +6,9 @@ from typing import Final
 
 from chalicelib.features.attachments.entities import Attachment, detach
 from chalicelib.features.taxonomy.entities import TaxonomyNode
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 
 _AT_ONCE: Final = 25
 _TRIES: Final = 5

@@ -4,8 +4,8 @@ from typing import Final
 
 from chalicelib.features.attachments.models import AttachmentOut
 from chalicelib.features.taxonomy.trails import PARTITION
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
+from chalicelib.kernel.storage.table import Write
 
 MOST_ATTACHMENTS: Final = 50
 """Of one entity."""

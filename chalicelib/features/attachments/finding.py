@@ -10,12 +10,12 @@ from chalicelib.features.spaces.reach import sees_all
 from chalicelib.features.taxonomy.entities import Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.finding import known
 from chalicelib.features.taxonomy.trails import tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.table import Found
-from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import Found
+from chalicelib.kernel.storage.trees import Reading
 
 _MOST_LOOKED_AT: Final = 100
 

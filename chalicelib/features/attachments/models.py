@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import Handle, Uuid
-from chalicelib.kernel.models import Input, ListQuery, RecordOutput
+from chalicelib.kernel.http.fields import Handle, Uuid
+from chalicelib.kernel.http.models import Input, ListQuery, RecordOutput
 
 _TYPES = (
     "`platform`, `space`, `site`, `page`, `research-output` and `research-artefact` are the service's own: what they "

@@ -16,15 +16,15 @@ from chalicelib.features.attachments.reach import stored_at, unseen
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import state_of, tree_beside
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.fields import HANDLE_PATTERN, UUID_PATTERN
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid, Problem, not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import HANDLE_PATTERN, UUID_PATTERN
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("taxonomy")
 in_platforms = RouteGroup("platforms", routes.operations)

@@ -9,12 +9,13 @@ from chalicelib.features.research.entities import COMMON, Artefact, ResearchOutp
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import sees_all
-from chalicelib.kernel import ancestry, table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, holds, membership_key
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.authorization.memberships import departure_key, holds, membership_key
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 
 Named = tuple[str, str]
 """An entity, by its type and id."""
@@ -23,7 +24,7 @@ KNOWN: Final[Mapping[str, Callable[[str], Key]]] = {
     "platform": lambda platform_id: Platform.key_of(id=platform_id),
     "space": lambda space_id: Space.key_of(id=space_id),
     "site": lambda site_id: Site.key_of(id=site_id),
-    "page": ancestry.pointer_key,
+    "page": ancestor_cache.pointer_key,
     "research-output": lambda output_id: ResearchOutput.key_of(id=output_id),
     "research-artefact": lambda artefact_id: Artefact.key_of(id=artefact_id),
 }

@@ -3,7 +3,7 @@
 from chalicelib.features.attachments.clearing import clear_entity
 from chalicelib.features.attachments.reach import KNOWN
 from chalicelib.features.purges.clearing import elsewhere, with_record
-from chalicelib.kernel.entity import Entity, Place
+from chalicelib.kernel.storage.entity import Entity, Place
 
 
 @elsewhere

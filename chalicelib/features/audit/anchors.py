@@ -8,13 +8,14 @@ peaks of the tree in base64, a line each.
 from typing import Final
 
 from chalicelib.features.audit.rules import head_fault
-from chalicelib.kernel import checkpoints, files
-from chalicelib.kernel.checkpoints import NoteError
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.files import NoFile
-from chalicelib.kernel.ledger import Head
-from chalicelib.kernel.merkle import CompactRange
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log.ledger import Head
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import NoteError
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.storage.files import NoFile
 
 _NEVER_REACHED: Final = 10**12
 

@@ -8,11 +8,13 @@ from pydantic_core import to_json
 
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
-from chalicelib.kernel import erasing, ids, table
-from chalicelib.kernel.authenticity import is_authentic
-from chalicelib.kernel.entity import Facet, Item, Key, Partition, organization_of
-from chalicelib.kernel.events import EntryItem, canonical, text_key
-from chalicelib.kernel.ledger import sealed_ids, sequence_key
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.authenticity import is_authentic
+from chalicelib.kernel.audit_log.entries import EntryItem, canonical, text_key
+from chalicelib.kernel.audit_log.ledger import sealed_ids, sequence_key
+from chalicelib.kernel.core import ids
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Facet, Item, Key, Partition, organization_of
 
 _SIFTED: Final = 100
 _LONG_AT_ONCE: Final = 100
@@ -103,7 +105,7 @@ def line(entry: EntryItem, body: bytes | None) -> bytes:
     are the leaf's data. Of an erased entry, which has none, what stays is shown, and the signature of it.
     """
     body = canonical(_erased(entry)) if body is None or entry.erased else body
-    signed = {"erasureSignature": erasing.signature_of(entry)} if entry.erased else {}
+    signed = {"erasureSignature": redaction.signature_of(entry)} if entry.erased else {}
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signed} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 

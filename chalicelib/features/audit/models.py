@@ -4,9 +4,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.encoding import from_base64url
-from chalicelib.kernel.fields import Timestamp, Uuid, lower_case, shape
-from chalicelib.kernel.models import Continued, ListQuery, Output, Span
+from chalicelib.kernel.core.encoding import from_base64url
+from chalicelib.kernel.http.fields import Timestamp, Uuid, lower_case, shape
+from chalicelib.kernel.http.models import Continued, ListQuery, Output, Span
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
 _EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"

@@ -4,9 +4,9 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.models import AuditEntry, AuditQuery, IntegrityQuery, IntegrityReport
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

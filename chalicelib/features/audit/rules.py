@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.features.audit.models import Failure
-from chalicelib.kernel import checkpoints, erasing
-from chalicelib.kernel.checkpoints import NoteError
-from chalicelib.kernel.encoding import from_base64, to_base64
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import Head, origin, place, sequence_key, split_hashes
-from chalicelib.kernel.merkle import CompactRange, leaf_hash
-from chalicelib.kernel.seals import public_keys, sealed_as
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.entry_macs import public_keys, sealed_as
+from chalicelib.kernel.audit_log.ledger import Head, origin, place, sequence_key, split_hashes
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import NoteError
+from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
+from chalicelib.kernel.storage.entity import Item
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _failure(log: str, sequence: int, entry: StoredEntry, since: int | None = No
 
 def _erased_failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return what is wrong with an entry that says it was erased: only the service's signature makes that true."""
-    return None if is_entry(entry.item) and erasing.is_whole(log, sequence, entry.item) else "modified"
+    return None if is_entry(entry.item) and redaction.is_whole(log, sequence, entry.item) else "modified"
 
 
 def is_proven(log: str, entry: StoredEntry) -> bool:

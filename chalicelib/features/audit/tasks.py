@@ -8,12 +8,15 @@ from chalicelib.features.audit import anchors
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.features.audit.verification import WINDOW, verify_up_to
-from chalicelib.kernel import jobs, ledger, pagination, queues, table
-from chalicelib.kernel.ledger import BrokenHead, Head
-from chalicelib.kernel.logs import measure, report
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
+from chalicelib.kernel.core.logs import measure, report
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution import pagination
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import jobs, queues
+from chalicelib.kernel.work.tasks import task
 
 _TASK: Final = "audit.anchor"
 _QUEUING_SECONDS: Final = 600

@@ -9,17 +9,18 @@ from chalicelib.features.audit import anchors
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
-from chalicelib.kernel import checkpoints, table
-from chalicelib.kernel.chains import End, Link, chain_key, chain_keys, links_of
-from chalicelib.kernel.checkpoints import BadSignature, Checkpoint, NoteError
-from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import BrokenHead, Head, Outbox, head_key, origin, pending, sequence_key
-from chalicelib.kernel.logs import report
-from chalicelib.kernel.merkle import EMPTY_ROOT
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.seals import public_keys
-from chalicelib.kernel.statements import BrokenStatement, Missing, Statement
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.entry_macs import public_keys
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, Outbox, head_key, origin, pending, sequence_key
+from chalicelib.kernel.audit_log.mac_chains import End, Link, chain_key, chain_keys, links_of
+from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Missing, Statement
+from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import BadSignature, Checkpoint, NoteError
+from chalicelib.kernel.crypto.merkle import EMPTY_ROOT
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Partition
 
 _SETTLING_SECONDS: Final = (0.2, 0.5)
 """After how long, again and again, what seems to be missing is looked for once more."""

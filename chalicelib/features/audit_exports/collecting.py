@@ -10,11 +10,12 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit_exports.formats import head, written
 from chalicelib.features.audit_exports.models import Format
-from chalicelib.kernel import envelope, ids
-from chalicelib.kernel.clock import now_ms
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.events import INLINE_BYTES, EntryItem
-from chalicelib.kernel.request import Response
+from chalicelib.kernel.audit_log.entries import INLINE_BYTES, EntryItem
+from chalicelib.kernel.core import ids
+from chalicelib.kernel.core.clock import now_ms
+from chalicelib.kernel.execution import envelope
+from chalicelib.kernel.http.request import Response
+from chalicelib.kernel.storage.entity import Item
 
 MOST_ENTRIES: Final = 10_000
 MOST_BYTES: Final = 5_000_000

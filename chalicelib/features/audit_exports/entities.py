@@ -5,10 +5,10 @@ from dataclasses import field
 from typing import Any, Final
 
 from chalicelib.features.audit_exports.models import AuditExportOut, Format, Status
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Due, Item, Limit
-from chalicelib.kernel.jobs import LEASE_SECONDS, Job
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.storage.entity import Due, Item, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
 MOST_RUNNING: Final = 10
 

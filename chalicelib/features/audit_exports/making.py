@@ -16,11 +16,12 @@ from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.formats import head, written
 from chalicelib.features.audit_exports.models import EntrySelection
 from chalicelib.features.audit_exports.rules import Omitted
-from chalicelib.kernel import files, jobs
-from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.ledger import sequence_key
-from chalicelib.kernel.merkle import HASH_BYTES
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.ledger import sequence_key
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto.merkle import HASH_BYTES
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.work import jobs
 
 KEEP_SECONDS: Final = 60
 """How long a worker goes on without keeping what it has: well within its lease."""

@@ -7,8 +7,8 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from chalicelib.features.audit.models import EntryFilters
-from chalicelib.kernel.fields import Timestamp
-from chalicelib.kernel.models import Input, Output, Query, RecordOutput
+from chalicelib.kernel.http.fields import Timestamp
+from chalicelib.kernel.http.models import Input, Output, Query, RecordOutput
 
 Format = Literal["ndjson", "csv"]
 Status = Literal["queued", "running", "completed", "failed", "expired"]

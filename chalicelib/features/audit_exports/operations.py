@@ -8,11 +8,11 @@ from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.formats import MEDIA_TYPES
 from chalicelib.features.audit_exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Document, RouteGroup
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Document, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

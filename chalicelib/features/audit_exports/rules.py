@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.ledger import split_hashes
-from chalicelib.kernel.merkle import CompactRange
+from chalicelib.kernel.audit_log.ledger import split_hashes
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage.entity import Item
 
 MOST_HASHES: Final = 2_000
 """More are not given as evidence."""

@@ -8,13 +8,14 @@ from chalicelib.features.audit_exports import making
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.making import Draft, Unreadable
 from chalicelib.features.audit_exports.rules import Omitted
-from chalicelib.kernel import jobs, outbox, table, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.ledger import BrokenHead, Head, head_key
-from chalicelib.kernel.merkle import CompactRange
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, head_key
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 KEPT_DAYS: Final = 7
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import FreeForm, Handle, Uuid, distinct
-from chalicelib.kernel.models import Input, RecordOutput
+from chalicelib.kernel.http.fields import FreeForm, Handle, Uuid, distinct
+from chalicelib.kernel.http.models import Input, RecordOutput
 
 _SETTINGS: Final = {"maxParticipants": 12}
 

@@ -3,11 +3,11 @@
 from chalicelib.features.capabilities.entities import Capability, CapabilitySet
 from chalicelib.features.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
 from chalicelib.features.spaces.entities import Space, at_space
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import SetQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SetQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("spaces")
 

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 from chalicelib.features.channels.models import MASK, ChannelOut, Provider, Status
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
-from chalicelib.kernel import sealing
-from chalicelib.kernel.entity import Collection, Limit
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.storage.entity import Collection, Limit
+from chalicelib.kernel.storage.pii import Person
 
 MOST_CHANNELS: Final = 50
 SEND: Final = "channels.send"
@@ -66,7 +66,7 @@ class IntegrationChannel(Subscriber):
     @property
     def url(self) -> str:
         """Where its messages go. Raises SealBroken if somebody altered what is stored."""
-        return sealing.unseal(self.sealed_url, _context(self.id)).decode()
+        return encryption.unseal(self.sealed_url, _context(self.id)).decode()
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets its name no longer name the person; a URL that does so loses all but its host."""
@@ -79,7 +79,7 @@ class IntegrationChannel(Subscriber):
 
 def kept(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that say where its messages go: sealed, and masked for those who may see it."""
-    return {"sealed_url": sealing.seal(url.encode(), _context(channel_id)), "masked_url": masked(url)}
+    return {"sealed_url": encryption.seal(url.encode(), _context(channel_id)), "masked_url": masked(url)}
 
 
 def masked(url: str) -> str:

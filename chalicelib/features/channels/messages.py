@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from chalicelib.features.channels.entities import IntegrationChannel
 from chalicelib.features.channels.models import Provider
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 
 LONGEST_NAME: Final = 256
 """Characters of a name: with all of them escaped, two fit into one section of Slack's."""

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, WrapValidator
 
 from chalicelib.features.deliveries.models import EventAreas, EventPatterns
-from chalicelib.kernel.fields import Name
-from chalicelib.kernel.models import Input, Output, Patch, RecordOutput
-from chalicelib.kernel.targets import TargetUrl
+from chalicelib.kernel.http.fields import Name
+from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
+from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 
 Provider = Literal["slack", "discord", "teams", "webhook"]
 Status = Literal["active", "needs_attention"]

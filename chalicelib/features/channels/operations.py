@@ -13,12 +13,12 @@ from chalicelib.features.deliveries.models import TrialOut
 from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
 from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

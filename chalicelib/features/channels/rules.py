@@ -9,8 +9,8 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.channels.models import Provider
-from chalicelib.kernel.outgoing import Answer
-from chalicelib.kernel.targets import host_of
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_urls import host_of
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
 """Pauses between the attempts of a message: who reads it tomorrow has no use for it."""

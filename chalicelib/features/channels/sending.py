@@ -6,10 +6,10 @@ from typing import Final
 from chalicelib.features.channels.entities import IntegrationChannel
 from chalicelib.features.channels.messages import Notice, address, message
 from chalicelib.features.channels.rules import asked_seconds, state_after
-from chalicelib.kernel import outgoing
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, milliseconds, now, now_ms
-from chalicelib.kernel.outgoing import Answer
+from chalicelib.kernel.core.clock import after, milliseconds, now, now_ms
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 _LONGEST_WAIT_MS: Final = IntegrationChannel.spacing_seconds * 1000
 _LONGEST_PEACE_SECONDS: Final = 86_400
@@ -27,7 +27,7 @@ def send(channel: IntegrationChannel, notice: Notice, seconds: float | None = No
     time.sleep(wait_seconds)
     left = None if seconds is None else seconds - wait_seconds
     headers = {"content-type": "application/json"}
-    return outgoing.post(address(channel.provider, channel.url), message(channel.provider, notice), headers, left)
+    return webhook_client.post(address(channel.provider, channel.url), message(channel.provider, notice), headers, left)
 
 
 def judge(changes: Changes, channel: IntegrationChannel, answer: Answer) -> IntegrationChannel:

@@ -12,9 +12,9 @@ from chalicelib.features.deliveries import lots, sending
 from chalicelib.features.deliveries.entities import Delivery, looked_after
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.deliveries.sending import Told
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work.tasks import task
 
 
 @task(SEND)

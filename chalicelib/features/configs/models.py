@@ -8,8 +8,8 @@ from chalicelib.features.domains.models import Purpose, RecordType, Verification
 from chalicelib.features.modules.models import EffectiveModuleOut
 from chalicelib.features.platforms.models import HomeOut, NavigationOut, PlatformSummary, ThemeOut
 from chalicelib.features.project_blocks.models import ProjectBlockOut
-from chalicelib.kernel.fields import Locale, Timestamp, Uuid
-from chalicelib.kernel.models import Input, Output
+from chalicelib.kernel.http.fields import Locale, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, Output
 
 
 class ConfigModuleOut(EffectiveModuleOut):

@@ -19,14 +19,14 @@ from chalicelib.features.platforms.rules import slug_in
 from chalicelib.features.platforms.showing import Sight
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import keys_of, seen
-from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.entity import Collection, Key
-from chalicelib.kernel.guards import guard_key, referred
-from chalicelib.kernel.operation import RouteGroup
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, Key
+from chalicelib.kernel.transactions.unique_items import guard_key, referred
 
 routes = RouteGroup("platforms")
 

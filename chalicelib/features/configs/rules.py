@@ -12,8 +12,8 @@ from chalicelib.features.platforms.models import PlatformSummary
 from chalicelib.features.project_blocks.entities import ProjectBlock, in_order
 from chalicelib.features.project_blocks.models import ProjectBlockOut
 from chalicelib.features.spaces.entities import Space
-from chalicelib.kernel.context import Records
-from chalicelib.kernel.domain_names import host_name
+from chalicelib.kernel.execution.context import Records
+from chalicelib.kernel.outbound.domain_names import host_name
 
 HostMatch = Literal["customDomain", "subdomain"]
 

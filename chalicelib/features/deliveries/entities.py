@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.models import Status
-from chalicelib.kernel.clock import after, milliseconds, now
-from chalicelib.kernel.entity import Due, Entity
-from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.queues import LONGEST_DELAY_SECONDS
+from chalicelib.kernel.core.clock import after, milliseconds, now
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage.entity import Due, Entity
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import Job
+from chalicelib.kernel.work.queues import LONGEST_DELAY_SECONDS
 
 KEPT_DAYS: Final = 90
 

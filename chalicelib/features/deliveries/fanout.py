@@ -11,14 +11,14 @@ from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery
 from chalicelib.features.deliveries.subscribers import Subscribers, subscribers_key
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.clock import now, now_ms, pause
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
+from chalicelib.kernel.core.clock import now, now_ms, pause
+from chalicelib.kernel.core.logs import done_for, if_possible, name_requests, report
 from chalicelib.kernel.following import Cursor
-from chalicelib.kernel.ledger import head_key, sequence_key
-from chalicelib.kernel.logs import done_for, if_possible, name_requests, report
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.transactions.unit_of_work import Contended
 
 _BATCH: Final = 50
 _MOST_DELIVERIES: Final = table.MOST_WRITES - 2

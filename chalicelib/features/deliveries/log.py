@@ -5,8 +5,9 @@ from typing import Final
 
 from chalicelib.features.deliveries.models import DeliveriesQuery, Status
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel import ids, table
-from chalicelib.kernel.entity import Facet, Item
+from chalicelib.kernel.core import ids
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Facet, Item
 
 _SIFTED: Final = 100
 

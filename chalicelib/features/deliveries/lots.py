@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import QUEUE, Delivery, Subscriber
-from chalicelib.kernel import queues
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.kinds import every_kind
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.record_types import every_kind
+from chalicelib.kernel.work import queues
 
 LARGEST: Final = 25
 """Deliveries of one message: each may take as long as its endpoint has to answer."""

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.event_types import PATTERNS
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.fields import Timestamp, Uuid, shape
-from chalicelib.kernel.models import ListQuery, Output, RecordOutput, Span
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import Timestamp, Uuid, shape
+from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, Span
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[

@@ -7,10 +7,10 @@ from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryOut
 from chalicelib.features.organizations.entities import at_organization
 from chalicelib.features.webhooks.entities import PROBE, Webhook, WebhookDelivery
 from chalicelib.features.webhooks.rules import refuse_inactive
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem, not_found
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

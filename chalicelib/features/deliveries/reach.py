@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from chalicelib.features.deliveries.entities import Subscriber
 from chalicelib.features.deliveries.rules import refuse_outside
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.roles import readable_areas
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.permissions.roles import readable_areas
 
 S = TypeVar("S", bound=Subscriber)
 

@@ -4,9 +4,9 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 from chalicelib.features.deliveries.event_types import area_of, within
-from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import FieldError, Problem
+from chalicelib.kernel.rate_limits.buckets import Budget
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Pauses between the attempts of a delivery; it is given up when the last was in vain."""

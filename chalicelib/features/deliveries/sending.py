@@ -10,16 +10,17 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
 from chalicelib.features.deliveries.models import Status
-from chalicelib.kernel import queues, table, tasks
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, milliseconds, now, now_ms, pause
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.events import EntryItem
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.kinds import find_kind
-from chalicelib.kernel.logs import done_for, if_possible, note, report
-from chalicelib.kernel.outgoing import Answer
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.core.clock import after, milliseconds, now, now_ms, pause
+from chalicelib.kernel.core.logs import done_for, if_possible, note, report
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.record_types import find_kind
+from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import queues, tasks
+from chalicelib.kernel.work.jobs import Job
 
 S = TypeVar("S", bound=Subscriber)
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.rules import wants
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.kinds import find_kind, kind_named
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.record_types import find_kind, kind_named
 
 _GONE: Final = ".deleted"
 _OF_ITS_OWN: Final = {

@@ -9,15 +9,16 @@ from chalicelib.features.domains import rules
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import Fault
 from chalicelib.features.domains.rules import Seen, Sight
-from chalicelib.kernel import lookup, table
-from chalicelib.kernel.guards import guard_key
+from chalicelib.kernel.outbound import dns
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 _SECONDS: Final = 2.0
 """How long an answer is waited for."""
 _CHAIN_SECONDS: Final = 4.0
 """How long all links of a chain together are waited for."""
 _MOST_LINKS: Final = 8
-_ADDRESSES: Final[tuple[lookup.Question, ...]] = ("A", "AAAA")
+_ADDRESSES: Final[tuple[dns.Question, ...]] = ("A", "AAAA")
 _AT_ONCE: Final = 6
 """All that is asked, but for the links of a chain: these are asked for one after the other."""
 
@@ -52,14 +53,14 @@ def _both(one: Seen, other: Seen) -> Seen:
     return Seen((*one.values, *other.values), one.fault or other.fault)
 
 
-def _ask(name: str, question: lookup.Question, until: float = inf) -> Seen:
+def _ask(name: str, question: dns.Question, until: float = inf) -> Seen:
     try:
-        return Seen(tuple(sorted(lookup.ask(name, question, min(_SECONDS, until - monotonic())))))
-    except lookup.Unanswered as error:
+        return Seen(tuple(sorted(dns.ask(name, question, min(_SECONDS, until - monotonic())))))
+    except dns.Unanswered as error:
         return Seen(fault=_fault(error))
 
 
-def _fault(error: lookup.Unanswered) -> Fault:
+def _fault(error: dns.Unanswered) -> Fault:
     return "DNS_TIMEOUT" if error.timed_out else "DNS_FAILURE"
 
 

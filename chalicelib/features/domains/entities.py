@@ -5,9 +5,9 @@ from dataclasses import field
 from typing import Any, Final, Protocol
 
 from chalicelib.features.domains.models import CustomDomainOut, PlatformDomainOut
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.storage.entity import Collection, Due, Entity, Facet, Item
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.unique_values import Unique
 
 CHECK: Final = "domains.check"
 

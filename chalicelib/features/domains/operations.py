@@ -11,10 +11,10 @@ from chalicelib.features.domains.models import (
 from chalicelib.features.domains.rules import NOTHING_CLAIMED, claimed, restarted
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.platforms.entities import at_platform
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 of_organization = RouteGroup("organizations", routes.operations)

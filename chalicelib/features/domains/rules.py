@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import Fault
-from chalicelib.kernel import signing
-from chalicelib.kernel.addresses import shown
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.domain_names import registered
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.outbound.domain_names import registered
+from chalicelib.kernel.outbound.ip_addresses import shown
 
 PENDING_DAYS: Final = 7
 LAPSING_HOURS: Final = 72
@@ -70,7 +70,7 @@ NOTHING_CLAIMED: Final[dict[str, Any]] = {
 
 def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. A claim made again has the proof that it had before."""
-    tag = signing.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
+    tag = signatures.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
         **NOTHING_CLAIMED, "domain": domain, "status": "pending", "proof": proof, "records": wanted(domain, proof),

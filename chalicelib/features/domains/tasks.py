@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from chalicelib.features.domains.checks import check
 from chalicelib.features.domains.entities import CHECK, CustomDomain
-from chalicelib.kernel import outbox, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _EVENTS: Final = {status: f"platform.custom_domain.{status}" for status in ("verified", "failed", "lapsed")}
 

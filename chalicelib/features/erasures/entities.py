@@ -5,9 +5,9 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.features.erasures.models import ErasureOut, Status
-from chalicelib.kernel.entity import Item, Limit
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.storage.entity import Item, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import Job
 
 MOST_RUNNING = 10
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import Email, Uuid
-from chalicelib.kernel.models import Input, RecordOutput
+from chalicelib.kernel.http.fields import Email, Uuid
+from chalicelib.kernel.http.models import Input, RecordOutput
 
 Status = Literal["queued", "running", "completed", "failed"]
 

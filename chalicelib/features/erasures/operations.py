@@ -10,11 +10,11 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.caseless import spellings
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.case_folding import spellings
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

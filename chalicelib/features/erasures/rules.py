@@ -11,10 +11,10 @@ from chalicelib.features.erasures.entities import Account, Room
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.research.entities import ResearchJob
-from chalicelib.kernel.entity import Entity, Place
-from chalicelib.kernel.kinds import kinds_within
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.storage.entity import Entity, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.record_types import kinds_within
 
 _ANSWERS: Final = tuple(
     f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")

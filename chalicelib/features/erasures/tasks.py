@@ -10,16 +10,18 @@ from chalicelib.features.erasures.entities import Account, Erasure, Step
 from chalicelib.features.erasures.rules import accounts_in, names, rooms_of
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import erasing, jobs, ledger, table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item, Partition, Place
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.audit_log import ledger, redaction
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item, Partition, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unique_items import guard_key
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work.tasks import task
 
 _PAGE: Final = 200
 _PLACES: Final = 25
@@ -173,7 +175,7 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
     for start in range(0, len(ready), _AT_ONCE):
         batch = ready[start : start + _AT_ONCE]
         changes = Changes(now())
-        for write in (w for entry in batch for w in erasing.erase(log, entry.item, proven=is_proven(log, entry))):
+        for write in (w for entry in batch for w in redaction.erase(log, entry.item, proven=is_proven(log, entry))):
             changes.also(write)
         erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
     if len(ready) < len(named):

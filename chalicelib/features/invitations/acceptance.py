@@ -11,17 +11,17 @@ from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.kernel import table
-from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Entity, Item, Key, Place
-from chalicelib.kernel.epochs import EVERYONE, Subject, partition_of
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.problems import Problem, not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.standing import Standing, standing_keys, standing_of
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.authorization.memberships import Standing, standing_keys, standing_of
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, partition_of
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item, Key, Place
+from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 _NOTHING: Final[Mapping[Key, Item]] = {}
 OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "accepted", "decline": "declined"}

@@ -8,9 +8,9 @@ from chalicelib.features.invitations.models import Decision
 from chalicelib.features.invitations.rules import refuse_raise
 from chalicelib.features.members.entering import enter
 from chalicelib.features.members.entities import Joined
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.epochs import partition_of
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.access_epochs import partition_of
 
 
 def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:

@@ -8,11 +8,11 @@ from chalicelib.features.members.entities import Joined, Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Collection, Due, Entity, Facet, Item, Limit, Place
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage.entity import Collection, Due, Entity, Facet, Item, Limit, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.work.jobs import Job
 
 MOST_PENDING: Final = 100
 

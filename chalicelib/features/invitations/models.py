@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from chalicelib.features.members.models import MemberOut
-from chalicelib.kernel.fields import Email, Text, Timestamp, Uuid
-from chalicelib.kernel.models import Input, ListQuery, Output, Query, RecordOutput
+from chalicelib.kernel.http.fields import Email, Text, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Query, RecordOutput
 
 Offered = Literal["member", "editor", "admin"]
 Status = Literal["pending", "accepted", "declined", "revoked", "expired"]

@@ -20,13 +20,13 @@ from chalicelib.features.invitations.sending import invite, recipient_named, sen
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.platform_members.entities import PlatformMember, below_row
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.kernel.access import Access
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Below, Caller, Page, RouteGroup
-from chalicelib.kernel.problems import Problem, not_found, unauthenticated
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.access import Access
+from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import Below, Caller, Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from chalicelib.features.invitations.entities import Invitation, PlatformInvitation
 from chalicelib.features.invitations.models import InvitationOut, InvitationsQuery
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.operation import Page
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Place
 
 
 def list_invited(

@@ -13,16 +13,16 @@ from uuid import UUID
 from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel import signing
-from chalicelib.kernel.address_hash import keyed_hash
-from chalicelib.kernel.budgets import Budget, Purse, exhausted
-from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.standing import Standing
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.memberships import Standing
+from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits.buckets import Budget, Purse, exhausted
+from chalicelib.kernel.storage.entity import Key
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
 RESEND_SECONDS: Final = 60
@@ -80,13 +80,13 @@ def plain_name(name: str | None) -> str | None:
 
 def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
     """Return the token that a sending of an invitation brings."""
-    return signing.token(_claim(organization_id, invitation_id, sending), _CONTEXT)
+    return signatures.token(_claim(organization_id, invitation_id, sending), _CONTEXT)
 
 
 def token_sent(mail: InvitationMail) -> str | None:
     """Return the token that a mail is to bring: the one that was made for it; None if its key is listed no more."""
     claim = _claim(mail.organization_id, mail.invitation_id, mail.sending)
-    return signing.token_again(claim, _CONTEXT, mail.token_key)
+    return signatures.token_again(claim, _CONTEXT, mail.token_key)
 
 
 def _claim(organization_id: str, invitation_id: str, sending: int) -> bytes:
@@ -101,7 +101,7 @@ def accept_url(token: str) -> str:
 
 def named(token: str) -> Key | None:
     """Return where the invitation that a token names is stored, or None if the service did not make the token."""
-    claim = signing.said_by(token, _NAMED_BYTES, _CONTEXT)
+    claim = signatures.said_by(token, _NAMED_BYTES, _CONTEXT)
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])

@@ -10,15 +10,16 @@ from chalicelib.features.invitations.rules import accept_url, issue, mails_to, t
 from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_grant
 from chalicelib.features.suppressions.rules import suppression_key
-from chalicelib.kernel import signing, table
-from chalicelib.kernel.address_hash import keyed_hash
-from chalicelib.kernel.caseless import spellings
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.case_folding import spellings
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 
 
 def invite(ctx: Context, kind: type[Invitation], body: InvitationCreate, **names: str) -> InvitationOut:
@@ -81,7 +82,7 @@ def sent(ctx: Context, invitation: Invitation) -> InvitationOut:
     if settings().mail_from and not invitation.mail_withheld:
         mail = InvitationMail(
             **ctx.new(), organization_id=invitation.organization_id, invitation_id=invitation.id,
-            sending=invitation.sending, token_key=signing.key_of(token), turn_at=ctx.now,
+            sending=invitation.sending, token_key=signatures.key_of(token), turn_at=ctx.now,
             recipient=keyed_hash(invitation.email).hex(),
         )  # fmt: skip
         ctx.changes.start(InvitationMail.task, ctx.changes.create(mail))

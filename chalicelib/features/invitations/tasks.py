@@ -10,14 +10,16 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.purges.clearing import elsewhere
 from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.features.suppressions.rules import unsubscribe_url
-from chalicelib.kernel import jobs, mail, outbox, table, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.logs import report
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound import mail
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _EXPIRE: Final = "invitations.expire"
 _AT_ONCE: Final = 25

@@ -4,9 +4,9 @@ from dataclasses import field
 from typing import Any, Final, Self
 
 from chalicelib.features.leads.models import LeadOut, PublicLeadOut, Status
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item, Key
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
+from chalicelib.kernel.storage.unique_values import Unique
 
 Sent = dict[str, Any]
 """What was sent at one time, by the names of `models.Submission`, and its own `history`."""

@@ -1,7 +1,7 @@
 """What was sent under an id."""
 
 from chalicelib.features.leads.entities import Lead, Submission
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 
 
 def submission_of(sent_id: str) -> Submission | None:

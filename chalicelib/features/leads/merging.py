@@ -3,13 +3,13 @@
 from chalicelib.features.leads.entities import Lead, Sent, Submission
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.features.leads.rules import MERGED_HOURS, merged, takes_more
-from chalicelib.kernel.caseless import email_claimed
-from chalicelib.kernel.chains import Chains
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key, system_log
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.core.case_folding import email_claimed
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage.entity import Key, system_log
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 
 def address_said(request: Request) -> list[Key]:

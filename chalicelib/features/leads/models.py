@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.kernel.fields import Email, Moment, Name, Text, Timestamp, Uuid
-from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.http.fields import Email, Moment, Name, Text, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
 Status = Literal["new", "contacted", "qualified", "converted", "unqualified", "spam", "withdrawn"]
 

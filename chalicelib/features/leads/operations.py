@@ -18,13 +18,13 @@ from chalicelib.features.leads.models import (
 )
 from chalicelib.features.leads.rules import NEXT, changed, changed_by_sender, noted, refuse_excess
 from chalicelib.features.leads.signing import HEADER, named_by, token_of
-from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.models import SetQuery
-from chalicelib.kernel.operation import ByToken, Caller, Page, RouteGroup
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SetQuery
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import ByToken, Caller, Page, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("leads")
 

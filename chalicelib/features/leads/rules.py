@@ -14,8 +14,8 @@ from pydantic_core import to_json
 
 from chalicelib.features.leads.entities import Lead, Sent
 from chalicelib.features.leads.models import Status
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import Problem
 
 NEXT: Final[Mapping[Status, Sequence[Status]]] = {
     "new": ("contacted", "unqualified", "spam", "withdrawn"),

@@ -4,12 +4,12 @@ from typing import TypeVar
 
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.rules import refuse_grant
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import Standing
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.memberships import Standing
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.record_types import record_of
 
 J = TypeVar("J", bound=Joined)
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.members.models import MemberOut
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.entity import Collection, Facet, Item
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.rights import Membership
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.grants import Membership
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, Facet, Item
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import Job
 
 INDEX_SECONDS: Final = 5
 """How long an index usually takes to show all that stands on a membership."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from chalicelib.features.members.entities import Joined, address_row
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Partition
-from chalicelib.kernel.table import Found
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Partition
+from chalicelib.kernel.storage.table import Found
 
 _MOST: Final = 10
 

@@ -5,10 +5,10 @@ from chalicelib.features.api_keys.models import Reason
 from chalicelib.features.api_keys.revoking import MOST_AT_ONCE, Ending, ending_with_person
 from chalicelib.features.members.entities import Member
 from chalicelib.features.members.models import KeysQuery
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role, scopes_of_role
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.permissions.roles import Role, scopes_of_role
 
 
 def keys_ending(ctx: Context, member: Member, query: KeysQuery, reason: Reason, role: Role | None) -> Ending:

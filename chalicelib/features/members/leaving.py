@@ -5,9 +5,9 @@ from typing import Final
 from chalicelib.features.api_keys.revoking import Ending
 from chalicelib.features.invitations.entities import Invitation, ended
 from chalicelib.features.members.entities import Departure, Joined
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity
 
 _AT_ONCE: Final = 40
 """What ends with a membership in the same transaction, if that holds it."""

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.api_keys.models import RevokedKeyOut
-from chalicelib.kernel.fields import Timestamp, Uuid, shape, visible
-from chalicelib.kernel.models import Input, Patch, Query, RecordOutput
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tokens import MOST_CHARACTERS
+from chalicelib.kernel.http.fields import Timestamp, Uuid, shape, visible
+from chalicelib.kernel.http.models import Input, Patch, Query, RecordOutput
+from chalicelib.kernel.identity.jwt import MOST_CHARACTERS
+from chalicelib.kernel.permissions.roles import Role
 
 Username = Annotated[str, *shape(r"^[\s\S]{1,255}$", "must be 1 to 255 characters")]
 """A username in a path."""

@@ -8,11 +8,11 @@ from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import refuse_grant, refuse_owner, shown_to
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.organizations.models import OrganizationOut
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

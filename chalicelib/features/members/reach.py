@@ -8,12 +8,12 @@ from typing import Any
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
 from chalicelib.features.members.rules import shown_to
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Collection
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.standing import departure_key, holds
+from chalicelib.kernel.authorization.memberships import departure_key, holds
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Collection
 
 
 def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: ListQuery) -> Page[MemberOut]:

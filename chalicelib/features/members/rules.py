@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.permissions.roles import Role
 
 
 def refuse_owner(role: str) -> None:

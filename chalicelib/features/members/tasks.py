@@ -8,13 +8,14 @@ from chalicelib.features.invitations.entities import Invitation, PlatformInvitat
 from chalicelib.features.members.entities import Departure, Member
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
-from chalicelib.kernel import jobs, outbox, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Entity, Item
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs, outbox
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _LONGEST_LAG_SECONDS: Final = 60
 """After so long an index has shown all there is."""

@@ -5,9 +5,9 @@ from dataclasses import field
 from typing import Any, Final, Self
 
 from chalicelib.features.menus.models import MenuOut
-from chalicelib.kernel.entity import Collection, Entity, Limit
 from chalicelib.kernel.parts import placed
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.storage.entity import Collection, Entity, Limit
+from chalicelib.kernel.storage.pii import Person
 
 ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 MOST_MENUS: Final = 100

@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import ElementId, Link, Name, Uuid
-from chalicelib.kernel.models import Input, Output, RecordOutput
+from chalicelib.kernel.http.fields import ElementId, Link, Name, Uuid
+from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.parts import NothingBelow
 
 MOST_ITEMS: Final = 200

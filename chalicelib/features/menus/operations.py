@@ -5,10 +5,10 @@ from chalicelib.features.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.features.menus.placing import put
 from chalicelib.features.menus.reach import in_place, surroundings
 from chalicelib.features.sites.entities import Site, at_site
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")
 

@@ -5,8 +5,8 @@ from chalicelib.features.menus.models import MenuPut
 from chalicelib.features.menus.reach import Whereabouts, surroundings
 from chalicelib.features.menus.rules import refuse_unknown, refuse_wrong
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.sameness import same
+from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.execution.context import Context
 
 
 def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: MenuPut) -> Menu:

@@ -9,12 +9,12 @@ from chalicelib.features.menus.entities import Menu
 from chalicelib.features.menus.models import MOST_ITEMS
 from chalicelib.features.pages.finding import on_show
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import Reading
 
 _LEVELS: Final = 3
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 Step = Callable[[int, Changes], int | None]
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from chalicelib.features.migrations.models import MigrationOut, State
-from chalicelib.kernel.entity import Collection, Entity
+from chalicelib.kernel.storage.entity import Collection, Entity
 
 PARTITION: Final = "MIGRATIONS"
 

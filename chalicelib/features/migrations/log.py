@@ -4,7 +4,7 @@ from chalicelib.features.migrations.catalogue import MIGRATIONS
 from chalicelib.features.migrations.entities import Lease, MigrationRecord
 from chalicelib.features.migrations.models import MigrationOut
 from chalicelib.features.migrations.rules import standing
-from chalicelib.kernel import table
+from chalicelib.kernel.storage import table
 
 
 def stored() -> tuple[dict[str, MigrationRecord], Lease | None]:

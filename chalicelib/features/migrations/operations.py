@@ -2,8 +2,8 @@
 
 from chalicelib.features.migrations import log
 from chalicelib.features.migrations.models import MigrationOut, MigrationsHealth, MigrationsQuery
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
 
 routes = RouteGroup("system")
 

@@ -11,11 +11,11 @@ from chalicelib.features.migrations import log
 from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
 from chalicelib.features.migrations.entities import Lease, MigrationRecord
 from chalicelib.features.migrations.rules import ALTERED, altered
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import after, now, pause
-from chalicelib.kernel.logs import logger
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import get
+from chalicelib.kernel.core.clock import after, now, pause
+from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage.table import get
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 
 _LEASE_SECONDS: Final = 120
 """How long a step may take. A runner that is silent for longer is taken for dead, and another may go on."""

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import FreeForm, Handle, Uuid, distinct
-from chalicelib.kernel.models import Input, Output, RecordOutput
+from chalicelib.kernel.http.fields import FreeForm, Handle, Uuid, distinct
+from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
 PlatformSource = Literal["system", "platform"]
 Source = Literal["system", "platform", "space", "dependency"]

@@ -12,10 +12,10 @@ from chalicelib.features.modules.models import (
 from chalicelib.features.modules.rules import changed, effective, modules_of
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.spaces.entities import Space, at_space
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import SetQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SetQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 in_spaces = RouteGroup("spaces", routes.operations)

@@ -10,8 +10,8 @@ from typing import Any
 from chalicelib.features.modules.catalogue import CATALOGUE, Definition
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.modules.models import ModuleChange, ModuleState, PlatformSource, Source
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.validation import checked, merge
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.http.validation import checked, merge
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from hashlib import sha256
 from typing import Any, Final
 
 from chalicelib.features.organizations.models import OrganizationOut
-from chalicelib.kernel.entity import Due, Limit, Place
-from chalicelib.kernel.operation import At, Below
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.uniques import FormerName, Unique
+from chalicelib.kernel.operations.operation import At, Below
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Due, Limit, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.organizations.countries import iso_country
-from chalicelib.kernel.fields import Email, Name, Slug, Text, Timestamp, Uuid, shape
-from chalicelib.kernel.models import Input, ListQuery, Patch, RecordOutput
+from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, shape
+from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
 
 Country = Annotated[str, *shape("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)]
 Status = Literal["active", "pending_deletion"]

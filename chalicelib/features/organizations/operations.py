@@ -8,11 +8,11 @@ from chalicelib.features.organizations.models import (
     OrganizationPatch,
     OrganizationsQuery,
 )
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Caller, Moved, Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid, not_found
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Caller, Moved, Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.purges.clearing import clear_held, clear_place
-from chalicelib.kernel import files, outbox, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.settings import settings
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _TASK: Final = "organizations.purge"
 _PURGED: Final = "organization.purged"

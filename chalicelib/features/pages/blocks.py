@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.fields import ElementId, FreeForm, Link, Name, Prose, WebUrl, out_of_range
-from chalicelib.kernel.models import Input, Output
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import ElementId, FreeForm, Link, Name, Prose, WebUrl, out_of_range
+from chalicelib.kernel.http.models import Input, Output
 
 BlockType = Literal[
     "heading", "text", "list", "quote", "code", "image", "embed", "button", "divider", "columns", "custom"

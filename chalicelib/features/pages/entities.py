@@ -22,15 +22,15 @@ from chalicelib.features.pages.paths import path_along
 from chalicelib.features.pages.renderings import Rendering
 from chalicelib.features.rendering.content import repeats
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
-from chalicelib.kernel import ancestry
-from chalicelib.kernel.entity import EVERY_RECORDS, Collection, Due, Entity, Facet, Item, Key, Limit
-from chalicelib.kernel.fields import folded
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.trees import Reading
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.storage.entity import EVERY_RECORDS, Collection, Due, Entity, Facet, Item, Key, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.words import exactly
+from chalicelib.kernel.work.jobs import Job
 
 TURN: Final = "pages.turn"
 RENDER: Final = "pages.render"
@@ -43,7 +43,8 @@ _NO_SEO = {"title": None, "description": None, "canonical": None, "noindex": Fal
 class Page(Entity):
     """A page. `title`, `slug`, `parent_id`, `seo` belong to its draft, `live_…` to its seat among the published.
 
-    `lineage` and `placed`: see `kernel/trees.py`. `child_count` and `live_count` are the pages right below it in either
+    `lineage` and `placed`: see `kernel/storage/trees.py`. `child_count` and `live_count` are the pages right below
+    it in either
     tree. `live_since` is when it came to its seat among the published, `live_shown` the times at which it was published
     itself there, `live_version` its version of when it was published last, `last_seat` where it was published until it
     was taken back: `path`, `parent_id`, `slug`. `indexable` and `canonical` are what its published `seo` says. `epoch`
@@ -161,7 +162,7 @@ class Page(Entity):
         """Its seats, and what leads to it by its id and by its title."""
         seats = (self.seat,) if self.live_placed is None else (self.seat, self.live_seat)
         title = {"pk": f"W#{self.site_id}#Q", "sk": exactly("", folded(self.title)) + self.id, "page_id": self.id}
-        return *seats, ancestry.pointer(self.id, **self.ids), title
+        return *seats, ancestor_cache.pointer(self.id, **self.ids), title
 
     def found(self, read: dict[Key, Item]) -> Self | None:
         """Return it with its blocks and its ancestors; None if one of these is gone. It takes one read, mostly."""

@@ -9,12 +9,12 @@ from chalicelib.features.pages.models import PageOut, PagesQuery, PageSummary
 from chalicelib.features.pages.paths import path_along, slugs_of
 from chalicelib.features.pages.walking import Line, Walk, signposts
 from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import folded
-from chalicelib.kernel.operation import Page as PageOfList
-from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.operations.operation import Page as PageOfList
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import Reading
 from chalicelib.kernel.words import beginning
 
 _MOST_CANDIDATES: Final = 25

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, StringConstraints
 
 from chalicelib.features.pages.blocks import BlockOut, Blocks
-from chalicelib.kernel.fields import Moment, Name, SlugOnSite, Text, Timestamp, Uuid, WebUrl
-from chalicelib.kernel.models import Input, ListQuery, Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.fields import Moment, Name, SlugOnSite, Text, Timestamp, Uuid, WebUrl
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
 MOST_PAGES: Final = 50_000

@@ -17,15 +17,15 @@ from chalicelib.features.pages.models import (
 from chalicelib.features.pages.publishing import Publishing
 from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.sites.entities import Site, at_site, trees_of
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page as PageOfList
-from chalicelib.kernel.operation import RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Page as PageOfList
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("sites")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.features.pages.models import MOST_DEPTH
-from chalicelib.kernel.fields import SLUG_PATTERN
+from chalicelib.kernel.http.fields import SLUG_PATTERN
 
 
 def slugs_of(path: str) -> list[str] | None:

@@ -15,15 +15,15 @@ from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refus
 from chalicelib.features.pages.trails import trail_key
 from chalicelib.features.rendering.limits import TooComplex
 from chalicelib.features.sites.entities import DRAFT, LIVE, Site, TreeName, tree_of, trees_of
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.changes import Contended
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.trees import children
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import children
+from chalicelib.kernel.transactions.unit_of_work import Contended
 
 MOST_BELOW_A_NEW_HOME: Final = 1000
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from chalicelib.features.rendering import content
 from chalicelib.features.rendering.limits import TooComplex
 from chalicelib.features.rendering.version import RENDERER
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Entity, Item, Key
-from chalicelib.kernel.problems import not_found
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item, Key
 
 _PART_BYTES: Final = 350_000
 """Of an item, which holds 400 KB."""

@@ -7,13 +7,13 @@ from chalicelib.features.pages.entities import Content, Page, guard_of
 from chalicelib.features.pages.models import MOST_DEPTH
 from chalicelib.features.pages.trails import Steps, former_key, trail_key
 from chalicelib.features.sites.entities import DRAFT, LIVE, SiteTree, TreeName, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.trees import Tree, read_whole, remembered
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.trees import Tree, read_whole, remembered
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 Line = Sequence[Mapping[str, Any]]
 

@@ -13,15 +13,16 @@ from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import trees_of
-from chalicelib.kernel import jobs, outbox, table, tasks
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Item, Partition
-from chalicelib.kernel.logs import report
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Partition
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _AT_ONCE: Final = 25
 _OUR_FAULT: Final = 500

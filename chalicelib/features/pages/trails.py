@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.times import ended, kept, last
-from chalicelib.kernel.trees import Tree
 
 MOST_NAMESAKES: Final = 100
 MOST_FORMER: Final = 200
@@ -26,7 +26,7 @@ _KEYS: Final = ("pk", "sk", _WIDE)
 _SAID: Final = ("parent_id", "placed", "since", "shown", "revision_id")
 
 Seat = Mapping[str, Any]
-"""Where a page is: `parent_id`, `placed` (see `kernel/trees.py`) and, if published, `since` and `revision_id`.
+"""Where a page is: `parent_id`, `placed` (see `kernel/storage/trees.py`) and, if published, `since` and `revision_id`.
 
 And of a place that it left, `times`: when it was there. Of either, `shown`: when it was published there itself.
 """

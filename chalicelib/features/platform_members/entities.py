@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from chalicelib.features.members.entities import WITH_MEMBER, Departure, Joined
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import casefold
-from chalicelib.kernel.entity import Collection, Facet, Item, Key
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.tokens import MOST_CHARACTERS
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.core.case_folding import casefold
+from chalicelib.kernel.identity.jwt import MOST_CHARACTERS
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Collection, Facet, Item, Key
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 _SUFFIX_BYTES: Final = 2
 

@@ -13,11 +13,11 @@ from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.platform_members.entities import PlatformDeparture, PlatformMember, username_key
 from chalicelib.features.platforms.entities import Platform, at_platform
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem, not_found
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 

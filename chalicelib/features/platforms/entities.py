@@ -8,13 +8,13 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.contrast import contrast_warnings
 from chalicelib.features.platforms.models import HomePatch, NavigationPatch, PlatformOut, ThemePatch
-from chalicelib.kernel.entity import Collection, Entity, Key, Place
-from chalicelib.kernel.operation import At
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.shapes import Upcasts
-from chalicelib.kernel.uniques import FormerName, Unique
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.schema_versions import Upcasts
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
 class Platform(Place):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.fields import (
+from chalicelib.kernel.http.fields import (
     ElementId,
     FreeForm,
     Handle,
@@ -18,7 +18,7 @@ from chalicelib.kernel.fields import (
     lower_case,
     shape,
 )
-from chalicelib.kernel.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.parts import NothingBelow
 
 JoinPolicy = Literal["open", "invite"]

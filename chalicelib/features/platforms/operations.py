@@ -20,11 +20,11 @@ from chalicelib.features.platforms.showing import Sight, maintains
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.reach import refuse_foreign_site
 from chalicelib.features.spaces.reach import keys_of, seen
-from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.operation import At, Caller, Page, RouteGroup
+from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.operations.operation import At, Caller, Page, RouteGroup
 from chalicelib.kernel.parts import refuse_large, refuse_repeated_ids
-from chalicelib.kernel.problems import FieldError, Invalid
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 

@@ -8,15 +8,15 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.kernel import table
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Collection, Item, Key
-from chalicelib.kernel.groups import Group, read_group
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.standing import departure_key, holds, membership_key
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.memberships import departure_key, holds, membership_key
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Collection, Item, Key
+from chalicelib.kernel.storage.membership_lists import Group, read_group
 
 T = TypeVar("T")
 
@@ -31,7 +31,8 @@ def within_reach(
     ctx: Context, listed: Collection, query: ListQuery, show: Callable[[Platform], T | None],
     *, organization_id: str | None = None, having: Callable[[str], Key] | None = None, **names: str | None,
 ) -> Page[T]:  # fmt: skip
-    """Return a page of the platforms that the caller reaches, by groups of organizations (`kernel/groups.py`).
+    """Return a page of the platforms that the caller reaches, by groups of organizations
+    (`kernel/storage/membership_lists.py`).
 
     Those of a group come in the order they were created. `listed`: a list of an organization's platforms, or of records
     that name one by `platform_id`, sorted by that. Each organization of the group takes a Query, all at the same time;

@@ -16,15 +16,15 @@ from chalicelib.features.platforms.rules import space_named_by
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import keys_of, seen, sees_all
-from chalicelib.kernel import ancestry
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.guards import guard_key, referred
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.parts import placed
-from chalicelib.kernel.roles import Role, satisfies
+from chalicelib.kernel.permissions.roles import Role, satisfies
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.transactions.unique_items import guard_key, referred
 
 
 def maintains(ctx: Context) -> bool:
@@ -47,8 +47,8 @@ class Sight:
         Which space a slug names and where a page is, a process remembers; what is read says whether that holds still.
         """
         guards = [self._guard(slug) for slug in self._slugs]
-        pointers = [ancestry.pointer_key(page_id) for page_id in self._page_ids]
-        known = [ancestry.known(key) for key in (*guards, *pointers)]
+        pointers = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
+        known = [ancestor_cache.known(key) for key in (*guards, *pointers)]
         spaces = self._space_ids | {ids[Space.parameter] for ids in known if Space.parameter in ids}
         pages = [*zip(self._page_ids, known[len(guards) :], strict=True)]
         return [*guards, *pointers, *self._keys_of_spaces(spaces), *_keys_of_pages(pages), *self._keys_of_home()]
@@ -115,12 +115,12 @@ class Sight:
     def _completed(self, found: Records) -> Records:
         """Return what was found with the spaces and pages that it led to for the first time."""
         spaces = {self._id_of(slug, found) for slug in self._slugs} - {None}
-        pages = [(each, found.read.get(ancestry.pointer_key(each), {})) for each in self._page_ids]
+        pages = [(each, found.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
         for slug in self._slugs:
             if space_id := self._id_of(slug, found):
-                ancestry.remember(self._guard(slug), {Space.parameter: space_id})
+                ancestor_cache.remember(self._guard(slug), {Space.parameter: space_id})
         for _, pointer in pages:
-            ancestry.remember_pointer(pointer)
+            ancestor_cache.remember_pointer(pointer)
         wanted = [*self._keys_of_spaces(each for each in spaces if each), *_keys_of_pages(pages)]
         missing = [key for key in wanted if key not in found.asked and key not in self.ctx.access.read]
         return found.with_others(self.ctx.gather(keys=missing)) if missing else found

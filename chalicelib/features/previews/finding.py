@@ -6,8 +6,8 @@ from chalicelib.features.pages.entities import Content, Page, Revision
 from chalicelib.features.pages.finding import in_place
 from chalicelib.features.previews.rules import Claim
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 
 
 def keys_of(page_id: str, revision_id: str) -> list[Key]:

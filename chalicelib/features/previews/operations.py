@@ -9,16 +9,16 @@ from chalicelib.features.previews.finding import as_it_was, claimed_page, keys_o
 from chalicelib.features.previews.rules import Claim, allows_long, claimed
 from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
 from chalicelib.features.sites.entities import Site, at_site, trees_of
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.clock import after, milliseconds, timestamp
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.fields import Uuid
-from chalicelib.kernel.operation import At, Document, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid, Problem, not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.clock import after, milliseconds, timestamp
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem, not_found
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import Uuid
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import At, Document, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("sites")
 

@@ -13,11 +13,11 @@ from uuid import UUID
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.pages.models import PREVIEW_SECONDS
-from chalicelib.kernel import signing
-from chalicelib.kernel.clock import now_ms
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.roles import Role, satisfies
-from chalicelib.kernel.standing import membership_key
+from chalicelib.kernel.authorization.memberships import membership_key
+from chalicelib.kernel.core.clock import now_ms
+from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.permissions.roles import Role, satisfies
+from chalicelib.kernel.storage.entity import Item, Key
 
 _CONTEXT: Final = "preview"
 _LAYOUT: Final = struct.Struct(">16s16s16s16s16sQI")
@@ -42,7 +42,7 @@ class Claim:
         """Return the token that says so."""
         ids = (self.site_id, self.page_id, self.revision_id, self.maker_id, self.membership_id or _NO_MEMBERSHIP)
         said = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
-        return signing.token(said, _CONTEXT)
+        return signatures.token(said, _CONTEXT)
 
     def maker_key(self, organization_id: str) -> Key:
         """Return where the maker's membership of an organization stands, or the API key."""
@@ -73,7 +73,7 @@ def allows_long(rights: Role | Sequence[str] | None) -> bool:
 
 def claimed(token: str, path: Mapping[str, str]) -> Claim | None:
     """Return what a token says, if the service made it for the page that a path names, and its time is not over."""
-    said = signing.said_by(token, _LAYOUT.size, _CONTEXT)
+    said = signatures.said_by(token, _LAYOUT.size, _CONTEXT)
     if said is None:
         return None
     *ids, expires_ms, epoch = _LAYOUT.unpack(said)

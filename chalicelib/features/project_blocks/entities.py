@@ -5,10 +5,10 @@ from dataclasses import field
 from typing import Any
 
 from chalicelib.features.project_blocks.models import ProjectBlockSetOut
-from chalicelib.kernel.entity import Collection, Entity
-from chalicelib.kernel.fields import HANDLE_PATTERN
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.sets import Whole
+from chalicelib.kernel.http.fields import HANDLE_PATTERN
+from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.record_sets import Whole
 
 
 class ProjectBlock(Entity):

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import FreeForm, Handle, Name, distinct
-from chalicelib.kernel.models import Input, Output, RecordOutput
+from chalicelib.kernel.http.fields import FreeForm, Handle, Name, distinct
+from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
 _SETTINGS: Final = {"columns": 3}
 

@@ -5,11 +5,11 @@ from chalicelib.features.platforms.models import PlatformSummary
 from chalicelib.features.platforms.reach import within_reach
 from chalicelib.features.project_blocks.entities import ProjectBlock, ProjectBlockSet, in_order
 from chalicelib.features.project_blocks.models import ProjectBlockOut, ProjectBlocksPatch
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import Handle
-from chalicelib.kernel.models import ListQuery, SetQuery
-from chalicelib.kernel.operation import Caller, Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import Handle
+from chalicelib.kernel.http.models import ListQuery, SetQuery
+from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from chalicelib.kernel import table
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Entity, Item, Place
-from chalicelib.kernel.kinds import kinds_within, record_of
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item, Place
+from chalicelib.kernel.storage.record_types import kinds_within, record_of
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 _AT_ONCE: Final = 10
 _OWN: Final = "#"

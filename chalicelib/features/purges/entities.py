@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work.jobs import Job
 
 
 class Purge(Job):

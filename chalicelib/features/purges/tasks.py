@@ -4,10 +4,10 @@ from typing import Any, Final, cast
 
 from chalicelib.features.purges.clearing import clear_place
 from chalicelib.features.purges.entities import Purge
-from chalicelib.kernel import jobs
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.kinds import kind_named
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.storage.record_types import kind_named
+from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work.tasks import task
 
 _PASSES: Final = 2
 _PAUSE_SECONDS: Final = 60

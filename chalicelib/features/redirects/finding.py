@@ -6,8 +6,8 @@ from typing import Self
 from chalicelib.features.pages.finding import on_show
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import LIVE, tree_of
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import Reading
 
 
 class RedirectToShow(Redirect):

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from chalicelib.features.redirects.targets import source, target
-from chalicelib.kernel.fields import Uuid
-from chalicelib.kernel.models import Input, Patch, RecordOutput
+from chalicelib.kernel.http.fields import Uuid
+from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 
 StatusCode = Literal[301, 302, 307, 308]
 Origin = Literal["manual", "page"]

@@ -5,10 +5,10 @@ from chalicelib.features.redirects.finding import RedirectToShow, leading
 from chalicelib.features.redirects.models import RedirectCreate, RedirectOut, RedirectPatch
 from chalicelib.features.redirects.placing import change, create, let_go, surroundings
 from chalicelib.features.sites.entities import Site, at_site
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")
 

@@ -12,15 +12,15 @@ from chalicelib.features.redirects.models import RedirectPatch
 from chalicelib.features.redirects.targets import is_of_the_site, target, with_splat
 from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.sites.reach import with_domains
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.domain_names import host_name
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.paths import normalized
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.sameness import same
-from chalicelib.kernel.table import Write
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Write
 
 MOST_LOOKED_AT: Final = 25
 """Of the redirects that lead to where a new one begins, and of those that lead to where these do: how many of each."""

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from chalicelib.features.reference.packed import Packed
-from chalicelib.kernel.entity import Entity
+from chalicelib.kernel.storage.entity import Entity
 
 
 def made_at(version: str) -> str:

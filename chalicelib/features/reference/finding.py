@@ -6,11 +6,11 @@ from typing import Any, Final, TypeVar
 from chalicelib.features.reference.memory import Library, RecordSet, library
 from chalicelib.features.reference.models import CountryQuery, NamesQuery
 from chalicelib.features.reference.showing import Row, edition
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import Output
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.problems import Problem, not_found
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import Output
+from chalicelib.kernel.operations.operation import Page
 
 R = TypeVar("R", bound=Output)
 Show = Callable[[Row, Mapping[str, Any]], R]

@@ -9,9 +9,9 @@ from typing import Any, Final
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart, made_at
 from chalicelib.features.reference.packed import VERSION, decompress, names_of
 from chalicelib.features.reference.rules import search_key, with_prefix
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.problems import unavailable
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.storage import table
 
 _LOOK_AGAIN_SECONDS: Final = 60
 _ALONE: Final = "cities"

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.kernel.fields import Moment, Timestamp, out_of_range, shape
-from chalicelib.kernel.models import ListQuery, Output, Query
+from chalicelib.kernel.http.fields import Moment, Timestamp, out_of_range, shape
+from chalicelib.kernel.http.models import ListQuery, Output, Query
 
 _CountryId = Annotated[
     str, StringConstraints(to_upper=True), *shape("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),

@@ -18,8 +18,8 @@ from chalicelib.features.reference.models import (
     TimezoneOut,
     TimezonesQuery,
 )
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
 
 routes = RouteGroup("reference")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.reference.models import LAST_YEAR
-from chalicelib.kernel.fields import folded
+from chalicelib.kernel.http.fields import folded
 
 _PLAIN: Final = str.maketrans({
     "\N{LATIN SMALL LETTER DOTLESS I}": "i", "ł": "l", "đ": "d", "ð": "d",

@@ -6,7 +6,7 @@ from typing import Any, Final
 from chalicelib.features.reference.memory import Library
 from chalicelib.features.reference.models import CityOut, CountryOut, CurrencyOut, Edition, LanguageOut, TimezoneOut
 from chalicelib.features.reference.rules import offset_at, offsets_within, written, year_from
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel.core.clock import milliseconds
 
 Row = Mapping[str, str]
 

@@ -9,7 +9,7 @@ from chalicelib.features.rendering import markup
 from chalicelib.features.rendering.limits import Meter, TooComplex
 from chalicelib.features.rendering.markup import Writing
 from chalicelib.features.rendering.templates import template
-from chalicelib.kernel.fields import folded, is_visible
+from chalicelib.kernel.http.fields import folded, is_visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

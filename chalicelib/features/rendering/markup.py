@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from chalicelib.features.rendering.limits import Meter
-from chalicelib.kernel.fields import is_visible
+from chalicelib.kernel.http.fields import is_visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

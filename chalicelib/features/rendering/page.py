@@ -13,8 +13,8 @@ from chalicelib.features.rendering.models import View
 from chalicelib.features.rendering.styles import grounds, sheet
 from chalicelib.features.rendering.templates import template
 from chalicelib.features.rendering.version import LAYOUT
-from chalicelib.kernel.conditions import digest_tag
-from chalicelib.kernel.operation import Document
+from chalicelib.kernel.execution.conditions import digest_tag
+from chalicelib.kernel.operations.operation import Document
 
 _RIGHT_TO_LEFT: Final = re.compile(
     # Languages that are written so unless they name another script, and scripts that are (RFC 5646, section 2.1).

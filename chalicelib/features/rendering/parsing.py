@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline, text
 from markdown_it.token import Token
 
 from chalicelib.features.rendering.limits import MAX_ADDRESS_CHARACTERS, MAX_NESTING, Meter
-from chalicelib.kernel.fields import LINK
+from chalicelib.kernel.http.fields import LINK
 
 TEXT_STEPS: Final = 25
 TOKEN_STEPS: Final = 4

@@ -13,12 +13,13 @@ from chalicelib.features.rendering.models import Blocks, MenuItem, View
 from chalicelib.features.rendering.page import page as rendered
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.sites.reach import verified
-from chalicelib.kernel import queues, table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.logs import if_possible
-from chalicelib.kernel.operation import Document
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Document
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import queues
 
 MENU: Final = "main"
 """The menu that pages show, by its id."""

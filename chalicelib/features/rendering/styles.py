@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chalicelib.features.platforms.contrast import LEAST_CONTRAST, contrast
-from chalicelib.kernel.caseless import ascii_lower
+from chalicelib.kernel.core.case_folding import ascii_lower
 
 Colors = Mapping[str, str]
 

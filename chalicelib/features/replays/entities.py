@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.replays.models import DeliveryStatus, ReplayOut, Status
-from chalicelib.kernel.entity import Item, Limit
-from chalicelib.kernel.jobs import Job
+from chalicelib.kernel.storage.entity import Item, Limit
+from chalicelib.kernel.work.jobs import Job
 
 MOST_RUNNING: Final = 10
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import Moment, Timestamp, Uuid
-from chalicelib.kernel.models import Input, RecordOutput, Span
+from chalicelib.kernel.http.fields import Moment, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, RecordOutput, Span
 
 DeliveryStatus = Literal["failed", "skipped", "succeeded"]
 Status = Literal["queued", "running", "completed", "failed"]

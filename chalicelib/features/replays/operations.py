@@ -7,11 +7,11 @@ from chalicelib.features.replays.entities import Replay, wanted
 from chalicelib.features.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.webhooks.entities import Webhook
 from chalicelib.features.webhooks.rules import refuse_inactive
-from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.fields import Uuid
-from chalicelib.kernel.operation import RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import Uuid
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 

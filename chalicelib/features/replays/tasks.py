@@ -8,12 +8,14 @@ from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import asked_for
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
-from chalicelib.kernel import ids, jobs, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.logs import if_possible
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core import ids
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work.tasks import task
 
 _PAGE: Final = 100
 _DELETED: Final = "The webhook was deleted."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel.fields import folded
+from chalicelib.kernel.http.fields import folded
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Final
 
 from chalicelib.features.purges.clearing import remove
 from chalicelib.features.research.entities import Artefact, ResearchOutput
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Entity, Partition
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Partition
 
 _AT_ONCE: Final = 10
 

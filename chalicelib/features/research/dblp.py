@@ -19,8 +19,8 @@ from chalicelib.features.research.sources import (
     said,
     within,
 )
-from chalicelib.kernel.entity import Item
 from chalicelib.kernel.fetching import Malformed
+from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 500
 """Of at most 1,000: an answer of so many takes DBLP a while already."""

@@ -6,11 +6,11 @@ from typing import Any, Final, Literal
 
 from chalicelib.features.research.identifiers import alike, keys_of, title_digest
 from chalicelib.features.research.models import ArtefactOut, ResearchJobOut, Source, Status, Work, WorkOut
-from chalicelib.kernel.entity import Collection, Entity, Facet, Item
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.work.jobs import Job
 
 COMMON: Final = "common"
 """The library that everybody sees. Others go by the id of the organization or the user whose they are."""

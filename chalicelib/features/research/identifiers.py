@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.fields import folded
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import folded
 
 _ORCID: Final = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
 _OPENALEX_AUTHOR: Final = re.compile(r"A[1-9][0-9]{0,18}")

@@ -6,11 +6,12 @@ from typing import Any, Final
 from chalicelib.features.research.entities import Artefact, ResearchJob
 from chalicelib.features.research.rules import first_researchers, hash_of
 from chalicelib.features.research.sources import Record
-from chalicelib.kernel import jobs, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now, pause
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.core.clock import now, pause
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unique_items import guard_key
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs
 
 _AT_ONCE: Final = 100
 _ENOUGH_WRITES: Final = 50

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.fields import Timestamp, Uuid, shape, visible
-from chalicelib.kernel.models import Input, ListQuery, Output, RecordOutput
+from chalicelib.kernel.http.fields import Timestamp, Uuid, shape, visible
+from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
 Work = Literal["import", "reconcile", "backfill"]

@@ -18,9 +18,9 @@ from chalicelib.features.research.sources import (
     said,
     within,
 )
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.fetching import Malformed
+from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 100
 """The most that its documentation allows."""

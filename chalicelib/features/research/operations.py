@@ -20,13 +20,13 @@ from chalicelib.features.research.models import (
 from chalicelib.features.research.reach import let_in, library_of, listed, refuse_unseen, venues
 from chalicelib.features.research.steps import to_backfill, to_import
 from chalicelib.features.research.where import artefacts_by, outputs_by
-from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.clock import after, milliseconds
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.models import SetQuery
-from chalicelib.kernel.operation import Caller, Moved, Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SetQuery
+from chalicelib.kernel.operations.operation import Caller, Moved, Page, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.storage.entity import Item
 
 routes = RouteGroup("research")
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from chalicelib.features.research.identifiers import identified
 from chalicelib.features.research.sources import Page, Record, Unreadable, listed, orcid, said, within
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.storage.entity import Item
 
 TYPES: Final = {
     "journal-article": "article", "conference-paper": "conference-paper", "conference-abstract": "conference-paper",

@@ -6,9 +6,9 @@ from typing import Final
 
 from chalicelib.features.research import rules
 from chalicelib.features.research.entities import SHELF, ResearchOutput
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.table import Cancelled, Write
 
 _MARK: Final = "lists_authors"
 """The attribute that every row has, unless it was stored before rows had attributes."""

@@ -13,21 +13,21 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.research.catalogue import VENUES
 from chalicelib.features.research.entities import COMMON, EDITIONS, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.models import VenueEditionOut, VenueOut
-from chalicelib.kernel import table
-from chalicelib.kernel.access import Access
-from chalicelib.kernel.auth import ApiKeyPrincipal, Principal
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key, Partition
-from chalicelib.kernel.fields import UUID_PATTERN
-from chalicelib.kernel.groups import Group, read_group
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.problems import Problem, not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import membership_key
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.access import Access
+from chalicelib.kernel.authorization.memberships import membership_key
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key, Partition
+from chalicelib.kernel.storage.membership_lists import Group, read_group
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -77,7 +77,8 @@ def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob)
 def listed(
     ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
 ) -> Page[T]:
-    """Return a page of what is in the caller's libraries, by groups of organizations (`kernel/groups.py`).
+    """Return a page of what is in the caller's libraries, by groups of organizations
+    (`kernel/storage/membership_lists.py`).
 
     What a group holds comes in the order in which it came to be; to the first belong the caller's own library and
     everybody's. Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name

@@ -21,11 +21,12 @@ from chalicelib.features.research.entities import (
 )
 from chalicelib.features.research.identifiers import keys_of
 from chalicelib.features.research.importing import still_mine
-from chalicelib.kernel import jobs, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now, pause
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.ids import beginning
+from chalicelib.kernel.core.clock import now, pause
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs
 
 MOST_ALIKE: Final = 1000
 """So many artefacts may hang together by their keys."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from chalicelib.features.research.identifiers import is_orcid
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.fetching import Malformed, Source
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.storage.entity import Item
 
 MOST_AUTHORS: Final = 100
 _MOST_TITLE: Final = 1000

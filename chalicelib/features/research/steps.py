@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.storage.entity import Item
 
 
 def to_import(researcher_id: str) -> list[Item]:

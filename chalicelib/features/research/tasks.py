@@ -12,14 +12,14 @@ from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
 from chalicelib.features.research.importing import stored
 from chalicelib.features.research.sources import Page
-from chalicelib.kernel import jobs, outbox
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.entity import Item, Place
+from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.fetching import Later, Malformed, Missing, Refused
-from chalicelib.kernel.outbox import Origin
 from chalicelib.kernel.pacing import TooSoon
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.storage.entity import Item, Place
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs, outbox
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
 
 _STEPS: Final[Mapping[str, Callable[[Item], Page]]] = {
     "author": openalex.resolved, "openalex": openalex.works, "orcid": orcid.works, "dblp": dblp.contents,

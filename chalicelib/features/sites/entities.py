@@ -6,15 +6,15 @@ from typing import Any, Final, Literal
 
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.sites.models import RobotsIn, SiteOut
-from chalicelib.kernel import trees
-from chalicelib.kernel.entity import Collection, Entity, Key, Place
-from chalicelib.kernel.operation import At
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import trees
+from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.times import kept, last
-from chalicelib.kernel.trees import Tree
-from chalicelib.kernel.uniques import FormerName, Unique
 
 DRAFT: Final = "D"
 LIVE: Final = "L"
@@ -80,7 +80,8 @@ class Site(Place):
 class SiteTree(Entity):
     """One of the two trees of a site: of its drafts, or of what is published, as a whole.
 
-    `moved`: see `kernel/trees.py`. `home`: the page at `/`, whose children are right below that; of what is published
+    `moved`: see `kernel/storage/trees.py`. `home`: the page at `/`, whose children are right below that; of what is
+    published
     also the revision that is shown there. `mark`: another one with each change of what the tree shows, if it is that of
     what is published. `home_since`: since when; `former_homes`: when other pages were, or it was
     before.

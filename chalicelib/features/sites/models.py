@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.kernel.fields import Locale, Name, Slug, Text, Timestamp, Uuid
-from chalicelib.kernel.models import Input, Output, Patch, RecordOutput
+from chalicelib.kernel.http.fields import Locale, Name, Slug, Text, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
 Status = Literal["draft", "published"]
 

@@ -5,10 +5,10 @@ from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.entities import DRAFT, LIVE, Site, SiteTree, at_site
 from chalicelib.features.sites.models import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.sites.reach import refuse_platform_of_others, with_domains
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import At, Page, RouteGroup
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import At, Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")
 

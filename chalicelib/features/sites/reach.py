@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Place
-from chalicelib.kernel.kinds import record_of
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
-from chalicelib.kernel.roles import Role, satisfies
-from chalicelib.kernel.standing import standing_keys, standing_of
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.memberships import standing_keys, standing_of
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role, satisfies
+from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.storage.record_types import record_of
 
 
 def with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:

@@ -2,7 +2,7 @@
 
 from chalicelib.features.members.entities import WITH_MEMBER, Joined
 from chalicelib.features.platform_members.entities import WITH_PLATFORM_MEMBER
-from chalicelib.kernel.entity import Collection
+from chalicelib.kernel.storage.entity import Collection
 
 
 class SpaceMember(Joined):

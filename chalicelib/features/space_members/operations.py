@@ -6,11 +6,11 @@ from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space, at_space
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("spaces")
 

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.spaces.models import SpaceOut
-from chalicelib.kernel.entity import Collection, Place
-from chalicelib.kernel.operation import At
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.uniques import FormerName, Unique
+from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, Place
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
 class Space(Place):

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import Name, Slug, Text, Uuid
-from chalicelib.kernel.models import Input, Patch, RecordOutput
+from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid
+from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 
 Visibility = Literal["open", "private"]
 

@@ -7,13 +7,13 @@ from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space, at_space
 from chalicelib.features.spaces.models import MOST_POSITION, SpaceCreate, SpaceOut, SpacePatch
 from chalicelib.features.spaces.reach import list_seen, sees_all
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("spaces")
 in_platforms = RouteGroup("platforms", routes.operations)

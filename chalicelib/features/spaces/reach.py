@@ -7,16 +7,16 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.models import SpaceOut
-from chalicelib.kernel import table
-from chalicelib.kernel.access import sees_private
-from chalicelib.kernel.auth import ApiKeyPrincipal
-from chalicelib.kernel.context import Context, Records
-from chalicelib.kernel.entity import Key, Partition
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.standing import departure_key, holds, membership_key
-from chalicelib.kernel.tokens import User
+from chalicelib.kernel.authorization.access import sees_private
+from chalicelib.kernel.authorization.memberships import departure_key, holds, membership_key
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key, Partition
 
 
 def sees_all(ctx: Context) -> bool:

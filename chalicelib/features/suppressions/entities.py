@@ -1,7 +1,7 @@
 """What is stored of an address that wants no more mail: never the address, only a keyed hash of it."""
 
 from chalicelib.features.suppressions.models import SuppressionOut
-from chalicelib.kernel.entity import Entity, system_log
+from chalicelib.kernel.storage.entity import Entity, system_log
 
 
 class Suppression(Entity):

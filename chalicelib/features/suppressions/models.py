@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.models import Input, Output, Query, RecordOutput
+from chalicelib.kernel.http.models import Input, Output, Query, RecordOutput
 
 
 class UnsubscribeQuery(Query):

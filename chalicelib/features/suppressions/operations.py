@@ -6,12 +6,12 @@ from typing import Annotated, Final
 from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.features.suppressions.models import OneClick, SubscriptionOut, UnsubscribeQuery
 from chalicelib.features.suppressions.rules import UNSUBSCRIBE, hash_in
-from chalicelib.kernel.budgets import Budget
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.operation import Caller, Document, RouteGroup
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Caller, Document, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("organizations")
 

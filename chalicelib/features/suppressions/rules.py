@@ -7,10 +7,10 @@ nobody the address, and still does when the invitation is long gone.
 from typing import Final
 
 from chalicelib.features.suppressions.entities import Suppression
-from chalicelib.kernel import signing
-from chalicelib.kernel.address_hash import HASH_BYTES, keyed_hash
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.identity.email_hashes import HASH_BYTES, keyed_hash
+from chalicelib.kernel.storage.entity import Key
 
 UNSUBSCRIBE: Final = "/organizations/invitations/unsubscribe"
 _CONTEXT: Final = "unsubscribe"
@@ -18,12 +18,12 @@ _CONTEXT: Final = "unsubscribe"
 
 def token_for(address_hash: str) -> str:
     """Return the token of whoever got a mail at the address of this hash."""
-    return signing.token(bytes.fromhex(address_hash), _CONTEXT)
+    return signatures.token(bytes.fromhex(address_hash), _CONTEXT)
 
 
 def hash_in(token: str) -> str | None:
     """Return the hash of the address that a token was made for, or None if the service did not make it."""
-    said = signing.said_by(token, HASH_BYTES, _CONTEXT)
+    said = signatures.said_by(token, HASH_BYTES, _CONTEXT)
     return said.hex() if said else None
 
 

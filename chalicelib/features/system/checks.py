@@ -8,11 +8,12 @@ from functools import partial
 from typing import Final
 
 from chalicelib.features.system.models import Check
-from chalicelib.kernel import due, queues, table
-from chalicelib.kernel.clock import milliseconds, now_ms
-from chalicelib.kernel.due import Backlog
-from chalicelib.kernel.logs import logger
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import queues, scheduler
+from chalicelib.kernel.work.scheduler import Backlog
 
 LIMIT_SECONDS: Final = 1.0
 """What does not answer in that time is not well: nobody who watches a service waits for longer."""
@@ -33,7 +34,7 @@ def checks() -> list[Check]:
 
 
 def _checked() -> list[Check]:
-    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": due.backlog}
+    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": scheduler.backlog}
     looks |= {name: partial(queues.reach, url) for name, url in queues.urls().items()}
     threads = ThreadPoolExecutor(len(looks), table.SIDE_BY_SIDE)
     asked = {name: threads.submit(copy_context().run, look) for name, look in looks.items()}

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.fields import Timestamp
-from chalicelib.kernel.models import Output
+from chalicelib.kernel.http.fields import Timestamp
+from chalicelib.kernel.http.models import Output
 
 
 class Check(Output):

@@ -4,12 +4,12 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.models import AuditEntry, AuditQuery
 from chalicelib.features.system.checks import checks
 from chalicelib.features.system.models import ServiceStatus
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.encoding import to_base64
-from chalicelib.kernel.entity import SYSTEM_LOGS, system_log
-from chalicelib.kernel.operation import Caller, Page, RouteGroup
-from chalicelib.kernel.seals import public_keys
-from chalicelib.kernel.version import API_VERSION, VERSION
+from chalicelib.kernel.audit_log.entry_macs import public_keys
+from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.version import API_VERSION, VERSION
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log
 
 routes = RouteGroup("system")
 

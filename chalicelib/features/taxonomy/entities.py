@@ -1,7 +1,8 @@
 """What is stored of a platform's taxonomy: its nodes, the tree as a whole, and what leads to nodes.
 
 All of it stands in one partition. A node knows its parent only; its path and its depth follow from its ancestors when
-it is read (`kernel/trees.py`), so that a move writes the same few items whatever is below. Beside its record stand rows
+it is read (`kernel/storage/trees.py`), so that a move writes the same few items whatever is below. Beside its record
+stand rows
 that lead to it: by its name, its slug, its other labels. The *trail* of a slug names all nodes that have it: with the
 trails of all segments of a path the nodes on it are known, and read at once. That of a slug which very many nodes have
 is wide and not relied on; the guards of their slugs lead on then, one level after the other. Where a node was, below
@@ -20,15 +21,16 @@ from typing import Any, Final, Literal, Self
 
 from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
 from chalicelib.features.taxonomy.trails import LABEL, NAMES, PARTITION, SLUG, WORDS, tree_of
-from chalicelib.kernel import ancestry, trees
-from chalicelib.kernel.entity import Collection, Entity, Item, Key, Limit
-from chalicelib.kernel.fields import folded
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
-from chalicelib.kernel.sets import Whole
-from chalicelib.kernel.trees import Reading
-from chalicelib.kernel.uniques import Unique
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.storage import trees
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, Key, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.words import exactly
+from chalicelib.kernel.work.jobs import Job
 
 LISTED: Final = "L"
 ROOTS: Final = "roots"
@@ -142,7 +144,7 @@ class TaxonomyNode(Entity):
             *(exactly(WORDS, folded(label)) + LABEL for label in self.alt_labels),
         ]  # fmt: skip
         row = {"pk": self.stored_at[0], "node_id": self.id, "lineage": self.lineage}
-        return ancestry.pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
+        return ancestor_cache.pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
 
     def without(self, person: Person) -> Mapping[str, Any] | None:
         """Return what lets none of its texts say the person."""

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.features.taxonomy.trails import NAMES, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import folded
-from chalicelib.kernel.operation import Page
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.trees import Reading, read_whole
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import Reading, read_whole
 from chalicelib.kernel.words import beginning
 
 

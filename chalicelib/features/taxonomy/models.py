@@ -5,8 +5,8 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from chalicelib.kernel.fields import Name, Slug, Text, Uuid, folded
-from chalicelib.kernel.models import Input, ListQuery, Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, folded
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
 MOST_NODES: Final = 10_000

@@ -20,12 +20,12 @@ from chalicelib.features.taxonomy.placing import change, fell, plant, surroundin
 from chalicelib.features.taxonomy.resolving import by_path, by_word, signposts
 from chalicelib.features.taxonomy.tagging import create_tags
 from chalicelib.features.taxonomy.trees import tree
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.problems import FieldError, Invalid, not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("taxonomy")
 in_platforms = RouteGroup("platforms", routes.operations)

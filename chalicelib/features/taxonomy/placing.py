@@ -14,16 +14,16 @@ from chalicelib.features.taxonomy.finding import all_nodes, state_of, tree_besid
 from chalicelib.features.taxonomy.models import MOST_POSITION, NodeCreate, NodePatch, Strategy
 from chalicelib.features.taxonomy.rules import height, heights, is_too_deep, refuse_cycle, siblings, too_deep
 from chalicelib.features.taxonomy.trails import former_key, join, leads, leave, trail_key, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.trees import Reading
-from chalicelib.kernel.trees import children as children_in
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.trees import children as children_in
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
 
 MOST_REPARENTED: Final = 25
 """Children that move to the parent of their own at once: each is three writes of the transaction."""

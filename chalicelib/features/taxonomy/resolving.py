@@ -8,13 +8,13 @@ from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.finding import known, meet
 from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
 from chalicelib.features.taxonomy.trails import SLUG, WORDS, former_key, led_to, nodes_on, trail_key, tree_of
-from chalicelib.kernel import table
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.fields import SLUG_PATTERN, folded
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.problems import unavailable
-from chalicelib.kernel.trees import KEEP_MOVING, Reading
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.http.fields import SLUG_PATTERN, folded
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import KEEP_MOVING, Reading
+from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.words import exactly
 
 _MOST_NAMESAKES: Final = 25

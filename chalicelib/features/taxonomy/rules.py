@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.models import MOST_DEPTH
-from chalicelib.kernel.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
 
 Siblings = Mapping[str | None, Sequence[TaxonomyNode]]
 """The nodes right below each node, by its id, in their order; the roots by None."""

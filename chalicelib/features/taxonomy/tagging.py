@@ -8,11 +8,11 @@ from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, SystemTags, Ta
 from chalicelib.features.taxonomy.finding import state_of
 from chalicelib.features.taxonomy.models import MOST_TAGS_IN_ALL, NodeOut, SystemTagsOut
 from chalicelib.features.taxonomy.trails import join, trail_key
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.guards import guard_key
-from chalicelib.kernel.problems import FieldError, Problem
+from chalicelib.kernel.core.problems import FieldError, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 Tags = Mapping[str, TaxonomyNode]
 """System tags by their slugs."""

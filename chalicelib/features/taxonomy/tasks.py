@@ -7,11 +7,12 @@ from chalicelib.features.attachments.clearing import clear_node
 from chalicelib.features.taxonomy.entities import Felling, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.placing import uproot
 from chalicelib.features.taxonomy.trails import tree_of
-from chalicelib.kernel import jobs, table
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.tasks import task
-from chalicelib.kernel.trees import children
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.trees import children
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work.tasks import task
 
 _AT_ONCE: Final = 25
 

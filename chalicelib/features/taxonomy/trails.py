@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.table import Write
-from chalicelib.kernel.trees import Tree
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.trees import Tree
 
 PARTITION: Final = "P#{platform_id}#T"
 

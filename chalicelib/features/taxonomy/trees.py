@@ -12,11 +12,11 @@ from chalicelib.features.taxonomy.entities import ROOTS, SYSTEM, TaxonomyNode
 from chalicelib.features.taxonomy.finding import all_nodes, begun, state_of
 from chalicelib.features.taxonomy.models import MOST_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.features.taxonomy.rules import Siblings, siblings
-from chalicelib.kernel import table
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Item
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.trees import Reading
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.trees import Reading
 
 MAX_QUERIES: Final = 64
 """Of the index for one part of a tree; what takes more is made of the whole tree."""

@@ -9,10 +9,10 @@ from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.sites.models import SiteOut
 from chalicelib.features.visits.hosts import Host, keys_of, open_site
 from chalicelib.features.visits.models import RedirectedOut, VisitOut
-from chalicelib.kernel import table
-from chalicelib.kernel.entity import Item, Key
+from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.paths import decoded, normalized, written
-from chalicelib.kernel.request import Request
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
 
 _CANONICAL: Final = 308
 

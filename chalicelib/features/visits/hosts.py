@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.sites.entities import Site, sites_domain
-from chalicelib.kernel import ancestry, table
-from chalicelib.kernel.domain_names import host_name
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.guards import guard_key
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.transactions.unique_items import guard_key
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,14 @@ class Host:
 
     def site_id(self) -> str | None:
         """Return the id of the site that it was of when it was met; where it was not yet, by one read or two."""
-        known = ancestry.known(self._met)
+        known = ancestor_cache.known(self._met)
         if not known:
             owner = table.get(self.guard)
             guard = owner and (owner if self.slug is not None else table.get(_of_platform(owner["ref"])))
             if not guard or table.expired(guard):
                 return None
             known = {Site.parameter: guard["ref"]}
-            ancestry.remember(self._met, known)
+            ancestor_cache.remember(self._met, known)
         return known[Site.parameter]
 
     def is_of(self, site: Site, read: dict[Key, Item]) -> bool:
@@ -52,7 +53,7 @@ class Host:
         guard = read.get(self.guard, {})
         holds = mine is not None and guard.get("ref") == mine and not table.expired(guard)
         if not holds:
-            ancestry.forget_one(self._met)
+            ancestor_cache.forget_one(self._met)
         return holds
 
     @property
@@ -67,7 +68,7 @@ def _of_platform(platform_id: str) -> Key:
 def keys_of(site_id: str) -> list[Key]:
     """Return where a site is stored, and its organization if that is known."""
     site = Site.key_of(id=site_id)
-    known = ancestry.known(site).get(Organization.parameter)
+    known = ancestor_cache.known(site).get(Organization.parameter)
     return [site, *([Organization.key_of(id=known)] if known else [])]
 
 
@@ -78,7 +79,7 @@ def open_site(site_id: str, read: dict[Key, Item]) -> Site | None:
     if site is None or not site.published:
         return None
     key = Organization.key_of(id=site.organization_id)
-    ancestry.remember(site.stored_at, site.ids)
+    ancestor_cache.remember(site.stored_at, site.ids)
     if key not in read:
         read |= table.get_all([key])
     return site if key in read and not Organization.from_item(read[key]).closed else None

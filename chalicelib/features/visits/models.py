@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.features.pages.models import PageOut, Path
 from chalicelib.features.sites.models import SiteOut
-from chalicelib.kernel.models import Output, Query
+from chalicelib.kernel.http.models import Output, Query
 
 
 class ResolveQuery(Query):

@@ -14,13 +14,13 @@ from chalicelib.features.visits.coming import arrive, beside_host
 from chalicelib.features.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.features.visits.robots import robots_of
 from chalicelib.features.visits.sitemaps import beside_sitemap, sitemap_of
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.entity import Key
-from chalicelib.kernel.operation import Caller, Document, Moved, RouteGroup
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Caller, Document, Moved, RouteGroup
 from chalicelib.kernel.paths import normalized, written
-from chalicelib.kernel.problems import not_found
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Key
 
 routes = RouteGroup("sites")
 

@@ -12,10 +12,10 @@ from typing import Final
 from chalicelib.features.pages.finding import seated
 from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.visits import stored_sitemaps as stored
-from chalicelib.kernel.caseless import ascii_lower
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.request import Request
-from chalicelib.kernel.trees import read_whole
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.trees import read_whole
 
 MOST_ENTRIES: Final = 10_000
 MOST_BYTES: Final = 4_000_000

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel import table
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.entity import Item, Key
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.table import Cancelled, Write
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Cancelled, Write
 
 SITEMAPS: Final = "W#{site_id}#S"
 MAX_PIECE_BYTES: Final = 350_000

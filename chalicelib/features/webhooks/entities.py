@@ -7,10 +7,10 @@ from typing import Any, Final
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
 from chalicelib.features.webhooks.models import Status, WebhookOut
-from chalicelib.kernel.entity import Collection, Due, Facet, Key, Limit
-from chalicelib.kernel.ids import beginning
-from chalicelib.kernel.jobs import Job
-from chalicelib.kernel.person import Person
+from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.storage.entity import Collection, Due, Facet, Key, Limit
+from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.work.jobs import Job
 
 MOST_WEBHOOKS: Final = 50
 MOST_SECRETS: Final = 5

@@ -14,15 +14,17 @@ from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import MOST_SECRETS, PROBE, Webhook
 from chalicelib.features.webhooks.models import SecretRotation, WebhookCreate, WebhookOut, WebhookPatch
 from chalicelib.features.webhooks.rules import failure, well
-from chalicelib.kernel import outgoing, rates, standard_webhooks
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.context import Context
-from chalicelib.kernel.ids import new_id
-from chalicelib.kernel.models import ListQuery
-from chalicelib.kernel.operation import Page, RouteGroup
-from chalicelib.kernel.outgoing import Answer
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel import standard_webhooks
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits import host_rates
 
 routes = RouteGroup("organizations")
 
@@ -133,8 +135,8 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
 
 def _tried(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Send a webhook a trial. It waits for no turn, but takes one: what else its host is sent waits for longer."""
-    rates.take(webhook.organization_id, webhook.url, 1)
-    return outgoing.post(webhook.url, body, headers, TRIAL_SECONDS)
+    host_rates.take(webhook.organization_id, webhook.url, 1)
+    return webhook_client.post(webhook.url, body, headers, TRIAL_SECONDS)
 
 
 @routes.post(

@@ -16,12 +16,13 @@ from chalicelib.features.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.kernel import jobs, outbox, queues, table, tasks
-from chalicelib.kernel.changes import Changes, Contended
-from chalicelib.kernel.clock import now, pause
-from chalicelib.kernel.logs import if_possible
-from chalicelib.kernel.outbox import Origin
-from chalicelib.kernel.settings import settings
+from chalicelib.kernel.core.clock import now, pause
+from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.work import jobs, outbox, queues, tasks
+from chalicelib.kernel.work.outbox import Origin
 
 DISABLED: Final = "organization.webhook.disabled"
 EXHAUSTED: Final = "organization.webhook.delivery_exhausted"

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel.clock import after
-from chalicelib.kernel.outgoing import Answer
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound.webhook_client import Answer
 
 FAILING_DAYS: Final = 5
 """After so long without one success a webhook is disabled."""

@@ -3,13 +3,14 @@
 from typing import Any
 
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel import sealing, standard_webhooks
-from chalicelib.kernel.clock import milliseconds
+from chalicelib.kernel import standard_webhooks
+from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.crypto import encryption
 
 
 def sealed(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as its webhook keeps it, for as long as no other follows it."""
-    return {"sealed": sealing.seal(secret.encode(), _context(webhook_id)), "until": None}
+    return {"sealed": encryption.seal(secret.encode(), _context(webhook_id)), "until": None}
 
 
 def live(webhook: Webhook, moment: str) -> list[dict[str, Any]]:
@@ -35,7 +36,7 @@ def sealed_anew(webhook: Webhook, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _opened(webhook: Webhook, one: dict[str, Any]) -> str:
-    return sealing.unseal(one["sealed"], _context(webhook.id)).decode()
+    return encryption.unseal(one["sealed"], _context(webhook.id)).decode()
 
 
 def _context(webhook_id: str) -> str:

@@ -22,14 +22,17 @@ from chalicelib.features.webhooks.entities import (
     WebhookDelivery,
 )
 from chalicelib.features.webhooks.rules import disabling, misconfigured, parked, unknown
-from chalicelib.kernel import jobs, mail, outgoing, queues, rates, table, tasks
-from chalicelib.kernel.changes import Changes
-from chalicelib.kernel.clock import after, now
-from chalicelib.kernel.logs import report
-from chalicelib.kernel.outgoing import Answer
-from chalicelib.kernel.problems import Problem
-from chalicelib.kernel.roles import Role
-from chalicelib.kernel.tasks import task
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound import mail, webhook_client
+from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits import host_rates
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.work import jobs, queues, tasks
+from chalicelib.kernel.work.tasks import task
 
 _WAITING_SECONDS: Final = 3600
 """For so long the sweep leaves alone what waits for a webhook to answer: as soon as it does, all is queued."""
@@ -57,7 +60,7 @@ class _Pace:
     def admits(self, webhook: Webhook) -> bool:
         """Return whether one more may be sent now. Raises Problem `unavailable`."""
         if self._left < 0:
-            turns = rates.take(webhook.organization_id, webhook.url, self._wanted)
+            turns = host_rates.take(webhook.organization_id, webhook.url, self._wanted)
             self._left, self.next_at = turns.granted, turns.next_at
         if self._left == 0:
             self.over = True
@@ -203,7 +206,7 @@ def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
     headers = signing.headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
-    answer = outgoing.post(webhook.url, body, headers)
+    answer = webhook_client.post(webhook.url, body, headers)
     failing_since = None if answer.succeeded else webhook.failing_since or now()
     misconfigured_since = misconfigured(answer, webhook.misconfigured_since, now())
     if reason := disabling(answer, failing_since, misconfigured_since, now()):

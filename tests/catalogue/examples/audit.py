@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from chalicelib.kernel import ledger
-from chalicelib.kernel.clock import now
-from chalicelib.kernel.events import Event
-from chalicelib.kernel.ids import new_id
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, put_items
 from tests.harness.entries import items_of

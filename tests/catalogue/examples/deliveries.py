@@ -3,7 +3,7 @@
 from typing import Final
 
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel.clock import now
+from chalicelib.kernel.core.clock import now
 from tests.catalogue.examples.example import Example, Examples, example
 from tests.catalogue.world import World, new, put_items
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from chalicelib.kernel.operation import At, Operation
+from chalicelib.kernel.operations.operation import At, Operation
 from tests.catalogue.world import World
 from tests.harness.callers import Person
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel.roles import Role
+from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, new, put
 

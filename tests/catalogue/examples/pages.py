@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.pages.entities import Content, Page, Revision
-from chalicelib.kernel.entity import Item
+from chalicelib.kernel.storage.entity import Item
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, new, put_items
 

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operation import Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation
 from tests.catalogue.examples.example import Example
 from tests.catalogue.world import World
 from tests.harness.api import Answer

@@ -2,7 +2,7 @@
 
 from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.features.suppressions.rules import token_for
-from chalicelib.kernel.address_hash import keyed_hash
+from chalicelib.kernel.identity.email_hashes import keyed_hash
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, new, put
 

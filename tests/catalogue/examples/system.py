@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from chalicelib.kernel import ledger
-from chalicelib.kernel.entity import SYSTEM_LOGS
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, put_items
 from tests.harness.entries import items_of

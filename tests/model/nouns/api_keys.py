@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from tests.model.deeds import deed, names, which
 from tests.model.interface import implied
 from tests.model.story import By, Story

@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from chalicelib.kernel.problems import Problem
+from chalicelib.kernel.core.problems import Problem
 from tests.harness import cloud, snapshots
 from tests.harness.faults import Died, Fault, failing
 from tests.model.deeds import deed, which

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from chalicelib.kernel.clock import after, now
+from chalicelib.kernel.core.clock import after, now
 from tests.harness.api import Answer
 from tests.model.deeds import deed, which
 from tests.model.nouns.sites import publication_of

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
 from chalicelib.features.reference.packed import file_of, read
-from chalicelib.kernel.changes import Changes
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 VERSION: Final = "2026-11-22"
 DATA: Final = file_of(VERSION)

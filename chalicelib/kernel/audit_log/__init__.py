@@ -1,0 +1,1 @@
+"""The audit log: entries, their authentication and their place in a Merkle tree."""

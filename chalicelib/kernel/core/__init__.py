@@ -1,0 +1,1 @@
+"""What everything else stands on: time, ids, settings, logs and problems."""

@@ -1,0 +1,162 @@
+"""A log's head, signed: a C2SP tlog-checkpoint in a C2SP signed note, with Ed25519 (RFC 8032).
+
+    NoteError            the text proves nothing
+    ├─ MalformedNote     it is no checkpoint
+    └─ BadSignature      it is one, but no key that is trusted here has signed it
+
+https://c2sp.org/tlog-checkpoint and https://c2sp.org/signed-note; a key's name is its checkpoint's origin.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.crypto.merkle import HASH_BYTES
+
+MAX_NOTE_CHARACTERS: Final = 16_384
+
+_ED25519: Final = b"\x01"
+_KEY_ID_BYTES: Final = 4
+_LINES: Final = 3
+_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}")
+_SIGNATURE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
+_FORBIDDEN: Final = re.compile(r"[\x00-\x09\x0b-\x1f\ud800-\udfff]")
+
+
+class NoteError(Exception):
+    """The text proves nothing about a log."""
+
+
+class MalformedNote(NoteError):
+    """The text is no signed checkpoint; the message says where it breaks the format."""
+
+
+class BadSignature(NoteError):
+    """The checkpoint carries no signature by a trusted key, or a wrong one."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The head of a log of `size` entries. `origin` is `atrium/<organizationId>`, `root` the 32 bytes of the tree's.
+
+    `extensions`: lines that the note has behind these, none of them empty.
+    """
+
+    origin: str
+    size: int
+    root: bytes
+    extensions: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return what is signed: three lines and the extensions, each with its newline."""
+        return "".join(f"{line}\n" for line in (self.origin, self.size, to_base64(self.root), *self.extensions))
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One signature line of a note; `key_id` is 4 bytes that name the key together with `name`."""
+
+    name: str
+    key_id: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Note:
+    """A checkpoint as received, believed by nobody yet: `text` is what its signatures have signed."""
+
+    checkpoint: Checkpoint
+    text: str
+    signatures: tuple[Signature, ...]
+
+
+def public_key(seed: bytes) -> bytes:
+    """Return the 32-byte Ed25519 public key of a 32-byte seed. Raises ValueError if it has another length."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(checkpoint: Checkpoint, seed: bytes) -> str:
+    """Return the checkpoint as a note signed with the key of a 32-byte seed. Raises ValueError for another length."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    key_id = _key_id(checkpoint.origin, key.public_key().public_bytes_raw())
+    signature = key.sign(checkpoint.text().encode())
+    return f"{checkpoint.text()}\n— {checkpoint.origin} {to_base64(key_id + signature)}\n"
+
+
+def verify(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
+    """Return a note's checkpoint once one of the 32-byte public keys is seen to have signed it as its origin.
+
+    Signatures of keys that are not given are ignored. Whether the origin is the log you mean is for you to compare.
+    Raises MalformedNote, and BadSignature also if a second key that is given has signed wrongly.
+    """
+    read = parse(note)
+    origin = read.checkpoint.origin
+    keys = {_key_id(origin, key): key for key in public_keys}
+    signatures = [s for s in read.signatures if s.name == origin and s.key_id in keys]
+    if not signatures:
+        raise BadSignature("no key that is known here has signed the checkpoint")
+    for signature in signatures:
+        _verify(read.text, signature.signature, keys[signature.key_id])
+    return read.checkpoint
+
+
+def parse(note: str) -> Note:
+    """Return a note's checkpoint and signatures, of which none is verified. Raises MalformedNote."""
+    if len(note) > MAX_NOTE_CHARACTERS:
+        raise MalformedNote(f"the note is longer than {MAX_NOTE_CHARACTERS} characters")
+    if _FORBIDDEN.search(note):
+        raise MalformedNote("the note contains a control character, or what is no character in UTF-8")
+    text, blank_line, signatures = note.rpartition("\n\n")
+    if not blank_line or not signatures.endswith("\n"):
+        raise MalformedNote("the note is no text, a blank line and signature lines that each end in a newline")
+    return Note(_checkpoint(text), f"{text}\n", tuple(map(_signature, signatures[:-1].split("\n"))))
+
+
+def _checkpoint(text: str) -> Checkpoint:
+    lines = text.split("\n")
+    if len(lines) < _LINES or "" in lines:
+        raise MalformedNote(f"the text needs {_LINES} lines or more, none of them empty")
+    origin, size, root = lines[:_LINES]
+    if not _SIZE.fullmatch(size):
+        raise MalformedNote("the second line is no tree size")
+    root_hash = _decoded(root)
+    if len(root_hash) != HASH_BYTES:
+        raise MalformedNote("the third line is no root hash")
+    return Checkpoint(origin, int(size), root_hash, tuple(lines[_LINES:]))
+
+
+def _signature(line: str) -> Signature:
+    match = _SIGNATURE.fullmatch(line)
+    data = _decoded(match["bytes"]) if match else b""
+    if not match or len(data) <= _KEY_ID_BYTES:
+        raise MalformedNote("a line after the blank one is no signature")
+    return Signature(match["name"], data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        data = from_base64(text)
+    except ValueError:
+        return b""
+    return data if to_base64(data) == text else b""  # one way to write a note: bits beyond the last byte are zero
+
+
+def _key_id(name: str, key: bytes) -> bytes:
+    return sha256(f"{name}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]
+
+
+def _verify(text: str, signature: bytes, key: bytes) -> None:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, text.encode())
+    except InvalidSignature:
+        raise BadSignature("the checkpoint's signature is wrong") from None

@@ -1,0 +1,46 @@
+"""What the table may hold and nobody may read there: bytes sealed with AES-256-GCM (NIST SP 800-38D).
+
+A sealed value is the id of its key (4 bytes), a random nonce (12) and the ciphertext with its tag (16 more than the
+plain bytes).
+"""
+
+import os
+from typing import Final
+
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+
+_NONCE_BYTES: Final = 12
+_HEAD_BYTES: Final = KEY_ID_BYTES + _NONCE_BYTES
+
+
+class SealBroken(Exception):
+    """The bytes were altered, or sealed with another key or for another context."""
+
+
+def seal(plain: bytes, context: str) -> bytes:
+    """Return the bytes sealed with the present key of the setting DATA_KEY, for one context only.
+
+    The context names where they are kept, as in `idempotency:<pk>`: a value moved elsewhere can't be unsealed. Raises
+    Problem `unavailable` if the key is wrapped and can't be unwrapped now.
+    """
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    key = keyrings.present(Purpose.DATA_KEY)
+    nonce = os.urandom(_NONCE_BYTES)
+    return key.id + nonce + AESGCM(key.secret).encrypt(nonce, plain, context.encode(errors="surrogatepass"))
+
+
+def unseal(sealed: bytes, context: str) -> bytes:
+    """Return the bytes that were sealed for the context. Raises SealBroken, and Problem as `seal` does."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    key = keyrings.named(Purpose.DATA_KEY, sealed[:KEY_ID_BYTES])
+    nonce, ciphertext = sealed[KEY_ID_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
+    if key is None or len(nonce) != _NONCE_BYTES:
+        raise SealBroken("the value was sealed with another key")
+    try:
+        return AESGCM(key.secret).decrypt(nonce, ciphertext, context.encode(errors="surrogatepass"))
+    except InvalidTag:
+        raise SealBroken("the value was altered, or sealed for another context") from None

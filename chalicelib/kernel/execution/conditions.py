@@ -1,0 +1,64 @@
+"""Conditional requests (RFC 9110, section 13): entity tags, `If-None-Match`, `If-Match`.
+
+A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole: it is about bytes.
+`If-Match` compares id and version: it is about the record, which may look different to two callers.
+"""
+
+import hashlib
+import re
+from typing import Final
+
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage.entity import Entity
+
+_TAG: Final = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"')
+_TAGS: Final = re.compile(rf"\s*{_TAG.pattern}(?:\s*,\s*{_TAG.pattern})*\s*")
+_ID_CHARACTERS: Final = 12
+
+
+def entity_tag(record_id: str, version: int, body: bytes) -> str:
+    """Return the strong tag of a record's representation."""
+    return f'"{_prefix(record_id, version)}{hashlib.sha256(body).hexdigest()[:12]}"'
+
+
+def digest_tag(body: bytes) -> str:
+    """Return the strong tag of what is no record."""
+    return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+
+
+def unchanged(request: Request, tag: str) -> bool:
+    """Return whether the caller has this representation already (`If-None-Match`; weak tags match, as they should)."""
+    header = request.headers.get("if-none-match")
+    if header is None:
+        return False
+    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _tags("If-None-Match", header)]
+
+
+def check_match(request: Request, record: Entity | None) -> bool:
+    """Return whether the request has an `If-Match`.
+
+    Raises Problem `precondition_failed` if the record isn't what that names, or isn't there.
+    """
+    header = request.headers.get("if-match")
+    if header is None:
+        return False
+    tags = [] if header.strip() == "*" else _tags("If-Match", header)
+    if record is None:
+        detail = "It is not there any more, or not yet. Leave If-Match out to have it made."
+    elif tags and not any(tag.startswith(f'"{_prefix(record.id, record.version)}') for tag in tags):
+        detail = f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
+    else:
+        return True
+    raise Problem.at("header/If-Match", "precondition_failed", detail)
+
+
+def _prefix(record_id: str, version: int) -> str:
+    return f"{record_id[-_ID_CHARACTERS:]}.{version}."
+
+
+def _tags(name: str, header: str) -> list[str]:
+    if not _TAGS.fullmatch(header):
+        detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
+        raise Problem.at(f"header/{name}", "invalid_header", detail)
+    return _TAG.findall(header)

@@ -1,0 +1,84 @@
+"""Idempotency: a POST repeated with its `Idempotency-Key` has its first effect only, and its first answer.
+
+The answer is stored in the mutation's own transaction, in front, so that of two at once one fails and finds the other's
+answer in its way. It is looked up after authorization, in the same read as what decides that, and kept for a day.
+"""
+
+import hashlib
+import re
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.http.request import Request, Response
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.table import Write
+
+_KEPT_SECONDS: Final = 24 * 3600
+_LONGEST: Final = 255
+_HEADER: Final = "header/Idempotency-Key"
+_QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
+
+
+@dataclass(frozen=True)
+class IdempotentRequest:
+    """A request with a key: where its answer is stored, and what tells it from another with the same key."""
+
+    key: Key
+    fingerprint: str
+
+    @classmethod
+    def of(cls, request: Request, caller: str) -> "IdempotentRequest | None":
+        """Return it, or None if the request carries no key. `caller`: whose key it is."""
+        if request.method != "POST" or (header := request.headers.get("idempotency-key")) is None:
+            return None
+        digest = hashlib.sha256(_key(header).encode()).hexdigest()
+        return cls((f"I#{caller}#{digest}", "#"), _fingerprint(request))
+
+    def replay(self, stored: Item | None) -> Response | None:
+        """Return the stored answer, if there is one. Raises Problem if the key belongs to another request."""
+        if stored is None or table.expired(stored):
+            return None
+        if stored["fingerprint"] != self.fingerprint:
+            detail = "This Idempotency-Key came with another request before. Use a new key for a new request."
+            raise Problem.at(_HEADER, "idempotency_key_reused", detail)
+        body = encryption.unseal(stored["body"], self._context) if stored["sealed"] else stored["body"]
+        return Response(stored["status"], body, {**stored["headers"], "Idempotency-Replayed": "true"})
+
+    def write(self, response: Response) -> Write:
+        """Return the write that stores the answer, unless one is stored already; a secret is stored encrypted."""
+        now = int(time.time())
+        body = encryption.seal(response.body, self._context) if response.secret else response.body
+        item = {
+            "pk": self.key[0], "sk": self.key[1], "fingerprint": self.fingerprint, "status": response.status,
+            "headers": response.headers, "body": body, "sealed": response.secret, "ttl": now + _KEPT_SECONDS,
+        }  # fmt: skip
+        return Write(
+            "Put", self.key, item=item, condition="attribute_not_exists(#pk) OR #ttl <= :now", names=["pk", "ttl"],
+            values={"now": now},
+        )  # fmt: skip
+
+    @property
+    def _context(self) -> str:
+        return f"idempotency:{self.key[0]}"
+
+
+def _key(header: str) -> str:
+    # A string of RFC 8941, or the same without its quotes.
+    quoted = _QUOTED.fullmatch(header.strip())
+    key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else header.strip()
+    if not 1 <= len(key) <= _LONGEST or not key.isprintable():
+        detail = f"An Idempotency-Key has 1 to {_LONGEST} printable characters."
+        raise Problem.at(_HEADER, "invalid_header", detail)
+    return key
+
+
+def _fingerprint(request: Request) -> str:
+    # As the operation sees the body: none is an empty object, and the whitespace around it says nothing.
+    body = request.body.strip() or b"{}"
+    query = sorted((name, value) for name, values in request.query.items() for value in values)
+    parts = [request.method, request.path, repr(query)]
+    return hashlib.sha256("\n".join(parts).encode() + b"\n" + body).hexdigest()

@@ -1,0 +1,1 @@
+"""Requests, bodies and their validation."""

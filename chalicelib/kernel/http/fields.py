@@ -1,0 +1,238 @@
+"""The kinds of field that records share, and what makes a value one of them."""
+
+import re
+import unicodedata
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
+
+from chalicelib.kernel.core.case_folding import ascii_lower, email_address
+from chalicelib.kernel.core.clock import milliseconds, timestamp
+
+RESERVED_SLUGS: Final = frozenset({
+    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "autoconfig",
+    "autodiscover", "billing", "blog", "by-path", "by-slug", "by-user", "by-username", "cdn", "cname", "config",
+    "console", "dashboard", "docs", "domains", "ftp", "health", "help", "home", "imap", "internal", "invitations",
+    "invite", "join", "leave", "localhost", "login", "logout", "mail", "me", "members", "mx", "new", "ns", "ns1", "ns2",
+    "null", "openapi", "operator", "pages", "platforms", "pop", "public", "reference", "resolve", "root", "search",
+    "security", "settings", "signin", "signup", "sites", "smtp", "spaces", "static", "status", "support", "system",
+    "taxonomy", "undefined", "webmail", "wpad", "www",
+})  # fmt: skip
+RESERVED_ON_SITES: Final = frozenset({
+    "admin", "api", "app", "by-slug", "docs", "invitations", "resolve", "status", "www",
+})  # fmt: skip
+"""What of these no page is called either. The rest are names of hosts or of the service's own paths; sites have both to
+themselves, and many have a page such as `/about`."""
+SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
+UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+_SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
+_TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
+_URL_ADVICE: Final = "must be a web address such as https://example.com/logo.svg"
+LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
+LINK: Final = re.compile(
+    r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s@]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
+)
+"""What a page may lead to: a web address, an e-mail address, a path of its own host, a place in it."""
+_NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
+_LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
+_FREE_FORM_BYTES: Final = 64 * 1024
+_FREE_FORM_DEPTH: Final = 24
+"""Less than the table holds, and than the log does around it: 32."""
+_LEAST_NUMBER: Final = 1e-100
+_MOST_NUMBER: Final = 2**53 - 1
+_UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
+_UNSEEN_OTHERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that show nothing by themselves: Default_Ignorable_Code_Point of Unicode, and blank Braille."""
+
+_PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+"""As the document describes it."""
+
+
+def _printable(text: str) -> str:
+    if any(unicodedata.category(c) == "Cc" and c not in "\n\r\t" for c in text):
+        raise ValueError("must not hold control characters")
+    return text
+
+
+def _one_line(text: str) -> str:
+    if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
+        raise ValueError("must be one line without control characters")
+    return text
+
+
+def is_visible(text: str) -> bool:
+    """Return whether something of a text can be seen."""
+    return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
+
+
+def visible(text: str) -> str:
+    """Return text of which something can be seen; none at all, or blanks only, is too short."""
+    if not is_visible(text):
+        raise PydanticKnownError("string_too_short", {"min_length": 1})
+    return text
+
+
+def _moment(text: str) -> str:
+    try:
+        return timestamp(milliseconds(text))
+    except ValueError:
+        lost = "; in a query `+` has to be sent as `%2B`" if _LOST_PLUS.fullmatch(text) else ""
+        raise ValueError(f"{_TIME_ADVICE}{lost}") from None
+
+
+def _slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+    if "--" in text:
+        raise ValueError("must not hold two hyphens in a row")
+    if text in reserved:
+        raise ValueError("is a reserved word; choose another")
+    return text
+
+
+def _slug_on_a_site(text: str) -> str:
+    return _slug(text, RESERVED_ON_SITES)
+
+
+def _web_url(text: str) -> str:
+    try:
+        url = Url(text)
+    except ValueError:
+        raise ValueError(_URL_ADVICE) from None
+    if url.scheme not in ("http", "https") or url.username or url.password or _NOT_IN_A_URL.search(text):
+        raise ValueError(_URL_ADVICE)
+    return text
+
+
+def _link(text: str) -> str:
+    if not LINK.fullmatch(text):
+        raise ValueError(LINK_ADVICE)
+    return text
+
+
+def _free_form(value: dict[str, Any]) -> dict[str, Any]:
+    size = len(to_json(value))
+    if size > _FREE_FORM_BYTES:
+        raise PydanticCustomError("too_large", "", {"most": _FREE_FORM_BYTES, "size": size})
+    _refuse_unkept(value, "", _FREE_FORM_DEPTH)
+    return value
+
+
+def _refuse_unkept(value: Any, path: str, depth: int) -> None:
+    """Refuse what the table or another reader of JSON would not keep as it is (RFC 7493)."""
+    where = f"{path[:100]} " if path else ""
+    if isinstance(value, dict | list) and depth == 0:
+        raise out_of_range(f"{where}must not be nested deeper than {_FREE_FORM_DEPTH}")
+    if isinstance(value, dict) and "" in value:
+        raise ValueError(f"{where}must not hold members without a name")
+    if isinstance(value, int | float) and value and not _LEAST_NUMBER <= abs(value) <= _MOST_NUMBER:
+        raise out_of_range(f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text")
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        _refuse_unkept(member, f"{path}/{name}", depth - 1)
+
+
+def out_of_range(words: str) -> PydanticCustomError:
+    """Return what to raise where a value is well-formed but lies where it can't; `words` are what a caller reads."""
+    return PydanticCustomError("out_of_range", "{words}", {"words": words})
+
+
+def lower_case(value: object) -> object:
+    """Return text with its ASCII letters in lower case, and everything else as it is."""
+    return ascii_lower(value) if isinstance(value, str) else value
+
+
+def shape(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
+    """Return what makes text match a pattern, for `Annotated[str, *shape(…)]`; `advice` is what a caller reads."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(advice)
+        return text
+
+    return AfterValidator(check), Field(json_schema_extra={"pattern": pattern})
+
+
+Uuid = Annotated[
+    str, BeforeValidator(lower_case), *shape(UUID_PATTERN, "must be a UUID"),
+    Field(json_schema_extra={"format": "uuid"}),
+]  # fmt: skip
+Timestamp = Annotated[
+    str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])
+]  # fmt: skip
+Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible),
+    Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
+]  # fmt: skip
+Text = Annotated[
+    str, StringConstraints(max_length=4000), AfterValidator(_printable),
+    Field(json_schema_extra={"pattern": _PRINTABLE}),
+]  # fmt: skip
+Prose = Annotated[
+    str, StringConstraints(strip_whitespace=False), AfterValidator(_printable),
+    Field(json_schema_extra={"pattern": _PRINTABLE}),
+]  # fmt: skip
+"""Text of any length, kept as it was written: spaces at its ends may mean something."""
+Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
+SlugOnSite = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]
+Locale = Annotated[
+    str, StringConstraints(max_length=100),
+    *shape(
+        # Language with extensions of it, script, region, variants, extensions, private use (RFC 5646, section 2.1).
+        r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
+        r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
+        r"(?:-[xX](?:-[A-Za-z0-9]{1,8})+)?$",
+        "must be a language tag (BCP 47) such as en or pt-BR",
+    ),
+]  # fmt: skip
+WebUrl = Annotated[
+    str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
+]
+Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_link)]
+Email = Annotated[
+    str, StringConstraints(max_length=254), AfterValidator(email_address), Field(json_schema_extra={"format": "email"})
+]  # fmt: skip
+
+
+def distinct(name: str) -> AfterValidator:
+    """Return what refuses elements of a list, all models, whose field `name` says what that of one before them says."""
+
+    def check(elements: list[Any]) -> list[Any]:
+        said = [getattr(element, name) for element in elements]
+        first = {value: at for at, value in reversed([*enumerate(said)])}
+        repeated = [
+            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(at, to_camel(name)), input=value)
+            for at, value in enumerate(said)
+            if at > first[value]
+        ]
+        if repeated:
+            raise ValidationError.from_exception_data("list", repeated)
+        return elements
+
+    return AfterValidator(check)
+
+
+HANDLE_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
+Handle = Annotated[
+    str,
+    *shape(HANDLE_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"),
+]
+"""An id that callers choose: of a module, a capability, an entity type, a project block. Any UUID is one."""
+ElementId = Handle
+"""An id that callers give a part of a document: a block, an item of a navigation."""
+FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
+"""JSON of any shape that the service keeps as it is."""
+
+
+def folded(text: str) -> str:
+    """Return text as it is compared where case, accents and spaces make no difference."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+
+
+def slug_from(name: str) -> str:
+    """Return a slug derived from a name, be it a reserved word; an empty string if nothing of the name fits in."""
+    return re.sub(r"[^a-z0-9]+", "-", folded(name))[:63].strip("-")

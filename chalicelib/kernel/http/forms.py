@@ -1,0 +1,43 @@
+"""HTML forms as bodies, where an operation takes one: what browsers and mail programs send that speak no JSON."""
+
+from email import policy
+from email.parser import BytesParser
+from typing import Final
+from urllib.parse import parse_qsl
+
+from chalicelib.kernel.core import case_folding
+from chalicelib.kernel.core.problems import FieldError, Invalid
+
+URL_ENCODED: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
+FORMS: Final = (URL_ENCODED, MULTIPART)
+
+_MAX_FIELDS: Final = 20
+
+
+def fields_of(content_type: str, body: bytes) -> dict[str, str]:
+    """Return the fields of a form by name; of a repeated one the last counts. Raises Invalid if it can't be read."""
+    kind = case_folding.ascii_lower(content_type.partition(";")[0].strip())
+    try:
+        fields = _parts(content_type, body) if kind == MULTIPART else _pairs(body)
+    except (ValueError, LookupError):
+        fields = {}
+    if not fields or len(fields) > _MAX_FIELDS:
+        raise Invalid([FieldError("", "malformed", f"The form can't be read. Send {' or '.join(FORMS)}.")])
+    return fields
+
+
+def _pairs(body: bytes) -> dict[str, str]:
+    return dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=_MAX_FIELDS))
+
+
+def _parts(content_type: str, body: bytes) -> dict[str, str]:
+    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
+    message = BytesParser(policy=policy.HTTP).parsebytes(head + body)
+    found: dict[str, str] = {}
+    for part in message.walk():
+        name = part.get_param("name", header="content-disposition")
+        if isinstance(name, str) and not part.is_multipart():
+            content = part.get_payload(decode=True)
+            found[name] = content.decode().strip() if isinstance(content, bytes) else ""
+    return found

@@ -1,0 +1,230 @@
+"""What a request brings, made into what its operation takes; every fault at once, each with a pointer to it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar, get_args
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.http.forms import FORMS, fields_of
+from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.request import Request
+
+M = TypeVar("M", bound=Input)
+
+MAX_BODY_BYTES: Final = 1 << 20
+_LONGEST_NAME: Final = 200
+"""That a pointer repeats; ours are shorter."""
+_JSON: Final = ("application/json", "application/merge-patch+json")
+_FAULTS: Final = {
+    "missing": ("required", "This field is required."),
+    "null": ("required", "This field is required: it can't be null."),
+    "extra_forbidden": ("unknown_field", "There is no such field."),
+    "value_error": ("malformed", "{error}"),
+    "string_pattern_mismatch": ("malformed", "must match {pattern}"),
+    "string_type": ("wrong_type", "must be text"),
+    "int_type": ("wrong_type", "must be a whole number"),
+    "int_parsing": ("wrong_type", "must be a whole number"),
+    "float_type": ("wrong_type", "must be a number"),
+    "bool_type": ("wrong_type", "must be true or false"),
+    "bool_parsing": ("wrong_type", "must be true or false"),
+    "list_type": ("wrong_type", "must be a list"),
+    "dict_type": ("wrong_type", "must be an object"),
+    "model_type": ("not_an_object", "must be an object"),
+    "string_too_short": ("too_short", "must have {min_length} or more characters"),
+    "string_too_long": ("too_long", "must have {max_length} characters or fewer"),
+    "too_short": ("too_few", "must have {min_length} or more items"),
+    "too_long": ("too_many", "must have {max_length} items or fewer"),
+    "too_large": ("too_large", "must have {most} bytes or fewer as JSON; this has {size}"),
+    "out_of_range": ("out_of_range", "{words}"),
+    "repeated": ("repeated", "must be another than that of all before it"),
+    "greater_than_equal": ("out_of_range", "must be {ge} or more"),
+    "less_than_equal": ("out_of_range", "must be {le} or less"),
+    "int_parsing_size": ("out_of_range", "must be a number of fewer digits"),
+    "enum": ("not_one_of", "must be one of {expected}"),
+    "literal_error": ("not_one_of", "must be one of {expected}"),
+}
+"""What Pydantic calls a fault, and its code and words here; in braces what its context says."""
+
+
+class _Nothing(Input):
+    """The body of an operation that takes none."""
+
+
+def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False) -> Input:
+    """Return the request's body as its model. `shown`: the record as the caller sees it, for a merge patch.
+
+    `form`: whether it may be an HTML form as well.
+
+    Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
+    """
+    model = model or _Nothing
+    raw = _json(request, form=form) or b"{}"
+    if b"NaN" in raw or b"Infinity" in raw:
+        _parse(raw)  # Pydantic would take them for numbers, outside text; JSON has none (RFC 8259, section 6).
+    try:
+        if issubclass(model, Patch):
+            return _patched(model, raw, shown or {})
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        raise _problem(error) from None
+
+
+def checked(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
+    """Return a value that was put together here as its model. Raises Invalid, with what is wrong below a pointer."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise Invalid([_fault(e, pointer) for e in error.errors(include_url=False)]) from None
+
+
+def query(model: type[Query], request: Request) -> Query:
+    """Return the request's query as its model; of a repeated parameter the last counts. Raises Problem."""
+    given = {name: values[-1] for name, values in request.query.items() if values}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise Invalid([_fault(e, "query") for e in error.errors(include_url=False)]) from None
+
+
+def is_valid_query(model: type[Query] | None, request: Request) -> bool:
+    """Return whether `query` takes the request's query, or the operation looks at none."""
+    try:
+        return model is None or bool(query(model, request))
+    except Invalid:
+        return False
+
+
+def refuse_misplaced(body: type[Input], query: type[Query] | None, request: Request) -> None:
+    """Raise Invalid if the query names a field of the body: to pass it over would do more than the caller asked for.
+
+    A parameter that neither knows is ignored.
+    """
+    known = _field_names(query) if query else set()
+    places = {name: place for name, place in _places(body).items() if name in request.query and name not in known}
+    if places:
+        advice = "This belongs into the body, as {}; nothing was done."
+        raise Invalid([FieldError(f"query/{name}", "misplaced", advice.format(at)) for name, at in places.items()])
+
+
+def _field_names(model: type[Input | Query]) -> set[str]:
+    """Return the fields of a model as callers name them."""
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+@cache
+def _places(body: type[Input]) -> Mapping[str, str]:
+    """Return where each field of a body stands, as a pointer by its name; fields of an object in it count too."""
+    places: dict[str, str] = {}
+    for name, field in body.model_fields.items():
+        alias = field.alias or name
+        inner = next((kind for kind in _kinds(field.annotation) if issubclass(kind, Input)), None)
+        nested = {each: f"/{alias}{place}" for each, place in _places(inner).items()} if inner else {}
+        places = {**nested, **places, alias: f"/{alias}"}
+    return places
+
+
+def _kinds(annotation: Any) -> list[type]:
+    return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
+
+
+def _json(request: Request, *, form: bool) -> bytes:
+    if len(request.body) > MAX_BODY_BYTES:
+        raise Problem("payload_too_large", f"A body has at most {MAX_BODY_BYTES} bytes; this has {len(request.body)}.")
+    if request.body.strip():
+        content_type = request.headers.get("content-type", "application/json")
+        kind = ascii_lower(content_type.split(";")[0].strip())
+        if form and kind in FORMS:
+            return json.dumps(fields_of(content_type, request.body)).encode()
+        allowed = _JSON if request.method == "PATCH" else _JSON[:1]
+        if kind not in allowed:
+            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)}; this is {kind[:100]!r}.")
+    return request.body.strip()
+
+
+def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
+    patch = _object(raw)
+    names = _field_names(model)
+    foreign = {name: value for name, value in patch.items() if name not in names}
+    faults = [_foreign(name, shown) for name, value in foreign.items() if not _repeats(name, value, shown)]
+    current = {name: value for name, value in shown.items() if name in names}
+    wanted = {name: value for name, value in patch.items() if name in names}
+    try:
+        merged = model.model_validate_json(json.dumps(merge(current, wanted)))
+    except ValidationError as error:
+        raise Invalid([*faults, *(_fault(e, "") for e in error.errors(include_url=False))]) from None
+    if faults:
+        raise Invalid(faults)
+    return merged
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """Return the target with a JSON Merge Patch applied (RFC 7396, section 2)."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge(merged.get(name), value)
+    return merged
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    patch = _parse(raw)
+    if not isinstance(patch, dict):
+        raise Invalid([FieldError("", *_FAULTS["model_type"])])
+    return patch
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        raise _malformed(str(error)) from None
+
+
+def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
+    return name in shown and same(shown[name], value)
+
+
+def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
+    pointer = _pointer([name], "")
+    if name in shown:
+        return FieldError(pointer, "read_only", "The service sets this field; leave it out.")
+    return FieldError(pointer, *_FAULTS["extra_forbidden"])
+
+
+def _problem(error: ValidationError) -> Problem:
+    details = error.errors(include_url=False)
+    if details[0]["type"] == "json_invalid":
+        return _malformed(details[0]["msg"].removeprefix("Invalid JSON: "))
+    return Invalid([_fault(e, "") for e in details])
+
+
+def _malformed(why: str) -> Problem:
+    return Problem("malformed_json", f"The body is not JSON: {why}.")
+
+
+def _fault(error: Mapping[str, Any], source: str) -> FieldError:
+    code, words = _FAULTS.get(error["type"], ("malformed", "is not valid"))
+    context = dict(error.get("ctx", {}))
+    context["expected"] = str(context.get("expected")).replace(" or ", ", ")
+    return FieldError(_pointer(error["loc"], source), code, words.format(**context))
+
+
+def _pointer(location: Sequence[int | str], source: str) -> str:
+    if location and location[-1] == "[key]":
+        location = location[:-1]  # It is the name that is not valid.
+    parts = [_cut(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
+    return "/".join([source, *parts]) if source or parts else ""
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"

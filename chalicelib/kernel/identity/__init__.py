@@ -1,0 +1,1 @@
+"""Who calls: users by JSON Web Token, API keys, and their verification."""

@@ -1,0 +1,35 @@
+"""When an API key was last used, to the minute: written beside the request, never on its way."""
+
+from threading import Thread
+from typing import Final
+
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.table import Cancelled, Write
+
+_MINUTE: Final = len("2026-11-20T09:30")
+_noted: dict[str, str] = {}
+
+
+def note(principal: Principal) -> None:
+    """Note that an API key is in use, once a minute and process; the caller doesn't wait for it."""
+    if not isinstance(principal, ApiKeyPrincipal):
+        return
+    minute = now()[:_MINUTE] + ":00.000Z"
+    if (principal.credential.last_used_at or "") < minute and _noted.get(principal.id) != minute:
+        _noted[principal.id] = minute
+        Thread(target=_write, args=(principal.record, minute), daemon=True).start()
+
+
+def _write(key: Key, minute: str) -> None:
+    used = Write(
+        "Update", key, update="SET #last_used_at = :minute", condition="attribute_exists(#pk)",
+        names=["last_used_at", "pk"], values={"minute": minute},
+    )  # fmt: skip
+    try:
+        table.write([used])
+    except (Cancelled, Problem):
+        _noted.clear()  # The next request tries again.

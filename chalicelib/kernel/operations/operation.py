@@ -1,0 +1,399 @@
+"""Operation: one thing a caller can ask for. Its decorator, its function's signature and docstring are its contract."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from types import NoneType
+from typing import Any, Final, Generic, TypeVar, get_args, get_origin
+
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import SLUG_PATTERN
+from chalicelib.kernel.http.models import Input, Output, Query
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits.buckets import Budget, Scope
+from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
+
+_EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+_SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
+T = TypeVar("T")
+
+_CREATED, _ACCEPTED, _OK, _NO_CONTENT = 201, 202, 200, 204
+
+
+class Caller(StrEnum):
+    """Who may call an operation that is not done at a place."""
+
+    PUBLIC = "public"
+    PRINCIPAL = "principal"
+    USER = "user"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Below:
+    """The kind of place below the one at hand where the role may be held instead, for what is about such a place.
+
+    The record that the path names says which, or the query does; else it is all of the caller's. Rows at the place at
+    hand lead there: `rows` returns what the sort keys of a user's begin with. The index `joined` finds older ones.
+    """
+
+    place: type[Place]
+    joined: Collection
+    rows: Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class At:
+    """Who may call an operation that is done at a place: those with the role, or one above it, there.
+
+    Without a role any user may, and the operation says who; the place itself is there for everyone then. The path names
+    the place, by its id or, with `by_slug`, its slug; or the body does, with `in_body`; or, with `through`, the path
+    names a record in it by an id that leads to the place. `above`: the kind of place above it where the role has to be
+    held. `published`: whether everybody may, once the place is published. `everyone`: the word for anybody at all who
+    may, published or not, where the operation says what they see; without a credential too. `reopened_by`: what the
+    owner's request has to say to reach the place although it waits for its purge; to everything else it isn't there.
+    `or_below`: where else the role may be held.
+    """
+
+    place: type[Place]
+    role: Role | None
+    by_slug: bool = False
+    in_body: bool = False
+    through: type[Entity] | None = None
+    above: type[Place] | None = None
+    published: bool = False
+    everyone: str = ""
+    reopened_by: Mapping[str, str] = field(default_factory=dict)
+    or_below: Below | None = None
+
+    @property
+    def parameter(self) -> str:
+        """The path parameter that names the place or, with `in_body`, the one that would."""
+        if self.through:
+            return self.through.parameter
+        return "slug" if self.by_slug else self.place.parameter
+
+    @property
+    def field(self) -> str:
+        """The field that names the place, with `in_body`."""
+        return to_camel(self.place.parameter)
+
+    @property
+    def judged(self) -> type[Place]:
+        """The kind of place where the role has to be held."""
+        return self.above or self.place
+
+    @property
+    def access(self) -> str:
+        """Who may, in one word."""
+        if self.everyone:
+            return self.everyone
+        word = f"{self.judged.kind}:{self.role}" if self.role else Caller.USER.value
+        return f"published|{word}" if self.published else word
+
+
+@dataclass(frozen=True)
+class ByToken:
+    """Who may call an operation about one record: whoever carries a signed token of it, in a header of its own.
+
+    A credential adds nothing to that. What the path names is there only for the token that names it; where the path
+    names nothing, the token may be left out. `access`: who may, in one word. `named`: returns the id of what a token
+    names, and raises Problem 401 if it does not hold.
+    """
+
+    access: str
+    header: str
+    named: Callable[[str], str]
+
+    def carried(self, request: Request) -> str | None:
+        """Return the id that the request's token names, if it carries one. Raises Problem 401."""
+        token = request.headers.get(ascii_lower(self.header))
+        return None if token is None else self.named(token.strip())
+
+
+Needs = Caller | At | ByToken
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page, a script or a file: `body` is its text, or what returns it; `tag` is its entity tag, if it is known."""
+
+    body: str | Callable[[], str]
+    content_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.body if isinstance(self.body, str) else self.body()
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A redirect to `location`, an absolute path of the service or an address elsewhere."""
+
+    location: str
+    status: int = 301
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are.
+
+    `beside`: what stands beside the items, in an answer of an operation that says so.
+    """
+
+    items: list[T] | list[bytes]
+    next_cursor: str | None
+    beside: Output | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the interface. `emits` lists the events it can emit, the usual one first.
+
+    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand
+    that the request names beside its path, to be read in the same round trip as what decides access (the ids of its
+    place are among its parameters, as far as they are known by then); `of_caller` says so of what follows from who
+    calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
+    another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
+    `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
+    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `beside`: what a
+    list tells beside its items; `tagged`: whether a page of it has an entity tag. `kept`: the
+    `Cache-Control` of its answers. `budgets`: how often it may be asked for, by whom. `form`:
+    whether its body may be an HTML form as well. `admits`: what else decides
+    whether a caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404. `instead`:
+    what to ask for where its answer is too large to be sent. `grants_access`: whether it can leave access behind, by
+    changing records of a kind that `gives_access`: its transaction fails if the caller's rights end, or the place
+    closes, between their check and the commit.
+    """
+
+    group: str
+    method: str
+    path: str
+    function: Callable[..., Any]
+    needs: Needs
+    scope: str | None
+    emits: tuple[str, ...]
+    success: int
+    listed_at: str | None = None
+    also: Callable[[Request], Iterable[Key]] | None = None
+    of_caller: Callable[[Request, User], Iterable[Key]] | None = None
+    whose: str = ""
+    keys: bool = True
+    irrevocable: bool = False
+    again: int | None = None
+    beside: type[Output] | None = None
+    tagged: bool = False
+    kept: str = ""
+    budgets: tuple[Budget, ...] = ()
+    form: bool = False
+    instead: str = ""
+    admits: Callable[[Any, Request], None] | None = None
+    grants_access: bool = False
+
+    def budgets_per(self, scope: Scope) -> list[Budget]:
+        """Return its limits of one scope."""
+        return [budget for budget in self.budgets if budget.per == scope]
+
+    @property
+    def id(self) -> str:
+        """The operation id: the function's name."""
+        return self.function.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring."""
+        return self.description.split("\n\n")[0].replace("\n", " ")
+
+    @property
+    def description(self) -> str:
+        """The whole docstring."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def mutates(self) -> bool:
+        """Whether it can change anything."""
+        return bool(self.emits)
+
+    @property
+    def creates(self) -> bool:
+        """Whether success means that something new was made, and `Location` says where."""
+        return self.success in (_CREATED, _ACCEPTED)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it honours `If-Match`: every change of a record, or of a place, that is there already.
+
+        A GET is no change, though it may emit that it was made.
+        """
+        changes = self.mutates and (self.renews or not self.creates) and self.method != "GET"
+        return changes and bool(self.records or isinstance(self.needs, At))
+
+    @property
+    def renews(self) -> bool:
+        """Whether it answers a record that its path names: then nothing is new but what it says of that."""
+        return self.answer is not None and any(record.public is self.answer for record in self.records.values())
+
+    @property
+    def access(self) -> str:
+        """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
+        return self.needs.value if isinstance(self.needs, Caller) else self.needs.access
+
+    @property
+    def everyones(self) -> bool:
+        """Whether anybody at all may call it, without a credential too."""
+        if isinstance(self.needs, At):
+            return bool(self.needs.everyone)
+        return self.needs is Caller.PUBLIC or isinstance(self.needs, ByToken)
+
+    @cached_property
+    def path_parameters(self) -> tuple[str, ...]:
+        """The names in the path, in order."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @cached_property
+    def path_patterns(self) -> Mapping[str, str]:
+        """The pattern of each path parameter. What does not match names nothing, and gets into no key.
+
+        It is that of the place or record which the parameter names, or the one that the function's annotation says.
+        Raises ValueError if there is none.
+        """
+        return {name: self._path_pattern(name) for name in self.path_parameters}
+
+    def _path_pattern(self, name: str) -> str:
+        needs = self.needs
+        if isinstance(needs, At) and name == needs.parameter:
+            return SLUG_PATTERN if needs.by_slug else (needs.through or needs.place).parameter_pattern
+        for record in self.records.values():
+            if record.parameter == name:
+                return record.parameter_pattern
+        parameter = self._signature.parameters.get(name)
+        said = [each.json_schema_extra for each in getattr(parameter and parameter.annotation, "__metadata__", ())
+                if isinstance(each, FieldInfo)]  # fmt: skip
+        patterns = [str(extra["pattern"]) for extra in said if isinstance(extra, dict) and "pattern" in extra]
+        if not patterns:
+            raise ValueError(f"{self.id}: annotate {name} with a type that has a pattern, such as Uuid")
+        return patterns[0]
+
+    def names_something(self, parameters: Mapping[str, str]) -> bool:
+        """Return whether each path parameter has a value that can name something."""
+        return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_patterns.items())
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def _annotated(self, base: type) -> dict[str, type]:
+        named = {name: _present(p.annotation) for name, p in self._signature.parameters.items()}
+        return {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, base)}
+
+    @cached_property
+    def body(self) -> type[Input] | None:
+        """The model of the request body, if it takes one."""
+        return next(iter(self._annotated(Input).values()), None)
+
+    @cached_property
+    def query(self) -> type[Query] | None:
+        """The model of the query, if it takes one."""
+        return next(iter(self._annotated(Query).values()), None)
+
+    @cached_property
+    def records(self) -> Mapping[str, type[Entity]]:
+        """The records that the path names, the place aside, by the parameter that takes each."""
+        return {name: entity for name, entity in self._annotated(Entity).items() if name != self.place_argument}
+
+    @cached_property
+    def optional(self) -> frozenset[str]:
+        """Those of the records that may be missing: their parameters take None then."""
+        return frozenset(n for n in self.records if not isinstance(self._signature.parameters[n].annotation, type))
+
+    @cached_property
+    def place_argument(self) -> str | None:
+        """The parameter that takes the place the operation is done at."""
+        if not isinstance(self.needs, At):
+            return None
+        return next((n for n, entity in self._annotated(Place).items() if entity is self.needs.place), None)
+
+    @cached_property
+    def plain_arguments(self) -> tuple[str, ...]:
+        """The path parameters that the function takes as they are."""
+        return tuple(name for name in self.path_parameters if name in self._signature.parameters)
+
+    @cached_property
+    def answer(self) -> type[Output] | None:
+        """The model of the answer or, for a list, of its items; None if it answers no record."""
+        annotation = self._signature.return_annotation
+        alternatives = [annotation, *get_args(annotation)]
+        return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
+
+    @cached_property
+    def lists(self) -> bool:
+        """Whether it answers a page of a list."""
+        return get_origin(self._signature.return_annotation) is Page
+
+
+def _present(annotation: Any) -> Any:
+    """Return what an annotation stands for if it is not None."""
+    return next((kind for kind in get_args(annotation) if kind is not NoneType), annotation)
+
+
+@dataclass(frozen=True)
+class RouteGroup:
+    """The operations of one group of the interface; its methods declare them."""
+
+    name: str
+    operations: list[Operation] = field(default_factory=list)
+
+    def get(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a read."""
+        return self._declare("GET", path, _OK, **words)
+
+    def post(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a creation (201), or with `success=` an action (200, 202, 204)."""
+        return self._declare("POST", path, words.pop("success", _CREATED), **words)
+
+    def patch(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a change by JSON Merge Patch (RFC 7396)."""
+        return self._declare("PATCH", path, _OK, **words)
+
+    def put(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a replacement."""
+        return self._declare("PUT", path, _OK, **words)
+
+    def delete(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+        """Declare a removal."""
+        return self._declare("DELETE", path, _NO_CONTENT, **words)
+
+    def _declare(
+        self,
+        method: str,
+        path: str,
+        success: int,
+        *,
+        needs: Needs,
+        scope: str | None,
+        emits: str | tuple[str, ...] | None,
+        **more: Any,
+    ) -> Callable[[Callable[..., Any]], Operation]:
+        # None of the three has a default: a forgotten permission or event fails at import.
+        events = (emits,) if isinstance(emits, str) else emits or ()
+        for word, grammar in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
+            if not grammar.fullmatch(word):
+                raise ValueError(f"{method} {path}: {word!r} is not well-formed")
+
+        def declare(function: Callable[..., Any]) -> Operation:
+            operation = Operation(self.name, method, path, function, needs, scope, events, success, **more)
+            self.operations.append(operation)
+            return operation
+
+        return declare

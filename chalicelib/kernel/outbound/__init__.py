@@ -1,0 +1,1 @@
+"""What leaves the service: connections to servers of others, DNS, e-mail."""

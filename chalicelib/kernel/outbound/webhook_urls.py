@@ -1,0 +1,117 @@
+"""URLs that people give for the service to send to: read strictly, so that nobody reads another host in them.
+
+What a browser would mend (the URL Standard of WHATWG does) is refused here, with what is wrong with it.
+"""
+
+import re
+from ipaddress import IPv4Address, IPv6Address
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.outbound.ip_addresses import is_local_name, is_public
+
+MOST_CHARACTERS: Final = 2_000
+PORTS: Final = (443, 8443)
+"""Where servers are sent to outside of the local stage."""
+
+_PARTS: Final = re.compile(r"(https?)://([^/?]*)((?:/[^?]*)?(?:\?.*)?)", re.IGNORECASE)
+_AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
+_MOST_PORT: Final = 65_535
+_NEVER: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
+_NAME: Final = re.compile(
+    r"(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+)
+_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+"""What some read as an IPv4 address: its last part is a number (URL Standard, section 3.5)."""
+
+
+def _target(text: str) -> str:
+    """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with what is wrong."""
+    if _NEVER.search(text):
+        raise ValueError('must not hold blanks, control characters or any of \\ < > " { } | ^ `')
+    if "#" in text:
+        raise ValueError("must not have a fragment (`#…`): it would never be sent")
+    parts = _PARTS.fullmatch(text)
+    if not parts or not parts[3].isascii():
+        raise ValueError("must be a URL such as https://example.com/hooks, with all but its host in ASCII")
+    scheme, (host, port) = ascii_lower(parts[1]), _authority(parts[2])
+    _check_stage(scheme, port)
+    _check_reach(host)
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{port and f':{port}'}{parts[3]}"
+
+
+def _authority(text: str) -> tuple[str, str]:
+    """Return the host, an IPv6 address without brackets, and the port, or an empty text if there is none."""
+    if "@" in text:
+        raise ValueError("must not hold a user name or password")
+    parts = _AUTHORITY.fullmatch(text)
+    if not parts or int(parts[2] or 1) > _MOST_PORT:
+        raise ValueError("must have a host, and after it at most a port from 1 to 65535")
+    host = _ipv6(parts[1][1:-1]) if parts[1].startswith("[") else _name(parts[1])
+    return host, parts[2] or ""
+
+
+def _ipv6(text: str) -> str:
+    try:
+        address = IPv6Address(text)
+    except ValueError:
+        raise ValueError("must have an IPv6 address between the brackets") from None
+    if address.scope_id:
+        raise ValueError("must not have an address with a zone")
+    return str(address)
+
+
+def _name(text: str) -> str:
+    name = ascii_lower(_ascii(text)).removesuffix(".")
+    if _NUMBER.fullmatch(name):
+        try:
+            return str(IPv4Address(name))
+        except ValueError:
+            raise ValueError("must have an IPv4 address as four decimal numbers, such as 203.0.113.7") from None
+    if not _NAME.fullmatch(name):
+        raise ValueError("must have a host that is a domain name or an address")
+    return name
+
+
+def _ascii(name: str) -> str:
+    """Return an internationalized name as DNS knows it (RFC 5891, mapped by UTS 46)."""
+    if name.isascii() and "xn--" not in ascii_lower(name):
+        return name
+    import idna
+
+    try:
+        return idna.encode(name, uts46=True).decode()
+    except idna.IDNAError:
+        raise ValueError("must have a host that is a valid internationalized domain name") from None
+
+
+def _check_stage(scheme: str, port: str) -> None:
+    if settings().stage == "local":
+        return
+    if scheme != "https":
+        raise ValueError("must begin with https://")
+    if port and int(port) not in PORTS:
+        raise ValueError("must have port 443 or 8443, or none")
+
+
+def _check_reach(host: str) -> None:
+    if settings().webhook_allow_private:
+        return
+    literal = ":" in host or _NUMBER.fullmatch(host)
+    if not is_public(host) if literal else is_local_name(host) or "." not in host:
+        raise ValueError(f"must lead to a public address, and {host} is none")
+
+
+def host_of(url: str) -> str:
+    """Return the host of a target: a name in ASCII, or an address without brackets."""
+    return urlsplit(url).hostname or ""
+
+
+TargetUrl = Annotated[
+    str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_target),
+    Field(json_schema_extra={"format": "uri"}),
+]  # fmt: skip

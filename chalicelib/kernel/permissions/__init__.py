@@ -1,0 +1,1 @@
+"""Roles, scopes and grants, and how a change of them reaches requests in flight."""

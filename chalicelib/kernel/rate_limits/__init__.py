@@ -1,0 +1,1 @@
+"""How many requests a caller, an organization or a host may get in a time."""

@@ -1,0 +1,54 @@
+"""Items in DynamoDB's own JSON, and as plain values."""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.kernel.storage.entity import Item
+
+
+def to_wire(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item in DynamoDB's own JSON."""
+    return {name: value_to_wire(value) for name, value in item.items()}
+
+
+def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a type
+    """Return a value in DynamoDB's own JSON."""
+    if isinstance(value, str):
+        return {"S": str(value)}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, int | float):
+        return {"N": repr(value)}
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bytes):
+        return {"B": value}
+    if isinstance(value, Mapping):
+        return {"M": to_wire(value)}
+    if isinstance(value, frozenset):
+        return {"SS": sorted(value)}
+    return {"L": [value_to_wire(element) for element in value]}
+
+
+def from_wire(item: Mapping[str, Any]) -> Item:
+    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict, set."""
+    return {name: _value_from_wire(value) for name, value in item.items()}
+
+
+def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
+    ((tag, content),) = value.items()
+    match tag:
+        case "S" | "BOOL":
+            return content
+        case "B":  # In base64 as it is sent, unless botocore has read it.
+            return content if isinstance(content, bytes) else b64decode(content)
+        case "N":
+            return int(content) if content.lstrip("-").isdigit() else float(content)
+        case "M":
+            return from_wire(content)
+        case "L":
+            return [_value_from_wire(element) for element in content]
+        case "SS":
+            return frozenset(content)
+    return None

@@ -1,0 +1,53 @@
+"""Kinds of records by their names.
+
+A process imports a feature when a request first needs it. A read can therefore return a record whose class is not
+imported yet: no module of the webhooks imports the members, and a caller's membership decides whether they may change a
+webhook. The functions here import such a class, so that no request depends on what others have imported before.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
+
+from chalicelib.kernel.storage.entity import KINDS, Entity, Item, Place
+
+_targets: Final[dict[str, str]] = {}
+
+
+class UnknownKind(LookupError):
+    """No kind of record has the name."""
+
+
+def declare(targets: Mapping[str, str]) -> None:
+    """Register where the kinds of records are defined: `module:Class` by the kind's name."""
+    _targets.update(targets)
+
+
+def find_kind(name: str) -> type[Entity] | None:
+    """Return the class of records of a kind, or None if no kind has the name."""
+    if name not in KINDS and name in _targets:
+        module, _, class_name = _targets[name].partition(":")
+        KINDS[name] = getattr(import_module(module), class_name)
+    return KINDS.get(name)
+
+
+def kind_named(name: str) -> type[Entity]:
+    """Return the class of records of a kind. Raises UnknownKind."""
+    if kind := find_kind(name):
+        return kind
+    raise UnknownKind(f"no kind of record is named {name!r}; if it is new, run `make generate`")
+
+
+def every_kind() -> list[type[Entity]]:
+    """Return the classes of all kinds of records."""
+    return [kind_named(name) for name in sorted({*KINDS, *_targets})]
+
+
+def kinds_within(place: type[Place]) -> list[type[Place]]:
+    """Return the kinds of place that lie in a kind of place."""
+    return [kind for kind in every_kind() if issubclass(kind, Place) and kind.within is place]
+
+
+def record_of(item: Item) -> Entity:
+    """Return the record that an item is, of whatever kind it says. Raises UnknownKind."""
+    return kind_named(item["kind"]).from_item(item)

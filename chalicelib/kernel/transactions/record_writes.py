@@ -1,0 +1,49 @@
+"""Writes of records that are there: their changed attributes only, on condition that they are as they were read."""
+
+from collections.abc import Container
+from typing import Any, Literal
+
+from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.table import Write
+
+
+def update(before: Entity, now: Entity, unguarded: Container[str]) -> Write:
+    """Return the write that makes a record another, which has the same key. `unguarded`: fields that may differ."""
+    old, new = before.as_read, now.item()
+    changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
+    gone = [name for name in old if name not in new]
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
+    update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
+    condition, was = _as_read(before, unguarded)
+    names = dict.fromkeys([*changed, *gone, *_guarding(before, unguarded)])
+    return Write("Update", now.stored_at, update=update, condition=condition, names=list(names),
+                 values={**changed, **was})  # fmt: skip
+
+
+def if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
+    """Return a write that is only done if a record is as it was read."""
+    condition, was = _as_read(record)
+    return Write(kind, record.stored_at, condition=condition, names=list(_guarding(record)), values=was)
+
+
+def _guarding(record: Entity, unguarded: Container[str] = ()) -> dict[str, Any]:
+    """Return what has to be in the table as it was read; of an older shape that it is in that still."""
+    guards = [name for name in record.guarded_by if name not in unguarded]
+    if record.older is None:
+        return {name: getattr(record, name) for name in guards}
+    return {name: record.older.get(name) for name in (*guards, "shape")}
+
+
+def _as_read(record: Entity, unguarded: Container[str] = ()) -> tuple[str, dict[str, Any]]:
+    was = _guarding(record, unguarded)
+    terms = [f"attribute_not_exists(#{n})" if v is None else f"#{n} = :was_{n}" for n, v in was.items()]
+    return " AND ".join(terms), {f"was_{name}": value for name, value in was.items() if value is not None}
+
+
+def companions(before: Entity | None, now: Entity | None) -> list[Write]:
+    """Return the writes of what comes, changes and goes with a record."""
+    old = {(item["pk"], item["sk"]): item for item in before.companions} if before else {}
+    new = {(item["pk"], item["sk"]): item for item in now.companions} if now else {}
+    puts = [Write("Put", key, item=item) for key, item in new.items() if old.get(key) != item]
+    return puts + [Write("Delete", key) for key in old if key not in new]

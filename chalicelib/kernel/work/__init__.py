@@ -1,0 +1,1 @@
+"""Work after the response: outbox, queues, tasks, jobs and the scheduler."""
