@@ -21,8 +21,9 @@ from chalicelib.kernel.crypto.encryption import SealBroken
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import organization_of
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import deployed
 from infrastructure.secrets import SECRETS, note_resealed, read
@@ -53,7 +54,7 @@ def reseal(stage: str | None) -> None:
                 renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
             if place:
                 note_resealed(place)
-    except (Refused, Problem, Contended, ClientError, BotoCoreError, SealBroken) as error:
+    except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, SealBroken) as error:
         raise NotResealed(f"{error} Run it again: what is done is done.") from error
     print(f"{renewed} webhooks and channels{again} were sealed anew; nothing is left that another key has sealed.")
 
@@ -79,7 +80,7 @@ def _renewed(record: Webhook | IntegrationChannel) -> bool:
         changes.settle(found, **fields)
         try:
             changes.commit()
-        except Contended:
+        except ConcurrentModification:
             item = table.get(record.stored_at)
             found = type(record).from_item(item) if item else None
         else:

@@ -20,8 +20,8 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.logs import done_for, if_possible, line, measure, report
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import organization_of
-from chalicelib.kernel.transactions.unit_of_work import Contended
 from chalicelib.kernel.work import queues, scheduler, tasks
 
 Event = dict[str, Any]
@@ -125,7 +125,7 @@ def _run(record: Any, **more: Any) -> None:
         with done_for(*message.get("requestIds", ())):
             try:
                 tasks.run(message | more)
-            except Contended:
+            except ConcurrentModification:
                 report(contended=True)  # Another worker goes on with it, or it is due again.
 
 

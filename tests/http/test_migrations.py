@@ -13,8 +13,9 @@ from chalicelib.features.migrations.running import Outcome, run
 from chalicelib.features.reference.packed import VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -147,7 +148,7 @@ class TestRunning:
             tries.append(1)
             if len(tries) < 3:
                 steps.before["a/0"] = conflict
-                raise Contended
+                raise ConcurrentModification
 
         steps.before["a/0"] = conflict
         assert steps.run()[-1] == ("b", "applied")

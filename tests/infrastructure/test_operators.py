@@ -10,7 +10,8 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
@@ -137,7 +138,7 @@ def test_of_sealing_anew_also_where_somebody_else_writes(
 
     def contended(changes: Changes) -> Any:
         if next(lost, False):
-            raise Contended
+            raise ConcurrentModification
         return commit(changes)
 
     monkeypatch.setattr(Changes, "commit", contended)

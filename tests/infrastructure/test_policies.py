@@ -24,7 +24,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.storage import files
-from chalicelib.kernel.transactions.unit_of_work import Contended
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.work import jobs, queues
 from infrastructure.models import CALLS
 from infrastructure.policies import GRANTS
@@ -309,7 +309,7 @@ def test_the_function_that_migrates_may_do_so_also_beside_others_who_write(
 
     def contended(*_: Any) -> None:
         monkeypatch.setattr(load_reference_data, "step", step)
-        raise Contended
+        raise ConcurrentModification
 
     monkeypatch.setattr(load_reference_data, "step", contended)
     assert [outcome["state"] for outcome in workers.migrate()] == ["applied"]

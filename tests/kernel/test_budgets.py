@@ -7,8 +7,8 @@ from chalicelib.kernel.core.ip_networks import client_network
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits.buckets import Budget, charge
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Cancelled
-from chalicelib.kernel.transactions.unit_of_work import Contended
 from tests.harness.clock import Clock
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -101,6 +101,6 @@ class TestBudget:
         charge(shares)
         assert [table.get(purse.key) is not None for purse in purses] == [True, True]
         fresh = BY_PRINCIPAL.of("grace")
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             charge([shares[0], fresh.share(None, now())])
         assert table.get(fresh.key) is None

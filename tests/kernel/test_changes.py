@@ -6,8 +6,9 @@ from botocore.exceptions import ClientError
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended, Taken
+from chalicelib.kernel.transactions.unit_of_work import Changes, Taken
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.parcels import LOG, MOST, Parcel, parcel, stored
@@ -32,7 +33,7 @@ class TestCreate:
         made = stored("a")
         changes = Changes(now())
         changes.create(made.but(label="b"))
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             changes.commit()
         changes = Changes(now())
         changes.create(made.but(label="b"), refusal=Problem("already_exists", "It is there."))
@@ -87,7 +88,7 @@ class TestUpdate:
             changes.update(made, weight=weight)
             try:
                 changes.commit()
-            except Contended:
+            except ConcurrentModification:
                 return False
             return True
 
@@ -180,7 +181,7 @@ class TestDelete:
         changes.commit()
         changes = Changes(now())
         changes.delete(made)
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             changes.commit()
 
     def test_its_moment_is_behind_its_last_change(self, clock: Clock) -> None:
@@ -240,7 +241,7 @@ class TestRequire:
         other = Changes(now())
         other.update(watched, weight=9)
         other.commit()
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             requiring(watched, "c").commit()
 
     def test_what_is_changed_itself_needs_no_check_of_its_own(self) -> None:

@@ -11,8 +11,9 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs, outbox, scheduler
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 from tests.conftest import Configure
@@ -149,9 +150,9 @@ class TestKeep:
         changes = Changes(now())
         changes.create(parcel("a"))
         for give in (jobs.keep, jobs.end, jobs.pass_on):
-            with pytest.raises(Contended):
+            with pytest.raises(ConcurrentModification):
                 give(slow, wheels=1)
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             jobs.keep(slow, changes, wheels=1)
         assert stored(slow) == quick
         assert [item["pk"] for item in cloud.stored()] == [quick.stored_at[0]]
@@ -171,7 +172,7 @@ class TestKeep:
         other.commit()
         changes = Changes(now())
         changes.update(made, weight=3)
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             jobs.keep(engine, changes, wheels=1)
         assert stored(engine) == engine
 
@@ -313,6 +314,6 @@ class TestAStart:
         changes = Changes(now())
         changes.create(engine)
         changes.start(Engine.task, engine)
-        with pytest.raises(Contended):
+        with pytest.raises(ConcurrentModification):
             outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         assert bodies("events.fifo") == bodies("jobs") == []

@@ -7,7 +7,7 @@ from chalicelib.kernel.audit_log import mac_chains
 from chalicelib.kernel.audit_log.ledger import BATCH, HEAD, Head, append, head_key, pending
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Contended
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from tests.harness import cloud, rfc6962
 from tests.harness.calls import recorded
 from tests.harness.clock import Clock
@@ -114,7 +114,9 @@ class TestSeveralWorkers:
         def commit(worker: int) -> None:
             for n in range(12):
                 mutate(f"{worker}-{n}")
-                with suppress(Contended):  # One of four that keeps losing gives its message back, as it should.
+                with suppress(
+                    ConcurrentModification
+                ):  # One of four that keeps losing gives its message back, as it should.
                     append(LOG)
 
         with ThreadPoolExecutor(4) as threads:
@@ -125,7 +127,7 @@ class TestSeveralWorkers:
 
     def test_one_that_always_loses_gives_the_message_back(self) -> None:
         mutate("a")
-        with failing(Fault.CONFLICT, times=None), pytest.raises(Contended):
+        with failing(Fault.CONFLICT, times=None), pytest.raises(ConcurrentModification):
             append(LOG)
         append(LOG)
         check_log(1)

@@ -360,7 +360,7 @@ def test_nothing_that_is_answered_raises(receiver: Receiver, monkeypatch: pytest
 def test_nothing_is_imported_before_something_is_sent() -> None:
     program = """
 import json, sys
-import chalicelib.kernel.outbound.webhook_client, chalicelib.kernel.outbound.webhook_urls, chalicelib.kernel.outbound.ip_addresses
+from chalicelib.kernel.outbound import ip_addresses, webhook_client, webhook_urls
 print(json.dumps([name for name in ("httpcore", "h11", "dns", "idna", "ssl") if name in sys.modules]))
 """
     assert set(fresh(program)) <= {"ssl"}

@@ -8,9 +8,10 @@ import pytest
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Entity, Place
 from chalicelib.kernel.storage.record_sets import Whole
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness.joining import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -105,7 +106,7 @@ def test_a_set_that_is_as_wanted_changes_nothing(room: Room) -> None:
 def test_of_two_who_replace_it_at_once_one_does_it_again(room: Room) -> None:
     one, other = replaced(room, chair(room, "a")), replaced(room, chair(room, "b"))
     one.commit()
-    with pytest.raises(Contended):
+    with pytest.raises(ConcurrentModification):
         other.commit()
     assert [each.label for each in present(room)] == ["a"]
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import schema_versions, table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness import cloud
 from tests.harness.joining import beginning
 
@@ -149,7 +150,7 @@ class TestChanging:
         for change in ("settle", "update", "delete"):
             changes = Changes(now())
             getattr(changes, change)(second, **({} if change == "delete" else {"title": "Mills"}))
-            with pytest.raises(Contended):
+            with pytest.raises(ConcurrentModification):
                 changes.commit()
         update(read(item), title="Mills")
         assert (read(item).title, read(item).sent) == ("Mills", True)

@@ -22,8 +22,9 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import outbox
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
@@ -125,7 +126,7 @@ class Run:
             self._commit(step)
         else:
             self._frames.append(Frame(step.between, step.dies))
-            with suppress(Died, Contended):
+            with suppress(Died, ConcurrentModification):
                 ledger.append(self.logs[step.log])
         self._frames.pop()
 

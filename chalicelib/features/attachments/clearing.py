@@ -8,7 +8,8 @@ from chalicelib.features.attachments.entities import Attachment, detach
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 _AT_ONCE: Final = 25
 _TRIES: Final = 5
@@ -40,7 +41,7 @@ def _attached(node: TaxonomyNode) -> list[Attachment]:
 
 
 def take_off(node: TaxonomyNode, attachments: Sequence[Attachment]) -> TaxonomyNode:
-    """Remove some attachments of a node, and return it as it is then. Raises Contended."""
+    """Remove some attachments of a node, and return it as it is then. Raises ConcurrentModification."""
     changes = Changes(now())
     for attachment in attachments:
         changes.delete(attachment)
@@ -69,7 +70,7 @@ def _take_off(attachment: Attachment) -> None:
             return  # It went with its node, or its platform.
         try:
             take_off(TaxonomyNode.from_item(read[key]), [attachment])
-        except Contended:
+        except ConcurrentModification:
             continue
         return
-    raise Contended
+    raise ConcurrentModification

@@ -16,9 +16,9 @@ from chalicelib.kernel.core.clock import now, now_ms, pause
 from chalicelib.kernel.core.logs import done_for, if_possible, name_requests, report
 from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.table import Cancelled, Write
-from chalicelib.kernel.transactions.unit_of_work import Contended
 
 _BATCH: Final = 50
 _MOST_DELIVERIES: Final = table.MOST_WRITES - 2
@@ -45,7 +45,7 @@ class Step:
 def fan_out(log: str, until: int) -> None:
     """Deliver a log's sealed entries that are not yet; what is not done `until` a moment (ms since 1970) is due.
 
-    Raises MissingEntry, Problem `unavailable`, and Contended if other workers keep moving the cursor.
+    Raises MissingEntry, Problem `unavailable`, and ConcurrentModification if other workers keep moving the cursor.
     """
     tries = 0
     while now_ms() < until:
@@ -63,7 +63,7 @@ def fan_out(log: str, until: int) -> None:
         except Cancelled as cancelled:
             tries += 1
             if tries == _TRIES:
-                raise Contended from cancelled
+                raise ConcurrentModification from cancelled
             pause(tries)
 
 

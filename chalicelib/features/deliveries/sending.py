@@ -15,10 +15,11 @@ from chalicelib.kernel.core.clock import after, milliseconds, now, now_ms, pause
 from chalicelib.kernel.core.logs import done_for, if_possible, note, report
 from chalicelib.kernel.outbound.webhook_client import Answer
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.record_types import find_kind
 from chalicelib.kernel.storage.table import Cancelled, Write
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import queues, tasks
 from chalicelib.kernel.work.jobs import Job
 
@@ -89,7 +90,7 @@ def send(
                     subscriber = attempt(subscriber, delivery, event)
             else:
                 skip(delivery)
-        except Contended:
+        except ConcurrentModification:
             report(contended=True)  # Whoever changed it has queued it, or it is due.
     return subscriber
 
@@ -100,7 +101,7 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
     The list of them is read from the table itself, so nothing is missing from it. What was sent or skipped since it was
     put off leaves the list, and so does what is tried later: it is put off again then, if it has to be.
 
-    Raises Contended if others keep changing the list.
+    Raises ConcurrentModification if others keep changing the list.
     """
     kind, conflicts = subscriber.delivery, 0
     while conflicts < _TRIES:
@@ -118,7 +119,7 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
                 conflicts += 1
         if due or not marks:
             return sorted(due.values(), key=lambda delivery: delivery.sequence)
-    raise Contended
+    raise ConcurrentModification
 
 
 def _forget(mark: Item) -> Write:
@@ -131,7 +132,8 @@ def _forget(mark: Item) -> Write:
 def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:
     """Store what `tell` makes of a subscriber after an attempt, and return it as it is then.
 
-    Of one that is gone or leads elsewhere by now it told nothing. Raises Contended if others keep changing it.
+    Of one that is gone or leads elsewhere by now it told nothing. Raises ConcurrentModification if others keep
+    changing it.
     """
     for attempt in range(_TRIES):
         changes = Changes(now())
@@ -139,7 +141,7 @@ def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:
         try:
             if not changes.empty:
                 changes.commit()
-        except Contended:
+        except ConcurrentModification:
             pause(attempt)
             item = table.get(subscriber.stored_at)
             present = type(subscriber).from_item(item) if item else None
@@ -148,11 +150,11 @@ def settle(subscriber: S, tell: Callable[[Changes, S], S]) -> S:
             subscriber = present
         else:
             return told
-    raise Contended
+    raise ConcurrentModification
 
 
 def skip(delivery: Delivery) -> None:
-    """Let a delivery be skipped: it can be replayed. Raises Contended if it changed meanwhile."""
+    """Let a delivery be skipped: it can be replayed. Raises ConcurrentModification if it changed meanwhile."""
     changes = Changes(now())
     changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
     changes.commit()
@@ -161,7 +163,7 @@ def skip(delivery: Delivery) -> None:
 def put_off(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
     """Let a delivery wait for its subscriber: nobody else looks after it for so long.
 
-    Raises Contended if it changed meanwhile.
+    Raises ConcurrentModification if it changed meanwhile.
     """
     changes = Changes(now())
     changes.settle(delivery, due_at=after(changes.now, seconds=seconds))
@@ -183,7 +185,7 @@ def record(
     """Store what came of an attempt, and let the next one come at its time, if there is any.
 
     Of a delivery that failed for good `exhaust` makes the job that tells of it, if one is given: it gets what is
-    changed, and the delivery before and after. Raises Contended if the delivery changed meanwhile.
+    changed, and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = Changes(now())
     changed = tried(changes, delivery, answer, next_at)

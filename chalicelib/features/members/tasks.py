@@ -10,9 +10,10 @@ from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, Item
 from chalicelib.kernel.storage.record_types import record_of
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -86,5 +87,5 @@ def _end(record: Entity) -> None:
         changes.delete(record, ended=True)
     try:
         outbox.commit(changes, event, Origin.system(Departure.task))
-    except Contended:
+    except ConcurrentModification:
         return  # The index is late: it looks again.

@@ -14,8 +14,9 @@ from chalicelib.features.migrations.rules import ALTERED, altered
 from chalicelib.kernel.core.clock import after, now, pause
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import get
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 _LEASE_SECONDS: Final = 120
 """How long a step may take. A runner that is silent for longer is taken for dead, and another may go on."""
@@ -80,7 +81,7 @@ def _taken(lease: Lease | None) -> Lease:
     try:
         taken = changes.advance(lease, holder=holder, until=until) if lease else changes.create(new)
         changes.commit()
-    except Contended:
+    except ConcurrentModification:
         raise _Held("Another runner has begun to apply migrations at this moment.") from None
     return taken
 
@@ -106,7 +107,7 @@ class _Runner:
         """Let the next runner begin at once."""
         changes = Changes(now())
         changes.advance(self.lease, holder=None)
-        with suppress(Contended):  # It has run out, and is another runner's already.
+        with suppress(ConcurrentModification):  # It has run out, and is another runner's already.
             changes.commit()
 
     def _step(self, migration: Migration, record: MigrationRecord | None, since: float) -> MigrationRecord:
@@ -119,7 +120,7 @@ class _Runner:
             try:
                 after_it = migration.step(position, changes)
                 return self._keep(changes, migration, record, after_it, None, since)
-            except Contended:
+            except ConcurrentModification:
                 self._check_lease()
                 pause(attempt)
             except Exception as failure:  # noqa: BLE001 - the edge of the process: whoever looks reads why, the log has all
@@ -130,14 +131,14 @@ class _Runner:
             error = f"What it changes was changed by others {_TRIES} times in a row. Run it again."
         try:
             return self._keep(Changes(now()), migration, record, position, error, since)
-        except Contended:
+        except ConcurrentModification:
             raise _Held(_TAKEN_OVER) from None
 
     def _keep(
         self, changes: Changes, migration: Migration, record: MigrationRecord | None, position: int | None,
         error: str | None, since: float,
     ) -> MigrationRecord:  # fmt: skip
-        """Store how far a migration is, at work since, together with its changes. Raises Contended."""
+        """Store how far a migration is, at work since, together with its changes. Raises ConcurrentModification."""
         moment = now()
         fields: dict[str, Any] = {
             "checksum": migration.checksum, "description": migration.description, "position": position, "error": error,

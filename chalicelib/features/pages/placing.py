@@ -21,9 +21,9 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.trees import children
-from chalicelib.kernel.transactions.unit_of_work import Contended
 
 MOST_BELOW_A_NEW_HOME: Final = 1000
 
@@ -179,7 +179,7 @@ def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
         raise Problem.at("/isHome", "limit_exceeded", f"{detail} Move some first.")
     slugs = sorted(str(seat["slug"]) for seat in children(tree_of(trees.site_id, name), page.id))
     if len(slugs) != number:
-        raise Contended  # Another came or went just now.
+        raise ConcurrentModification  # Another came or went just now.
     beside = {slug: guard_of(trees.site_id, name, None, slug) for slug in slugs}
     guards = table.get_all(beside.values())
     taken = [slug for slug in slugs if guards.get(beside[slug], {}).get("ref", page.id) != page.id]

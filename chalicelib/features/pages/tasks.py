@@ -17,9 +17,10 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import report
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Partition
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -93,7 +94,7 @@ def render_content(message: dict[str, Any]) -> None:
         changes.require(content)
         for item in content.companions:
             changes.also(Write("Put", (item["pk"], item["sk"]), item=item))
-    with suppress(Contended):
+    with suppress(ConcurrentModification):
         changes.commit()
 
 
@@ -105,7 +106,7 @@ def remove_below(message: dict[str, Any]) -> None:
         return
     try:
         done = _clear(job.site_id, job.page_id, until)
-    except Contended:
+    except ConcurrentModification:
         done = False
     if not done and time.monotonic() > until:
         jobs.pass_on(job)

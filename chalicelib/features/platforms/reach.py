@@ -31,8 +31,7 @@ def within_reach(
     ctx: Context, listed: Collection, query: ListQuery, show: Callable[[Platform], T | None],
     *, organization_id: str | None = None, having: Callable[[str], Key] | None = None, **names: str | None,
 ) -> Page[T]:  # fmt: skip
-    """Return a page of the platforms that the caller reaches, by groups of organizations
-    (`kernel/storage/membership_lists.py`).
+    """Return a page of the platforms that the caller reaches, by groups of organizations.
 
     Those of a group come in the order they were created. `listed`: a list of an organization's platforms, or of records
     that name one by `platform_id`, sorted by that. Each organization of the group takes a Query, all at the same time;

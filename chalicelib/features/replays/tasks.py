@@ -12,8 +12,9 @@ from chalicelib.kernel.core import ids
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import if_possible
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -59,7 +60,7 @@ def _ask(replay: Replay, lot: Sequence[WebhookDelivery]) -> Replay:
     position = {"pk": lot[-1].stored_at[0], "sk": lot[-1].stored_at[1]}
     try:
         return _asked(replay, lot, position)
-    except Contended:
+    except ConcurrentModification:
         items = table.get_all(delivery.stored_at for delivery in lot)
         versions = {key: item["version"] for key, item in items.items()}
         unchanged = [delivery for delivery in lot if versions.get(delivery.stored_at) == delivery.version]

@@ -9,8 +9,9 @@ from chalicelib.features.research.sources import Record
 from chalicelib.kernel.core.clock import now, pause
 from chalicelib.kernel.core.ids import beginning
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs
 
 _AT_ONCE: Final = 100
@@ -25,13 +26,13 @@ _Known = dict[tuple[str, str], Artefact]
 def stored(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
     """Store a page's records from where the job is on; return the job as it is then.
 
-    Raises Contended if the job is another worker's by now.
+    Raises ConcurrentModification if the job is another worker's by now.
     """
     attempt = 0
     while job.done < len(records):
         try:
             job = _lot(job, records)
-        except Contended:
+        except ConcurrentModification:
             job = still_mine(job)
             if (attempt := attempt + 1) == _TRIES:
                 raise
@@ -40,10 +41,10 @@ def stored(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
 
 
 def still_mine(job: ResearchJob) -> ResearchJob:
-    """Return the job as it is now, if this worker holds it still. Raises Contended."""
+    """Return the job as it is now, if this worker holds it still. Raises ConcurrentModification."""
     item = table.get(job.stored_at)
     if item is None or item.get("turn_at") != job.turn_at:
-        raise Contended
+        raise ConcurrentModification
     return ResearchJob.from_item(item)
 
 

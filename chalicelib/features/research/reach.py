@@ -77,8 +77,7 @@ def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob)
 def listed(
     ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
 ) -> Page[T]:
-    """Return a page of what is in the caller's libraries, by groups of organizations
-    (`kernel/storage/membership_lists.py`).
+    """Return a page of what is in the caller's libraries, by groups of organizations.
 
     What a group holds comes in the order in which it came to be; to the first belong the caller's own library and
     everybody's. Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name

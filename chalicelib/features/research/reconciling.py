@@ -24,8 +24,9 @@ from chalicelib.features.research.importing import still_mine
 from chalicelib.kernel.core.clock import now, pause
 from chalicelib.kernel.core.ids import beginning
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs
 
 MOST_ALIKE: Final = 1000
@@ -54,7 +55,7 @@ class _Kin:
 def advanced(job: ResearchJob) -> ResearchJob | None:
     """Return the job with the next stale artefact reconciled, or None if there is none.
 
-    Raises Contended if the job is another worker's by now; TooManyAlike.
+    Raises ConcurrentModification if the job is another worker's by now; TooManyAlike.
     """
     for attempt in range(_TRIES):
         stale = table.query(STALE.format(library_id=job.library_id), limit=1).items
@@ -62,10 +63,10 @@ def advanced(job: ResearchJob) -> ResearchJob | None:
             return None
         try:
             return _step(job, stale[0]["id"])
-        except Contended:
+        except ConcurrentModification:
             job = still_mine(job)
             pause(attempt)
-    raise Contended
+    raise ConcurrentModification
 
 
 def _step(job: ResearchJob, stale_id: str) -> ResearchJob:

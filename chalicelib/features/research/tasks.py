@@ -15,8 +15,9 @@ from chalicelib.features.research.sources import Page
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.fetching import Later, Malformed, Missing, Refused
 from chalicelib.kernel.pacing import TooSoon
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Place
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -57,7 +58,7 @@ def work_on_research(message: dict[str, Any]) -> None:
                 jobs.pass_on(job)
                 return
             job = _advanced(job)
-        except Contended:  # It is another worker's by now.
+        except ConcurrentModification:  # It is another worker's by now.
             return
 
 

@@ -20,10 +20,11 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Key
 from chalicelib.kernel.storage.trees import Reading
 from chalicelib.kernel.storage.trees import children as children_in
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 
 MOST_REPARENTED: Final = 25
 """Children that move to the parent of their own at once: each is three writes of the transaction."""
@@ -151,7 +152,7 @@ def _move_up(ctx: Context, node: TaxonomyNode, above: "_Above", placed: int) -> 
     if ctx.attempt or len(found) != node.child_count:  # The index is behind.
         found = children_in(tree_of(node.platform_id), node.id)
     if len(found) != node.child_count:
-        raise Contended  # Another came or went just now.
+        raise ConcurrentModification  # Another came or went just now.
     up = {"parent_id": node.parent_id, "shelf": node.parent_id or ROOTS, "placed": placed}
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **up) for item in found]
     above.gains(node.ancestors, len(children), 0, *(child.position for child in children))

@@ -9,8 +9,9 @@ from chalicelib.features.taxonomy.placing import uproot
 from chalicelib.features.taxonomy.trails import tree_of
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.trees import children
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -31,7 +32,7 @@ def remove_felled(message: dict[str, Any]) -> None:
         gone = node is None or _clear(node, until)
         if gone:
             _end(job)
-    except Contended:  # What somebody had begun before the node was deleted came in between.
+    except ConcurrentModification:  # What somebody had begun before the node was deleted came in between.
         gone = False
     if not gone and time.monotonic() > until:
         jobs.pass_on(job, turns=job.turns + 1)

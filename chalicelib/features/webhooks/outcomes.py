@@ -20,7 +20,8 @@ from chalicelib.kernel.core.clock import now, pause
 from chalicelib.kernel.core.logs import if_possible
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import jobs, outbox, queues, tasks
 from chalicelib.kernel.work.outbox import Origin
 
@@ -40,7 +41,7 @@ def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Call
     job = changes.create(Disabling.of(webhook, failing_since, changes.now))
     try:
         changes.commit()
-    except Contended:
+    except ConcurrentModification:
         item = table.get(webhook.stored_at)
         return Webhook.from_item(item) if item else ending
     with if_possible("start"):
@@ -56,7 +57,8 @@ def exhaust(changes: Changes, before: Delivery, failed: Delivery) -> Exhaustion:
 def commit_disabled(message: dict[str, Any]) -> None:
     """Disable a webhook that takes no events, and let its organization's admins know.
 
-    One that leads elsewhere by now, or was enabled again, stays as it is. Raises Contended if others keep changing it.
+    One that leads elsewhere by now, or was enabled again, stays as it is. Raises ConcurrentModification if others
+    keep changing it.
     """
     for attempt in range(_TRIES):
         disabling = tasks.about(Disabling, message)
@@ -69,11 +71,11 @@ def commit_disabled(message: dict[str, Any]) -> None:
                 jobs.remove(disabling)
             else:
                 _commit(disabling, webhook)
-        except Contended:
+        except ConcurrentModification:
             pause(attempt)
         else:
             return
-    raise Contended
+    raise ConcurrentModification
 
 
 def _commit(disabling: Disabling, webhook: Webhook) -> None:
@@ -94,7 +96,7 @@ def _commit(disabling: Disabling, webhook: Webhook) -> None:
 def commit_exhausted(message: dict[str, Any]) -> None:
     """Commit the entry that says that a delivery has failed for good; one that is gone meanwhile is told of no more.
 
-    Raises Contended if another worker was there first.
+    Raises ConcurrentModification if another worker was there first.
     """
     exhaustion = tasks.about(Exhaustion, message)
     if exhaustion is None:

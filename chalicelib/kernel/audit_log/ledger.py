@@ -29,9 +29,9 @@ from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Due, Item, Key, Partition, due_mark, organization_of
 from chalicelib.kernel.storage.table import Cancelled, Write
-from chalicelib.kernel.transactions.unit_of_work import Contended
 
 BATCH: Final = (table.MOST_WRITES - 2) // 2
 """Entries appended in one transaction: each is two writes, and the head and the batch are one each."""
@@ -194,7 +194,7 @@ def append(log: str, until: int | None = None) -> int:
 
     What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due. What is not
     authentic is set aside, and so is a pointer whose entry is gone or has its place already: the measure ForgedEntries
-    counts them. Raises Problem `unavailable`, and Contended if other workers keep moving the head.
+    counts them. Raises Problem `unavailable`, and ConcurrentModification if other workers keep moving the head.
     """
     lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
     while now_ms() < until:
@@ -216,7 +216,7 @@ def append(log: str, until: int | None = None) -> int:
                 continue
             tries += 1
             if tries == _TRIES:
-                raise Contended from cancelled
+                raise ConcurrentModification from cancelled
             pause(tries)
         if outbox.forged:
             quarantine.refuse(log, outbox.forged[:BATCH])

@@ -66,7 +66,7 @@ class Effect:
     outcomes: list[Any] = field(default_factory=list)
 
     def charge(self, shares: Sequence[Share]) -> None:
-        """Count the request, unless it is counted. Raises Contended."""
+        """Count the request, unless it is counted. Raises ConcurrentModification."""
         if not self.shares:
             buckets.charge(shares)
             self.shares = shares

@@ -25,8 +25,9 @@ from chalicelib.kernel.identity import last_used
 from chalicelib.kernel.identity.auth import KeyHolder
 from chalicelib.kernel.operations.operation import Document, Moved, Operation, Page
 from chalicelib.kernel.rate_limits.buckets import Purse, Scope, Share, said
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.transactions.unit_of_work import Contended, Taken
+from chalicelib.kernel.transactions.unit_of_work import Taken
 from chalicelib.kernel.work import outbox
 
 _PATIENCE_SECONDS: Final = 10.0
@@ -80,7 +81,7 @@ def _perform(operation: Operation, request: Request, usage: Usage) -> Response:
             for share in shares:
                 response.headers = said(response.headers, share)
             _commit(ctx, response, once, [] if operation.irrevocable else shares)
-        except Contended:
+        except ConcurrentModification:
             attempt += 1
             _wait(began, attempt)
         except Taken as taken:

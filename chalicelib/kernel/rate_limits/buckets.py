@@ -17,9 +17,9 @@ from typing import Literal
 from chalicelib.kernel.core.clock import after, milliseconds
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.table import Cancelled, Write
-from chalicelib.kernel.transactions.unit_of_work import Contended
 
 Scope = Literal["principal", "organization", "network", "recipient"]
 """Whose requests count together: those of one user or API key, of one organization whoever asks, of one client's
@@ -111,14 +111,14 @@ class Share:
 def charge(shares: Sequence[Share]) -> None:
     """Count a request now, by a transaction of its own, before it does what can't be taken back.
 
-    Raises Contended if another request was counted at the same moment: what is left has to be read again.
+    Raises ConcurrentModification if another request was counted at the same moment: what is left has to be read again.
     """
     if not shares:
         return
     try:
         table.write([share.write() for share in shares])
     except Cancelled as cancelled:
-        raise Contended from cancelled
+        raise ConcurrentModification from cancelled
 
 
 def digest(whose: str) -> str:

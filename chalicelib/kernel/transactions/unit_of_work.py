@@ -12,6 +12,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.access_epochs import Epoch, Subject
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, Item, Key, Place
 from chalicelib.kernel.storage.record_sets import Whole
 from chalicelib.kernel.storage.table import Cancelled, Write
@@ -25,10 +26,6 @@ P = TypeVar("P", bound=Place)
 
 _TRIES: Final = 6
 _PAUSE_SECONDS: Final = 0.02
-
-
-class Contended(Exception):
-    """Someone else changed what was read; load it and decide again."""
 
 
 @dataclass
@@ -236,11 +233,11 @@ class Changes:
     def commit(self, first: Write | None = None, event: Event | None = None) -> None:
         """Make it so, in one transaction, with the pipeline's own `first` and the entry of an event.
 
-        Raises Problem if a value is taken or a limit reached, Contended if a record changed meanwhile, and Taken if
-        the condition of `first` failed.
+        Raises Problem if a value is taken or a limit reached, ConcurrentModification if a record changed meanwhile,
+        and Taken if the condition of `first` failed.
         """
         if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered:
-            raise Contended  # It would fail, and stand in the way.
+            raise ConcurrentModification  # It would fail, and stand in the way.
         closed = False
         for attempt in range(_TRIES):
             try:
@@ -250,7 +247,7 @@ class Changes:
                     access_epochs.close(self.lowered)  # What lowers rights comes before what leaves access behind.
                     closed = True
                 pause(attempt, first=_PAUSE_SECONDS)
-        raise Contended
+        raise ConcurrentModification
 
     def _write(self, first: Write | None, event: Event | None) -> None:
         """Try it once. Raises what `commit` does, and Cancelled if only another transaction was in the way."""
@@ -271,7 +268,7 @@ class Changes:
             refusals = [planned[position][1] for position in sorted(failed)]
             # What was decided on what is not so any more refuses nothing: it is decided again.
             final = all(refusals) and next(iter(refusals), None)
-            raise final or Contended() from cancelled
+            raise final or ConcurrentModification() from cancelled
 
     def begins(self, log: str) -> bool:
         """Return whether an organization is created whose log it is: so nothing of the log is there."""

@@ -10,8 +10,9 @@ import time
 from typing import Any, ClassVar, Final, TypeVar
 
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Due, Entity
-from chalicelib.kernel.transactions.unit_of_work import Changes, Contended
+from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import queues, tasks
 
 LEASE_SECONDS: Final = 180
@@ -58,14 +59,14 @@ def take(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
     try:
         return _settle(job, turn_at=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
-    except Contended:
+    except ConcurrentModification:
         return None
 
 
 def keep(job: J, changes: Changes | None = None, **progress: Any) -> J:
     """Store how far a job is, and hold it for longer; `changes` are committed with that or not at all.
 
-    Raises Contended if the job is another's by now, or what `changes` are about was changed.
+    Raises ConcurrentModification if the job is another's by now, or what `changes` are about was changed.
     """
     return _settle(job, changes, turn_at=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
 
@@ -76,14 +77,14 @@ def end(job: J, changes: Changes | None = None, **result: Any) -> J:
 
 
 def remove(job: Job) -> None:
-    """Remove a job that is done and that nobody asks for. Raises Contended if it is another's by now."""
+    """Remove a job that is done and that nobody asks for. Raises ConcurrentModification if it is another's by now."""
     changes = Changes(now())
     changes.delete(job)
     changes.commit()
 
 
 def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
-    """End the turn, and let the next begin so much later. Raises Contended if the job is another's by now."""
+    """End the turn, and let the next begin so much later. Raises ConcurrentModification if the job is another's by now."""
     failures = 0 if progress else job.failures
     passed = _settle(job, turn_at=after(now(), seconds=seconds), failures=failures, **progress)
     if not seconds:
@@ -94,7 +95,7 @@ def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
 def try_again(job: Job) -> None:
     """End a turn that came to nothing, for a reason that passes; each pause is longer than the one before.
 
-    Raises Contended if the job is another's by now.
+    Raises ConcurrentModification if the job is another's by now.
     """
     failures = max(job.failures, 1)  # What was kept in this turn has set them back.
     pause = _PAUSES[min(failures, len(_PAUSES)) - 1]
