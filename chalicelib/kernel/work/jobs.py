@@ -84,7 +84,7 @@ def remove(job: Job) -> None:
 
 
 def pass_on(job: J, *, seconds: float = 0, **progress: Any) -> J:
-    """End the turn, and let the next begin so much later. Raises ConcurrentModification if the job is another's by now."""
+    """End the turn, and let the next begin so much later. Raises ConcurrentModification if another worker has it."""
     failures = 0 if progress else job.failures
     passed = _settle(job, turn_at=after(now(), seconds=seconds), failures=failures, **progress)
     if not seconds:
