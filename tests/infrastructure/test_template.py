@@ -192,7 +192,7 @@ def test_nothing_of_the_local_stage_is_packaged(package: Path, resources: Mappin
 
 def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
     files = ZipFile(package / "deployment.zip").namelist()
-    assert {"chalicelib/kernel/mail.txt.jinja", "chalicelib/kernel/mail.html.jinja"} <= set(files)
+    assert {"chalicelib/kernel/outbound/mail.txt.jinja", "chalicelib/kernel/outbound/mail.html.jinja"} <= set(files)
     assert "chalicelib/features/invitations/mail.jinja" in files
 
 

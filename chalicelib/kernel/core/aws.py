@@ -34,7 +34,7 @@ _FAULTS: Final = frozenset({
 _OF_ITEMS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
 """Calls of DynamoDB that requests are made of."""
 
-_MODELS: Final = Path(__file__).parents[2] / "aws_models"
+_MODELS: Final = Path(__file__).parents[3] / "aws_models"
 """Where botocore looks first for what it knows of AWS. Only the package has this folder (`infrastructure.models`)."""
 
 _PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_SUBJECT: Final = 200
 """Characters of a subject; more is cut."""
 
-_TEMPLATES: Final = Path(__file__).resolve().parent.parent
+_TEMPLATES: Final = Path(__file__).resolve().parents[2]
 _ABOUT_THE_LETTER: Final = frozenset({"BadRequestException", "MessageRejected"})
 """What SES says of a letter it will never take. Everything else is about the account, or the moment."""
 _NOT_VERIFIED: Final = "not verified"
@@ -90,7 +90,7 @@ def send(to: str, letter: Letter, *, unsubscribe_url: str | None = None) -> None
 
 
 def _rendered(template: str, form: str, words: dict[str, str | None]) -> Any:
-    layout = f"kernel/mail.{form}.jinja"
+    layout = f"kernel/outbound/mail.{form}.jinja"
     return _environment(html=form == "html").get_template(template).make_module({**words, "layout": layout})
 
 
