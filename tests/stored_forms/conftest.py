@@ -1,0 +1,88 @@
+"""What the tests of the stored forms share: the recording, and the states that its cases begin with."""
+
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.storage.record_types import every_kind
+from tests.faults import tasks
+from tests.harness import cloud
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.workers import Workers
+from tests.stored_forms.forms import Case, Outcome, Recording, load
+from tests.stored_forms.running import people_of, staged
+from tests.stored_forms.states import State, apply
+
+Replay = Callable[[Case], Outcome]
+
+
+@pytest.fixture(scope="session")
+def recording() -> Recording:
+    """What was recorded."""
+    return load()
+
+
+@pytest.fixture(scope="session")
+def people(recording: Recording, issuer: Issuer) -> dict[str, Person]:
+    """The people of the recorded world, with tokens that are valid now."""
+    return people_of(issuer, recording.people)
+
+
+@pytest.fixture(scope="session")
+def states() -> dict[tuple[str, ...], State]:
+    """The states that were made already, by the names of the differences that lead to them."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def _everything_imported() -> None:
+    """Import every module that draws random values, so that these can be replaced."""
+    operations()
+    every_kind()
+    tasks.names()
+
+
+@pytest.fixture
+def _silent() -> Iterator[None]:
+    """Write no log."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def replay(
+    recording: Recording,
+    people: dict[str, Person],
+    states: dict[tuple[str, ...], State],
+    api: Api,
+    workers: Workers,
+    _everything_imported: None,
+    _silent: None,
+) -> Replay:
+    """Do what a case says, from the recorded items and at the recorded moment, and return what comes of it."""
+
+    def replay(case: Case) -> Outcome:
+        names = tuple(case.before)
+        with staged(api, workers, people, case.name, case.moment) as stage:
+            if names not in states:
+                states[names] = _state(recording, states, names)
+            states[names].restore()
+            return stage.run(case.about, case.trigger)
+
+    return replay
+
+
+def _state(recording: Recording, states: dict[tuple[str, ...], State], names: tuple[str, ...]) -> State:
+    if not names:
+        cloud.clear()
+        apply(recording.world)
+    else:
+        if names[:-1] not in states:
+            states[names[:-1]] = _state(recording, states, names[:-1])
+        states[names[:-1]].restore()
+        apply(recording.difference(names[-1]))
+    return State.present()

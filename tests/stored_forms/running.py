@@ -1,0 +1,162 @@
+"""Running a case: the state that it begins with, its request, message or tick, and what comes of that."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.features.audit import verification
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.clock import now_ms
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.outbound import webhook_client
+from tests.harness import cloud, companions
+from tests.harness.api import Api
+from tests.harness.callers import Issuer, Person
+from tests.harness.mailbox import SENDER, Mailbox, Received
+from tests.harness.strangers import let_them_take_everything
+from tests.harness.workers import Workers
+from tests.stored_forms.forms import Outcome, Trigger
+from tests.stored_forms.normalization import normal_headers, normal_text
+from tests.stored_forms.repeatable import repeatable
+from tests.stored_forms.states import Json, State
+
+PEOPLE: Final[Mapping[str, tuple[str, ...]]] = {
+    "owner": ("ada", "Ada Lovelace"),
+    "admin": ("grace", "Grace Hopper"),
+    "editor": ("edith", "Edith Clarke"),
+    "member": ("mary", "Mary Somerville"),
+    "invited": ("emmy", "Emmy Noether"),
+    "outsider": ("stranger", "Sophie Germain"),
+    "operator": ("operator", "Olga Ladyzhenskaya", "operators"),
+}
+"""Who is in the world, by role: username, name, and the groups of their tokens."""
+
+_TAKES_MS: Final = 7
+_WINDOW: Final = 20
+"""So few entries are verified in one request that logs of the world take several."""
+
+
+def people_of(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
+    """Return the people of a world by role, each with a token that is valid now."""
+    return {
+        role: issuer.person(username, name, **({"groups": groups} if groups else {}))
+        for role, (username, name, *groups) in known.items()
+    }
+
+
+@dataclass
+class Stage:
+    """The service, within a block in which time stands still; and what it sent out of itself since then."""
+
+    api: Api
+    workers: Workers
+    people: Mapping[str, Person]
+    mailbox: Mailbox
+    posts: list[Json]
+
+    def run(self, about: str, trigger: Trigger) -> Outcome:
+        """Do what a case says, from the present state, and return what came of it."""
+        before = State.present()
+        status, headers, body = _TRIGGERS[trigger.kind](self, about, trigger)
+        return Outcome(
+            status,
+            headers,
+            body,
+            before.until(State.present()),
+            messages(),
+            [_letter(received) for received in self.mailbox.received],
+            sorted(self.posts, key=json.dumps),
+        )
+
+    def _request(self, about: str, trigger: Trigger) -> tuple[int, dict[str, str], str | None]:
+        answer = self.api.request(
+            trigger.method,
+            trigger.url,
+            as_=self.people[trigger.role] if trigger.role else None,
+            body=None if trigger.text is None else trigger.text.encode(),
+            headers=trigger.headers,
+        )
+        return answer.status, normal_headers(about, answer.headers, answer.text), normal_text(about, answer.text)
+
+    def _message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+        send(trigger)
+        self.workers.deliver()
+        return None, {}, None
+
+    def _schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+        {"sweep": self.workers.sweep, "anchor": self.workers.anchor}[str(trigger.text)]()
+        return None, {}, None
+
+    def _function(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], str]:
+        return None, {}, json.dumps({"migrate": self.workers.migrate}[str(trigger.text)]())
+
+
+_TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "request": Stage._request,
+    "message": Stage._message,
+    "schedule": Stage._schedule,
+    "function": Stage._function,  # noqa: SLF001
+}
+
+
+@contextmanager
+def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str, moment: str) -> Iterator[Stage]:
+    """Let the block happen at one moment, with the randomness of a label, where mail and webhooks are taken."""
+    posts: list[Json] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("MAIL_FROM", SENDER)
+        settings.cache_clear()
+        mailbox = Mailbox()
+        mailbox.open(patched)
+        let_them_take_everything(patched)
+        take = webhook_client.post
+
+        def post(url: str, body: bytes, headers: Mapping[str, str], *more: Any) -> Any:
+            posts.append({"url": url, "body": body.decode(), "headers": dict(headers)})
+            return replace(take(url, body, headers, *more), duration_ms=_TAKES_MS)  # Several are sent at once.
+
+        patched.setattr(webhook_client, "post", post)
+        patched.setattr(companions.Companion, "start", companions.Companion.run)
+        patched.setattr(verification, "WINDOW", _WINDOW)
+        with repeatable(label, moment):
+            yield Stage(api, workers, people, mailbox, posts)
+    settings.cache_clear()
+
+
+def _letter(received: Received) -> Json:
+    letter = received.letter
+    told = {"subject": letter.subject, "text": letter.text, "html": letter.html}
+    return {"to": received.to, "from": received.sender, "headers": received.headers, **told}
+
+
+def messages() -> list[Json]:
+    """Return the messages that wait in the queues."""
+    return [
+        {
+            "queue": queue.name,
+            "text": message.body,
+            "group": message.group_id,
+            "deduplication": message.deduplication_id,
+            "delay": round((message.delayed_until - now_ms()) / 1000),
+        }
+        for queue in sorted(cloud.queues(), key=lambda queue: str(queue.name))
+        for message in queue._messages  # noqa: SLF001
+    ]
+
+
+def send(trigger: Trigger) -> None:
+    """Put the message of a case into its queue."""
+    (url,) = (os.environ[name] for name in os.environ if name.endswith("_QUEUE_URL") and _names(name, trigger.queue))
+    grouped = {"MessageGroupId": trigger.group, "MessageDeduplicationId": trigger.deduplication}
+    aws.client("sqs").send_message(
+        QueueUrl=url, MessageBody=trigger.text, **{name: value for name, value in grouped.items() if value}
+    )
+
+
+def _names(setting: str, queue: str) -> bool:
+    return os.environ[setting].rpartition("/")[2] == queue

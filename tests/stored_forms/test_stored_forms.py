@@ -1,0 +1,68 @@
+"""Whatever was stored and sent when it was recorded, the present code reads, accepts and makes in the same form."""
+
+from typing import Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.storage.item_json import from_wire
+from chalicelib.kernel.storage.record_types import find_kind, record_of
+from tests.faults import tasks
+from tests.harness import cloud
+from tests.stored_forms.conftest import Replay
+from tests.stored_forms.forms import FILE, Case, Recording, load
+from tests.stored_forms.states import Json
+
+RECORDED: Final = load()
+MOST_BYTES: Final = 1_000_000
+ADDED: Final = {"entry": ("index1pk", "index1sk", "link", "mac")}
+"""Attributes that are added to stored records: those of an entry say where it is in its log."""
+
+
+def items_of(kind: str, recording: Recording) -> dict[str, Json]:
+    """Return the recorded items of a kind, each form once."""
+    return {str(item): from_wire(item) for item in recording.items() if item.get("kind") == {"S": kind}}
+
+
+def stored(kind: str, item: Json) -> Json:
+    """Return what a record says of its item: the schedule postpones when it is due, and adds to it elsewhere."""
+    told = {name: value for name, value in item.items() if name not in ADDED.get(kind, ())}
+    return cloud.on_the_wire({**told, **{name: told[name].partition("#")[2] for name in ("duesk",) if name in told}})
+
+
+@pytest.mark.parametrize("case", RECORDED.cases, ids=lambda case: case.name)
+def test_what_was_recorded_happens_again(case: Case, replay: Replay) -> None:
+    outcome, recorded = replay(case), case.outcome
+    assert (outcome.status, outcome.body) == (recorded.status, recorded.body)
+    assert outcome.headers == recorded.headers
+    assert outcome.written == recorded.written
+    assert outcome.messages == recorded.messages
+    assert outcome.letters == recorded.letters
+    assert outcome.posts == recorded.posts
+
+
+@pytest.mark.parametrize("kind", RECORDED.kinds())
+def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: Recording) -> None:
+    assert find_kind(kind), f"no class has the kind {kind}"
+    for item in items_of(kind, recording).values():
+        assert stored(kind, record_of(item).as_read) == stored(kind, item)
+
+
+def test_recorded_operations_are_still_there(recording: Recording) -> None:
+    assert set(recording.operations) <= {operation.id for operation in operations()}
+
+
+def test_recorded_tasks_are_still_there(recording: Recording) -> None:
+    assert set(recording.tasks) <= set(tasks.names())
+
+
+def test_each_operation_has_a_recording(recording: Recording) -> None:
+    assert set(recording.operations) <= {case.about for case in recording.cases if case.trigger.kind == "request"}
+
+
+def test_each_task_has_a_recording(recording: Recording) -> None:
+    assert set(recording.tasks) <= {case.about for case in recording.cases if case.trigger.kind == "message"}
+
+
+def test_the_recording_is_small() -> None:
+    assert FILE.stat().st_size < MOST_BYTES
