@@ -35,7 +35,7 @@ def imported() -> dict[str, Any]:
     program = """
 import json, sys
 import app
-from chalicelib.kernel import aws
+from chalicelib.kernel.core import aws
 print(json.dumps({"modules": sorted(sys.modules), "clients": aws._client.cache_info().currsize}))
 """
     found: dict[str, Any] = fresh(program)

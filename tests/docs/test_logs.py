@@ -26,7 +26,7 @@ POWERTOOLS: Final = {
     "level", "message", "timestamp", "service", "stage", "invocationId", "xray_trace_id", "exception", "exception_name",
 }  # fmt: skip
 OWN: Final = {"kind", "operation", "error", "requestIds", "_aws", "Latency", "Errors", "Throttles", "coldStart"}
-"""What `kernel/logs` itself writes, by names that are no keywords."""
+"""What `kernel/core/logs.py` itself writes, by names that are no keywords."""
 ACCESS_LOG: Final = "The access log"
 
 
@@ -34,7 +34,7 @@ def names_written() -> Iterator[str]:
     """Yield the names of all that the code reports: keywords of what writes lines, and keys of their facts."""
     for file in (ROOT / "chalicelib").rglob("*.py"):
         text = file.read_text()
-        if "kernel.logs import" in text or "kernel/logs" in str(file):
+        if "kernel.core.logs import" in text or "kernel/core/logs" in str(file):
             for node in ast.walk(ast.parse(text)):
                 yield from _names(node)
 

@@ -28,7 +28,7 @@ def test_a_worker_knows_every_task() -> None:
     known = fresh("""
 import json
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.kernel import tasks
+from chalicelib.kernel.work import tasks
 load_tasks()
 print(json.dumps([task.name for task in tasks.declared()]))
 """)

@@ -237,7 +237,7 @@ class TestSending:
 def test_what_writes_letters_is_imported_with_the_first_one() -> None:
     program = """
 import json, sys
-from chalicelib.kernel import mail
+from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.core.aws import client
 before = "jinja2" in sys.modules
 mail.write("features/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
