@@ -12,6 +12,7 @@ from chalicelib.features.members.entities import address_row
 from chalicelib.features.pages import trails as page_trails
 from chalicelib.features.platform_members.entities import below_row
 from chalicelib.features.redirects.entities import path_key
+from chalicelib.features.research import throttle
 from chalicelib.features.research.entities import (
     EDITIONS,
     KEYS,
@@ -24,7 +25,6 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
 from chalicelib.features.visits import stored_sitemaps
-from chalicelib.kernel import pacing
 from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import pointer_key, text_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
@@ -258,7 +258,7 @@ def _others() -> list[tuple[str, Key, str]]:
         ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
         ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
-        ("pace", pacing.pace_key("{source}"), "from when on a public service may be asked again"),
+        ("pace", throttle.pace_key("{source}"), "from when on a public service may be asked again"),
         ("stale artefact", (STALE, "{id}"), "an artefact that changed since its output was made"),
         ("artefact key", (KEYS, "{key}#{id}"), "an artefact, by an identifier that makes it one work with others"),
         ("shelf mark", (SHELF, "{title and family name}#{year}#{id}"), "an output, by what makes it look like others"),

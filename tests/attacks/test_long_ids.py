@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from chalicelib.features.redirects.url_paths import prefixes
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.paths import prefixes
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.world import World
 from tests.harness.by_operation import by_operation

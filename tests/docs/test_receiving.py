@@ -17,8 +17,8 @@ from typing import Any, Final
 import pytest
 from standardwebhooks import WebhookVerificationError
 
+from chalicelib.features.webhooks.standard_webhooks import generate, headers, secret_bytes
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.standard_webhooks import generate, headers, secret_bytes
 from local.folders import ROOT
 
 BLOCKS: Final = re.compile(r"^```(python|js)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

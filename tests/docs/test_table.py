@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.features.api_keys.entities import KeyRevocation
 from chalicelib.features.deliveries import sending
+from chalicelib.features.research import throttle
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
 from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
 from chalicelib.features.webhooks.entities import DisabledNotice, Disabling, Exhaustion, Webhook, WebhookDelivery
-from chalicelib.kernel import pacing
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format, email_hashes
@@ -165,7 +165,7 @@ def research_is_there(ada: Person) -> None:
     changes = Changes(now())
     changes.update(stale, stale=True)
     changes.commit()
-    pacing.wait_for("DBLP", 1000, most=1)
+    throttle.wait_for("DBLP", 1000, most=1)
 
 
 def silent_webhook(organization_id: str) -> list[Entity]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.kernel import fetching
+from chalicelib.features.research import source_client
 from local.sources import Researcher, Sources, Work
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller
@@ -59,7 +59,7 @@ def sources() -> Iterator[World]:
         world = World(receiver)
         receiver.answer = world.answer
         yield world
-        fetching.forget_connections()
+        source_client.forget_connections()
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel import fetching
-from chalicelib.kernel.fetching import Source
+from chalicelib.features.research import source_client
+from chalicelib.features.research.source_client import Source
 from chalicelib.kernel.outbound import dns, webhook_client
 from chalicelib.kernel.outbound.webhook_client import Answer
 from local.sources import SAMPLES
@@ -31,12 +31,12 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(webhook_client, "post", post)
     monkeypatch.setattr(dns, "ask", lambda *_: [])
-    monkeypatch.setattr(fetching, "_exchanged", _sampled)
+    monkeypatch.setattr(source_client, "_exchanged", _sampled)
 
 
-def _sampled(_source: Source, url: str) -> fetching.Answer:
+def _sampled(_source: Source, url: str) -> source_client.Answer:
     reply = SAMPLES.reply(url)
-    return fetching.Answer(reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode())
+    return source_client.Answer(reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode())
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.kernel import fetching
+from chalicelib.features.research import source_client
 from local.sources import Work
 from tests.conftest import Configure
 from tests.harness.api import Api
@@ -33,7 +33,7 @@ def refusing(path: str, *replies: Reply, world: World) -> None:
 @pytest.fixture
 def swift(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits a moment before another try doesn't."""
-    monkeypatch.setattr(fetching, "pause", lambda *_, **__: None)
+    monkeypatch.setattr(source_client, "pause", lambda *_, **__: None)
 
 
 class TestAnImport:
@@ -186,8 +186,8 @@ class TestASourceThatDoesNotAnswerAsItShould:
         clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(fetching, "READ_SECONDS", 0.2)
-        fetching.forget_connections()
+        monkeypatch.setattr(source_client, "READ_SECONDS", 0.2)
+        source_client.forget_connections()
         refusing("/works?", HANG, HANG, HANG, world=world)
         begun = library.asked("/research/import", {"researcherId": CARBERRY.orcid})
         library.workers.deliver()
@@ -232,7 +232,7 @@ class TestASourceThatDoesNotAnswerAsItShould:
         assert (job["status"], job["error"]) == ("failed", error)
 
     def test_is_not_read_on_and_on(self, library: Library, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(fetching, "MOST_BYTES", 1000)
+        monkeypatch.setattr(source_client, "MOST_BYTES", 1000)
         refusing("/works?", Reply(200, body=b" " * 200_000), world=world)
         assert library.imported()["error"] == "malformed_answer"
 

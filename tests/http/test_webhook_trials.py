@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
+from chalicelib.features.webhooks.standard_webhooks import secret_bytes
 from chalicelib.kernel.outbound import egress
-from chalicelib.kernel.standard_webhooks import secret_bytes
 from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.features.webhooks.entities import Webhook
+from chalicelib.features.webhooks.standard_webhooks import secret_bytes
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.standard_webhooks import secret_bytes
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
+from chalicelib.features.redirects.url_paths import normalized
 from chalicelib.kernel.core import case_folding
 from chalicelib.kernel.outbound.domain_names import domain_name, host_name
-from chalicelib.kernel.paths import normalized
 from chalicelib.kernel.storage.pii import Person
 
 ROOT: Final = Path(__file__).parents[2] / "chalicelib"

@@ -2,10 +2,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from chalicelib.features.deliveries.log_consumer import Cursor
 from chalicelib.kernel.audit_log.ledger import append
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import DUE_SHARDS, Due, Item, Key, due_mark
 from chalicelib.kernel.storage.table import Write

@@ -2,8 +2,8 @@ from uuid import uuid4
 
 import pytest
 
+from chalicelib.features.deliveries.log_consumer import Cursor
 from chalicelib.kernel.audit_log.ledger import append, head_key
-from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import Cancelled
 from tests.harness.parcels import LOG, mutate

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.features.webhooks.standard_webhooks import generate, headers, secret_bytes
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.standard_webhooks import generate, headers, secret_bytes
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["webhook"]
 BODY = VECTOR["body"].encode()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic_core import Url
 
 from chalicelib.features.redirects.targets import MOST_BYTES, SPLAT, as_location, source, target, with_splat
-from chalicelib.kernel.paths import normalized
+from chalicelib.features.redirects.url_paths import normalized
 
 SITE: Final = "engines.example"
 TRICKS: Final = (

@@ -3,7 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.times import ALWAYS, MOST_SPANS, NEVER, Times, begun, both, ended, is_so, kept, last, without
+from chalicelib.features.sites.intervals import (
+    ALWAYS,
+    MOST_SPANS,
+    NEVER,
+    Times,
+    begun,
+    both,
+    ended,
+    is_so,
+    kept,
+    last,
+    without,
+)
 
 MOMENTS = "abcdefghij"
 spans = st.lists(st.integers(0, 9), min_size=0, max_size=8, unique=True).map(

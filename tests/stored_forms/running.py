@@ -73,7 +73,7 @@ class Stage:
             sorted(self.posts, key=json.dumps),
         )
 
-    def _request(self, about: str, trigger: Trigger) -> tuple[int, dict[str, str], str | None]:
+    def send_request(self, about: str, trigger: Trigger) -> tuple[int, dict[str, str], str | None]:
         answer = self.api.request(
             trigger.method,
             trigger.url,
@@ -83,24 +83,24 @@ class Stage:
         )
         return answer.status, normal_headers(about, answer.headers, answer.text), normal_text(about, answer.text)
 
-    def _message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+    def process_message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
         send(trigger)
         self.workers.deliver()
         return None, {}, None
 
-    def _schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+    def run_schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
         {"sweep": self.workers.sweep, "anchor": self.workers.anchor}[str(trigger.text)]()
         return None, {}, None
 
-    def _function(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], str]:
+    def run_function(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], str]:
         return None, {}, json.dumps({"migrate": self.workers.migrate}[str(trigger.text)]())
 
 
 _TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
-    "request": Stage._request,
-    "message": Stage._message,
-    "schedule": Stage._schedule,
-    "function": Stage._function,  # noqa: SLF001
+    "request": Stage.send_request,
+    "message": Stage.process_message,
+    "schedule": Stage.run_schedule,
+    "function": Stage.run_function,
 }
 
 

@@ -10,11 +10,11 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery
+from chalicelib.features.deliveries.log_consumer import Cursor
 from chalicelib.features.deliveries.subscribers import Subscribers, subscribers_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
 from chalicelib.kernel.core.clock import now, now_ms, pause
 from chalicelib.kernel.core.logs import done_for, if_possible, name_requests, report
-from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Key

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import QUEUE, Clearing
+from chalicelib.features.deliveries.log_consumer import Cursor
 from chalicelib.features.deliveries.sending import delivery_at, is_due
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import head_key
-from chalicelib.kernel.following import Cursor
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task

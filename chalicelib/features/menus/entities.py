@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, Final, Self
 
 from chalicelib.features.menus.models import MenuOut
-from chalicelib.kernel.parts import placed
+from chalicelib.features.platforms.nested_items import placed
 from chalicelib.kernel.storage.entity import Collection, Entity, Limit
 from chalicelib.kernel.storage.pii import Person
 

@@ -4,9 +4,9 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from chalicelib.features.platforms.nested_items import NothingBelow
 from chalicelib.kernel.http.fields import ElementId, Link, Name, Uuid
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
-from chalicelib.kernel.parts import NothingBelow
 
 MOST_ITEMS: Final = 200
 """Of a menu, on all levels."""

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 from chalicelib.features.menus.models import MOST_ITEMS
+from chalicelib.features.platforms.nested_items import Parts, placed, refuse_large, refuse_repeated_ids
 from chalicelib.kernel.core.problems import FieldError, Invalid
-from chalicelib.kernel.parts import Parts, placed, refuse_large, refuse_repeated_ids
 
 _LEADS_BY: Final = {"page": "page_id", "url": "url", "group": None}
 _FIELDS: Final = {"page_id": "pageId", "url": "url"}

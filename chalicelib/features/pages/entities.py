@@ -26,10 +26,10 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import folded
 from chalicelib.kernel.storage.entity import EVERY_RECORDS, Collection, Due, Entity, Facet, Item, Key, Limit
 from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.search_keys import exactly
 from chalicelib.kernel.storage.trees import Reading
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.words import exactly
 from chalicelib.kernel.work.jobs import Job
 
 TURN: Final = "pages.turn"

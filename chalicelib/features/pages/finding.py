@@ -14,8 +14,8 @@ from chalicelib.kernel.http.fields import folded
 from chalicelib.kernel.operations.operation import Page as PageOfList
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.search_keys import beginning
 from chalicelib.kernel.storage.trees import Reading
-from chalicelib.kernel.words import beginning
 
 _MOST_CANDIDATES: Final = 25
 

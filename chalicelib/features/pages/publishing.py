@@ -13,12 +13,12 @@ from chalicelib.features.pages.placing import make_live_home
 from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
 from chalicelib.features.redirects.entities import Redirect, path_key
 from chalicelib.features.sites.entities import DRAFT, LIVE
+from chalicelib.features.sites.intervals import begun, ended, kept
 from chalicelib.kernel.core.ids import beginning
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.trees import Reading
-from chalicelib.kernel.times import begun, ended, kept
 
 _PUBLISH_FIRST: Final = "The page that it is to be below is still published below it: publish that one first."
 _PARENT_GONE: Final = "The page that it was below is gone. Restore the revision, then publish the draft."

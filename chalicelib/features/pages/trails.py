@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from chalicelib.features.sites.intervals import ended, kept, last
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree
-from chalicelib.kernel.times import ended, kept, last
 
 MOST_NAMESAKES: Final = 100
 MOST_FORMER: Final = 200

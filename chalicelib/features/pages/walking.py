@@ -7,11 +7,11 @@ from typing import Any, Final
 from chalicelib.features.pages.entities import guard_of
 from chalicelib.features.pages.trails import Seat, former_key, seats_on, trail_key, were_below
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName
+from chalicelib.features.sites.intervals import ALWAYS, NEVER, Times, begun, both, last, without
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.trees import KEEP_MOVING, Tree, is_settled
-from chalicelib.kernel.times import ALWAYS, NEVER, Times, begun, both, last, without
 
 _MOST_STEPS: Final = 200
 """Pages that are looked at along a former path: below who is there now, and below all who were, on each level."""

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
+from chalicelib.features.platforms.nested_items import NothingBelow
 from chalicelib.kernel.http.fields import (
     ElementId,
     FreeForm,
@@ -19,7 +20,6 @@ from chalicelib.kernel.http.fields import (
     shape,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.parts import NothingBelow
 
 JoinPolicy = Literal["open", "invite"]
 Status = Literal["draft", "published"]

@@ -14,6 +14,7 @@ from chalicelib.features.platforms.models import (
     Publication,
     ThemePatch,
 )
+from chalicelib.features.platforms.nested_items import refuse_large, refuse_repeated_ids
 from chalicelib.features.platforms.reach import within_reach
 from chalicelib.features.platforms.rules import refuse_dangerous
 from chalicelib.features.platforms.showing import Sight, maintains
@@ -23,7 +24,6 @@ from chalicelib.features.spaces.reach import keys_of, seen
 from chalicelib.kernel.core.problems import FieldError, Invalid
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.operation import At, Caller, Page, RouteGroup
-from chalicelib.kernel.parts import refuse_large, refuse_repeated_ids
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")

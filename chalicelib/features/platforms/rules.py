@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
+from chalicelib.features.platforms.nested_items import Parts, placed
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Invalid
 from chalicelib.kernel.http.fields import HANDLE_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
-from chalicelib.kernel.parts import Parts, placed
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
 _NAME_ADVICE: Final = "must be an id, a slug or a path; an item of type url leads elsewhere"

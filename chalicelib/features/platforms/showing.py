@@ -12,6 +12,7 @@ from typing import Any
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.pages.entities import Page
 from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.platforms.nested_items import placed
 from chalicelib.features.platforms.rules import space_named_by
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
@@ -21,7 +22,6 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
-from chalicelib.kernel.parts import placed
 from chalicelib.kernel.permissions.roles import Role, satisfies
 from chalicelib.kernel.storage.entity import Key
 from chalicelib.kernel.transactions.unique_items import guard_key, referred

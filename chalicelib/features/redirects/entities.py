@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from chalicelib.features.redirects.models import RedirectOut
 from chalicelib.features.redirects.targets import MOST_LEVELS, SPLAT, is_of_the_site
-from chalicelib.kernel.paths import normalized, prefixes
+from chalicelib.features.redirects.url_paths import normalized, prefixes
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
 from chalicelib.kernel.storage.pii import Person
 from chalicelib.kernel.storage.unique_values import Unique

@@ -8,7 +8,7 @@ from chalicelib.features.pages import finding
 from chalicelib.features.pages.finding import Located
 from chalicelib.features.redirects.entities import Redirect, keys_from, path_key
 from chalicelib.features.redirects.targets import is_of_the_site, with_splat
-from chalicelib.kernel.paths import normalized
+from chalicelib.features.redirects.url_paths import normalized
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
 

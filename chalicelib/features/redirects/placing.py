@@ -10,6 +10,7 @@ from chalicelib.features.redirects.finding import RedirectToShow
 from chalicelib.features.redirects.following import MOST_HOPS, Target, onward, signposts, target_of
 from chalicelib.features.redirects.models import RedirectPatch
 from chalicelib.features.redirects.targets import is_of_the_site, target, with_splat
+from chalicelib.features.redirects.url_paths import normalized
 from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.sites.reach import with_domains
 from chalicelib.kernel.core.json_equality import same
@@ -17,7 +18,6 @@ from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.outbound.domain_names import host_name
-from chalicelib.kernel.paths import normalized
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.table import Write

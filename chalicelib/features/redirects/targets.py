@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic_core import Url
 
-from chalicelib.kernel.paths import decoded, normalized
+from chalicelib.features.redirects.url_paths import decoded, normalized
 
 SPLAT: Final = ":splat"
 MOST_BYTES: Final = 1000

@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from chalicelib.features.research.identifiers import identified
+from chalicelib.features.research.source_client import Malformed
 from chalicelib.features.research.sources import (
     MOST_AUTHORS,
     Page,
@@ -19,7 +20,6 @@ from chalicelib.features.research.sources import (
     said,
     within,
 )
-from chalicelib.kernel.fetching import Malformed
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 500

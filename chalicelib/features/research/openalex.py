@@ -7,6 +7,7 @@ merged), …/api-reference/works and …/authors (their fields).
 from typing import Any, Final
 
 from chalicelib.features.research.identifiers import arxiv_of, identified, is_openalex_author, is_orcid
+from chalicelib.features.research.source_client import Malformed
 from chalicelib.features.research.sources import (
     MOST_AUTHORS,
     Page,
@@ -19,7 +20,6 @@ from chalicelib.features.research.sources import (
     within,
 )
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.fetching import Malformed
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 100

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from chalicelib.features.research.identifiers import is_orcid
+from chalicelib.features.research.source_client import Malformed, Source
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.fetching import Malformed, Source
 from chalicelib.kernel.storage.entity import Item
 
 MOST_AUTHORS: Final = 100

@@ -11,10 +11,10 @@ from chalicelib.features.research.clearing import clear_library
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
 from chalicelib.features.research.importing import stored
+from chalicelib.features.research.source_client import Later, Malformed, Missing, Refused
 from chalicelib.features.research.sources import Page
+from chalicelib.features.research.throttle import TooSoon
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.fetching import Later, Malformed, Missing, Refused
-from chalicelib.kernel.pacing import TooSoon
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Place
 from chalicelib.kernel.transactions.unit_of_work import Changes

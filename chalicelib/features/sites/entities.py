@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any, Final, Literal
 
 from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.sites.intervals import kept, last
 from chalicelib.features.sites.models import RobotsIn, SiteOut
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.operations.operation import At
@@ -14,7 +15,6 @@ from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
 from chalicelib.kernel.storage.pii import Person
 from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
-from chalicelib.kernel.times import kept, last
 
 DRAFT: Final = "D"
 LIVE: Final = "L"

@@ -27,9 +27,9 @@ from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, Key, Limit
 from chalicelib.kernel.storage.pii import Person
 from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.search_keys import exactly
 from chalicelib.kernel.storage.trees import Reading
 from chalicelib.kernel.storage.unique_values import Unique
-from chalicelib.kernel.words import exactly
 from chalicelib.kernel.work.jobs import Job
 
 LISTED: Final = "L"

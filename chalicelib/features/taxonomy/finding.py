@@ -11,8 +11,8 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Page
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.search_keys import beginning
 from chalicelib.kernel.storage.trees import Reading, read_whole
-from chalicelib.kernel.words import beginning
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> Page[NodeOut]:

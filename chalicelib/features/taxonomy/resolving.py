@@ -13,9 +13,9 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.http.fields import SLUG_PATTERN, folded
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.search_keys import exactly
 from chalicelib.kernel.storage.trees import KEEP_MOVING, Reading
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.words import exactly
 
 _MOST_NAMESAKES: Final = 25
 _MOST_STEPS: Final = 100

@@ -5,12 +5,12 @@ from typing import Final
 from chalicelib.features.pages.finding import Located, published, to_public
 from chalicelib.features.redirects.following import Target, look_up, signposts
 from chalicelib.features.redirects.targets import as_location
+from chalicelib.features.redirects.url_paths import decoded, normalized, written
 from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.sites.models import SiteOut
 from chalicelib.features.visits.hosts import Host, keys_of, open_site
 from chalicelib.features.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.paths import decoded, normalized, written
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
 

@@ -7,6 +7,7 @@ from chalicelib.features.pages.finding import Located, at, drafted, leading_to, 
 from chalicelib.features.pages.models import DraftQuery, PageOut, PathQuery
 from chalicelib.features.redirects.following import Target, look_up, signposts
 from chalicelib.features.redirects.targets import as_location
+from chalicelib.features.redirects.url_paths import normalized, written
 from chalicelib.features.rendering.showing import BY_ACCEPT, as_people_see_it, is_for_people
 from chalicelib.features.sites.entities import Site, at_site
 from chalicelib.features.sites.reach import with_domains
@@ -18,7 +19,6 @@ from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Caller, Document, Moved, RouteGroup
-from chalicelib.kernel.paths import normalized, written
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Key
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.models import EventAreas, EventPatterns
+from chalicelib.features.webhooks.standard_webhooks import secret_bytes
 from chalicelib.kernel.http.fields import Text, Timestamp
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 from chalicelib.kernel.outbound.webhook_urls import TargetUrl
-from chalicelib.kernel.standard_webhooks import secret_bytes
 
 Status = Literal["active", "paused", "disabled"]
 

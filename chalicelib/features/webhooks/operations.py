@@ -10,11 +10,10 @@ from chalicelib.features.deliveries.models import TrialOut
 from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
 from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.features.webhooks import signing
+from chalicelib.features.webhooks import signing, standard_webhooks
 from chalicelib.features.webhooks.entities import MOST_SECRETS, PROBE, Webhook
 from chalicelib.features.webhooks.models import SecretRotation, WebhookCreate, WebhookOut, WebhookPatch
 from chalicelib.features.webhooks.rules import failure, well
-from chalicelib.kernel import standard_webhooks
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem

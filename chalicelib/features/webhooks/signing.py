@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from chalicelib.features.webhooks import standard_webhooks
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel import standard_webhooks
 from chalicelib.kernel.core.clock import milliseconds
 from chalicelib.kernel.crypto import encryption
 

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from chalicelib.features.webhooks import signing
+from chalicelib.features.webhooks import signing, standard_webhooks
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel import standard_webhooks
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.world import World, new, put
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from pydantic_core import from_json
 
-from chalicelib.kernel import pacing
+from chalicelib.features.research import throttle
 from chalicelib.kernel.core.clock import pause
 from chalicelib.kernel.core.version import VERSION
 
@@ -110,7 +110,7 @@ def _wait_or_leave(source: Source, answer: Answer, *, last: bool, attempt: int) 
     seconds = answer.retry_after
     if last or (seconds or 0) > SHORT_SECONDS:
         if seconds:
-            pacing.hold_back(source.name, seconds)
+            throttle.hold_back(source.name, seconds)
         raise Later(f"{source.name} answered {answer.status}.", seconds)
     if seconds is None:
         pause(attempt, first=0.2, most=SHORT_SECONDS)
@@ -152,8 +152,8 @@ def _with_query(url: str, source: Source) -> str:
 
 def _asked(source: Source, url: str) -> Answer:
     try:
-        pacing.wait_for(source.name, source.rate, most=SHORT_SECONDS)
-    except pacing.TooSoon as soon:
+        throttle.wait_for(source.name, source.rate, most=SHORT_SECONDS)
+    except throttle.TooSoon as soon:
         raise Later(f"{source.name} is asked by others.", soon.seconds) from soon
     return _exchanged(source, url)
 
