@@ -12,7 +12,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	$$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 # Folders whose tests need packages of Node's.
-NODE := tests/attacks/analyser tests/docs/receiver tests/issuer tests/rendering
+NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
 # The one whose package makes load.
 LOAD := benchmarks/performance
 # Folders with programs, tests aside.
@@ -38,7 +38,7 @@ lint: .venv/installed ## style, format, architecture and habits that are holes
 
 .PHONY: audit
 audit: .venv/installed ## ask PyPI which pinned libraries are known to be vulnerable; no answer is a failure
-	@$(BIN)/python -m local.audit
+	@$(BIN)/python -m local.tools.audit_dependencies
 
 .PHONY: types
 types: .venv/installed ## static types
@@ -63,7 +63,7 @@ bench: .venv/installed .venv-peers/installed ## time Atrium beside other stacks,
 
 .PHONY: fuzz
 fuzz: .venv/installed ## let Schemathesis look for holes, at random (MINUTES=10, SEED= for the same again)
-	@$(BIN)/python -m tests.attacks.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.security.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: format
 format: .venv/installed ## put the code into its format
@@ -76,7 +76,7 @@ routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces
 
 .PHONY: generate
 generate: openapi ## write what is made from operations and entities anew
-	$(BIN)/python -m local.generate
+	$(BIN)/python -m local.generators.generate
 	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py
 	$(BIN)/python -m tests.docs.access_patterns > /dev/null
 
@@ -87,11 +87,11 @@ openapi: .venv/installed ## write openapi.json anew
 
 .PHONY: docs-assets
 docs-assets: .venv/installed ## fetch the documentation page's library anew, as pinned
-	$(BIN)/python -m local.docs_assets
+	$(BIN)/python -m local.generators.docs_assets
 
 .PHONY: reference-data
 reference-data: .venv/installed ## make the file of reference data anew, from the packages as pinned
-	$(BIN)/python -m local.reference_data
+	$(BIN)/python -m local.generators.reference_data
 
 .PHONY: lock
 lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the newest)

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from infrastructure.stage import first_of, named
+from infrastructure.names import first_of, named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

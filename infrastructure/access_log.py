@@ -10,9 +10,9 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from infrastructure.account import client
-from infrastructure.found import functions
+from infrastructure.deployed_functions import functions
+from infrastructure.names import Stage
 from infrastructure.resources import LOGS_KEPT_DAYS
-from infrastructure.stage import Stage
 
 ROLE: Final = "atrium-gateway-logs"
 

@@ -9,7 +9,7 @@ from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 
-from infrastructure.stage import Stage
+from infrastructure.names import Stage
 
 _REFUSALS: Final = frozenset({
     "AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId",

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from infrastructure.cfn import HERE, ref, sub, titled
+from infrastructure.data_stores import Resources
 from infrastructure.gateway import THROTTLE
-from infrastructure.intrinsics import HERE, ref, sub, titled
 from infrastructure.resources import INDEX_KEYS, QUEUES, dead_letter_queue, queue_name
-from infrastructure.stores import Resources
 
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300

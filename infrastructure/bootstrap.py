@@ -10,9 +10,9 @@ from chalicelib.kernel.core.settings import ADDRESS, checked
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import Refused, client, explained, stage_here
 from infrastructure.discovery import jwks_of
+from infrastructure.names import Stage, first_of
 from infrastructure.policies import mail_domain, policies
 from infrastructure.resources import QUEUES, queue_setting
-from infrastructure.stage import Stage, first_of
 
 ARGUMENTS: Final = {
     "issuer": "AUTH_ISSUER",

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.kernel.core.settings import checked
 from infrastructure.account import Refused, stage_here
-from infrastructure.stage import Stage
+from infrastructure.names import Stage
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 CHALICE: Final = PROJECT / ".chalice"

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from infrastructure.alarms import Metric, api, function, ours, queue, table
-from infrastructure.intrinsics import HERE, sub
+from infrastructure.cfn import HERE, sub
+from infrastructure.data_stores import Resources
 from infrastructure.resources import QUEUES, dead_letter_queue
-from infrastructure.stores import Resources
 
 KINDS: Final = ("request", "message", "schedule")
 

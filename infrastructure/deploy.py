@@ -9,13 +9,13 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core.clock import after, now
-from infrastructure import access_log, chalice_stage, configuration, found
+from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
 from infrastructure.account import Refused, client, explained, patient_client
+from infrastructure.chalice_project import stage_project
 from infrastructure.configuration import FORMER_SEALS
 from infrastructure.gateway import THROTTLE
+from infrastructure.names import Stage
 from infrastructure.package import build
-from infrastructure.stage import Stage
-from infrastructure.staging import stage_project
 
 _UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
 _SEAL_KEY: Final = "SEAL_KEY"
@@ -42,12 +42,12 @@ def deploy(name: str) -> None:
         present = _present(stage)
     _bound_unauthenticated_entries(stage, present)
     _bound_former_seals(stage, present)
-    resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
+    resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
     if _is_to_be_told(configuration.variables(name).get("PUBLIC_URL"), url):
         print(f"The API has its address now: {url}. Telling the functions, by a second deployment.", flush=True)
         configuration.write(name, {"PUBLIC_URL": url})
-        resources = chalice_stage.deploy(stage, stage_project(name, package=zipped))
+        resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
     _set_stage(stage, resources["rest_api"]["rest_api_id"])
     _migrate(stage)
     print(f"\n{name} is at {url}. Try it:\n    curl {url}/status")
@@ -57,14 +57,14 @@ def package(name: str) -> None:
     """Write a stage's template for CloudFormation beside the package. Raises Refused, and SettingsError."""
     stage = configuration.deployed(name)
     os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice wants one, though it asks AWS for nothing here.
-    out = chalice_stage.package(stage, stage_project(name))
+    out = chalice_deployment.package(stage, stage_project(name))
     folder = out.relative_to(configuration.PROJECT)
     print(f"{folder}/ has sam.json and deployment.zip. docs/deployment.md says how to go on.")
 
 
 def delete(name: str) -> None:
     """Take away a stage's functions, roles and API; its table, queues, buckets and keys stay. Raises Refused."""
-    chalice_stage.delete(configuration.here(name))
+    chalice_deployment.delete(configuration.here(name))
     print(
         f"The functions, the roles and the API of {name} are gone. Its table, queues, buckets and keys are still there."
     )
@@ -72,8 +72,10 @@ def delete(name: str) -> None:
 
 def _present(stage: Stage) -> list[dict[str, str]]:
     """Return the environment variables of the functions that this deployment replaces, or works beside."""
-    known = [found.variables(stage, name) for name in _COMMITTING]
-    known += [found.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of]
+    known = [deployed_functions.variables(stage, name) for name in _COMMITTING]
+    known += [
+        deployed_functions.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of
+    ]
     return [variables for variables in known if variables is not None]
 
 
@@ -109,7 +111,7 @@ def _is_to_be_told(public: str | None, url: str) -> bool:
 
 def check_room(stage: Stage) -> None:
     """Raise Refused if the account has not as many concurrent runs left as the stage reserves."""
-    wanted = chalice_stage.reserved(stage)
+    wanted = chalice_deployment.reserved(stage)
     try:
         free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
         held = sum(_held(stage.function(name)) for name in wanted)

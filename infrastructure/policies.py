@@ -8,8 +8,8 @@ from email.utils import parseaddr
 from typing import Any, Final, NamedTuple
 
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, Purpose
+from infrastructure.names import Stage
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
-from infrastructure.stage import Stage
 
 
 class Grant(NamedTuple):

@@ -14,7 +14,7 @@ from chalicelib.kernel.core.settings import WRAPPED
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.keyrings import Purpose
 from infrastructure.account import Refused, client
-from infrastructure.stage import Stage
+from infrastructure.names import Stage
 
 SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in Purpose}
 """Each secret, and the setting that takes it: `data-key`, `DATA_KEY`."""

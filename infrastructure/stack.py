@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from infrastructure.alarms import alarms
+from infrastructure.cfn import HERE, KEPT, allow, of, policy, ref, sub, titled
 from infrastructure.dashboard import dashboard
-from infrastructure.intrinsics import HERE, KEPT, allow, of, policy, ref, sub, titled
+from infrastructure.data_stores import Resources, resource_of, stores
+from infrastructure.names import NAMES
 from infrastructure.queries import QUERIES
 from infrastructure.resources import LOGS_KEPT_DAYS, QUEUES, queue_setting
-from infrastructure.stage import NAMES
-from infrastructure.stores import Resources, resource_of, stores
 
 LARGEST_BYTES: Final = 51_200
 """What CloudFormation takes of a template that is sent with the request."""

@@ -10,10 +10,10 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.utils import to_cfn_resource_name
 
 from infrastructure import access_log
-from infrastructure.found import functions
+from infrastructure.cfn import HERE, sub
+from infrastructure.deployed_functions import functions
 from infrastructure.gateway import THROTTLE, responses
-from infrastructure.intrinsics import HERE, sub
-from infrastructure.stage import NAMES
+from infrastructure.names import NAMES
 
 _STAGE: Final = {
     "Type": "String",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
-from infrastructure.stage import named
-from local.issuer import TWELVE_HOURS
+from infrastructure.names import named
+from local.server.issuer import TWELVE_HOURS
 
 _PORTS: Final = range(1, 65_536)
 _INTERRUPTED: Final = 130
@@ -132,10 +132,10 @@ def _port(text: str) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.migrate import NotMigrated
-    from local.processes import Fallen
-    from local.run import Refused, run
     from local.seed.callers import NotSeeded
+    from local.server.processes import Fallen
+    from local.server.run import Refused, run
+    from local.tools.migrate import NotMigrated
 
     try:
         run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed, reviving=chosen.revive)
@@ -158,7 +158,7 @@ def _seed(chosen: argparse.Namespace) -> int:
 
 
 def _token(chosen: argparse.Namespace) -> int:
-    from local.issuer import Issuer, Person
+    from local.server.issuer import Issuer, Person
 
     person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator, chosen.full_name)
     print(Issuer().token(person, chosen.expires_in))
@@ -166,7 +166,7 @@ def _token(chosen: argparse.Namespace) -> int:
 
 
 def _mail(chosen: argparse.Namespace) -> int:
-    from local.mail import NoEmulator, printed, sent
+    from local.tools.mail import NoEmulator, printed, sent
 
     try:
         mails = sent(chosen.port)
@@ -181,24 +181,24 @@ def _mail(chosen: argparse.Namespace) -> int:
 
 
 def _dns(chosen: argparse.Namespace) -> int:
-    from local import zone
+    from local.server import dns_zone
 
     try:
-        file = zone.zone_of_run(chosen.port)
+        file = dns_zone.zone_of_run(chosen.port)
         if chosen.action == "set":
-            zone.put(file, chosen.name, chosen.type, chosen.values)
+            dns_zone.put(file, chosen.name, chosen.type, chosen.values)
         elif chosen.action == "remove":
-            zone.remove(file, chosen.name, chosen.type)
+            dns_zone.remove(file, chosen.name, chosen.type)
         else:
-            print("".join(f"{line}\n" for line in zone.listed(file)), end="")
-    except zone.NoRecord as error:
+            print("".join(f"{line}\n" for line in dns_zone.listed(file)), end="")
+    except dns_zone.NoRecord as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def _receive(chosen: argparse.Namespace) -> int:
-    from local.receive import NoReceiver, receiver
+    from local.tools.webhook_receiver import NoReceiver, receiver
 
     try:
         with receiver(chosen.port) as server:
@@ -213,7 +213,7 @@ def _receive(chosen: argparse.Namespace) -> int:
 
 def _tick(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.tick import NoTick, tick
+    from local.tools.run_schedule import NoTick, tick
 
     try:
         print(f"{chosen.schedule}: {tick(chosen.schedule, chosen.port)} queued.")
@@ -225,7 +225,7 @@ def _tick(chosen: argparse.Namespace) -> int:
 
 def _migrate(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.migrate import NotMigrated, migrate
+    from local.tools.migrate import NotMigrated, migrate
 
     try:
         migrate(chosen.port)
@@ -236,25 +236,25 @@ def _migrate(chosen: argparse.Namespace) -> int:
 
 
 def _redrive(chosen: argparse.Namespace) -> int:
-    from local.redrive import NotRedriven, redrive
+    from local.tools.redrive import NotRedriven, redrive
 
     return _worked(chosen, lambda: redrive(chosen.queue or (), send=chosen.send, most=chosen.most), NotRedriven)
 
 
 def _reseal(chosen: argparse.Namespace) -> int:
-    from local.reseal import NotResealed, reseal
+    from local.tools.reencrypt import NotResealed, reseal
 
     return _worked(chosen, lambda: reseal(chosen.stage), NotResealed)
 
 
 def _renew_seals(chosen: argparse.Namespace) -> int:
-    from local.renew_seals import NotRenewed, renew_seals
+    from local.tools.renew_seals import NotRenewed, renew_seals
 
     return _worked(chosen, lambda: renew_seals(chosen.stage), NotRenewed)
 
 
 def _reanchor(chosen: argparse.Namespace) -> int:
-    from local.reanchor import NotReanchored, reanchor
+    from local.tools.republish_checkpoints import NotReanchored, reanchor
 
     return _worked(chosen, reanchor, NotReanchored)
 
@@ -279,7 +279,7 @@ def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[
 def _verify(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
-    from local.verify_logs import NotVerified, verify_logs
+    from local.tools.verify_logs import NotVerified, verify_logs
 
     try:
         _use_place(chosen)
@@ -297,7 +297,7 @@ def _use_place(chosen: argparse.Namespace) -> None:
     Raises SettingsError, and Refused if there are no credentials, or they lead elsewhere than to the stage.
     """
     from infrastructure.configuration import here
-    from local.configuration import use_place
+    from local.server.configuration import use_place
 
     use_place(chosen.stage, chosen.port)
     if chosen.stage:
@@ -308,10 +308,10 @@ def _provision(chosen: argparse.Namespace) -> int:
     from botocore.exceptions import EndpointConnectionError
 
     from chalicelib.kernel.core.settings import SettingsError
-    from local.configuration import PREFIX, complete, configure, forget_the_cloud
-    from local.folders import STATE
-    from local.migrate import NotMigrated, apply
-    from local.provisioning import provision
+    from local.paths import STATE
+    from local.server.configuration import PREFIX, complete, configure, forget_the_cloud
+    from local.server.provisioning import provision
+    from local.tools.migrate import NotMigrated, apply
 
     try:
         forget_the_cloud()
@@ -326,7 +326,7 @@ def _provision(chosen: argparse.Namespace) -> int:
 
 
 def _routes(chosen: argparse.Namespace) -> int:
-    from local.routes import routes
+    from local.tools.routes import routes
 
     lines = list(routes(chosen.query))
     print("\n".join(lines))

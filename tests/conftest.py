@@ -41,7 +41,7 @@ os.environ.update(
 )  # fmt: skip
 
 
-_OVER_AND_OVER: Final = ("attacks", "catalogue", "faults", "model", "property", "stored_forms")
+_OVER_AND_OVER: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -22,8 +22,8 @@ from benchmarks.costs.dollars import (
 )
 from benchmarks.costs.measuring import HEARD, LIST_OF_100
 from benchmarks.costs.results import of_class, typical
-from local.folders import ROOT
-from local.markdown import code, table
+from local.generators.markdown import code, table
+from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "costs.md"
 _LIMITS: Final = Path(__file__).with_name("limits.md")

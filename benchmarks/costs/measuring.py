@@ -12,9 +12,9 @@ from benchmarks.costs.classes import class_of
 from benchmarks.costs.meter import Spent, metered, watch
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples import registry
-from tests.catalogue.world import World
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.api import Answer
 from tests.harness.webhooks import hook, rename

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from benchmarks.costs.classes import CLASSES
 from benchmarks.costs.dollars import dollars
-from local.folders import ROOT
+from local.paths import ROOT
 
 FILE: Final = ROOT / "benchmarks" / "results" / "costs.json"
 

@@ -10,9 +10,9 @@ from benchmarks.costs.dollars import Dollars, dollars, sums, turn_ms
 from benchmarks.costs.measuring import ANCHOR, HEARD, SWEEP
 from benchmarks.costs.results import typicals
 from infrastructure.alarms import known_alarms
-from infrastructure.found import functions
+from infrastructure.deployed_functions import functions
 from infrastructure.resources import QUEUES
-from local.markdown import table
+from local.generators.markdown import table
 
 Results = Mapping[str, Any]
 

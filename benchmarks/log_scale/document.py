@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from benchmarks.log_scale.logs import KINDS, ONE_LONG_IN, PEOPLE, TARGETS
 from benchmarks.log_scale.results import DYNAMODB_LOCAL, STAND_IN, Results
-from local.folders import ROOT
-from local.markdown import table
+from local.generators.markdown import table
+from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "scale.md"
 
@@ -20,10 +20,11 @@ Measured by `python -m benchmarks.log_scale`, which writes this page. Each log i
 entries by the ledger's own code: {len(KINDS)} types, {PEOPLE} actors, {TARGETS:,} targets, 1.6 KB each on average; one
 in {ONE_LONG_IN} has 12 KB, and stands in an item of its own. All logs are in one table.
 
-**What stood in for DynamoDB.** The table is a client of our own on SQLite, `benchmarks/log_scale/disk.py`. The emulator
-of `make run` sorts a whole log to answer a page of it, and Amazon's DynamoDB Local appended 100 to 400 entries a second
-here: up to hours for a million. The stand-in answers the four calls that the service makes, in DynamoDB's JSON and by
-its rules of pages and transactions, in the service's own process. S3 and SQS are the emulator of `make run`.
+**What stood in for DynamoDB.** The table is a client of our own on SQLite, `benchmarks/log_scale/disk_table.py`. The
+emulator of `make run` sorts a whole log to answer a page of it, and Amazon's DynamoDB Local appended 100 to 400
+entries a second here: up to hours for a million. The stand-in answers the four calls that the service makes, in
+DynamoDB's JSON and by its rules of pages and transactions, in the service's own process. S3 and SQS are the emulator
+of `make run`.
 
 **How to read it.** Which calls are made, how many there are and how much they read is the service's own doing, and the
 same anywhere; read units are reckoned from the sizes of items, one for 4 KB read consistently and half of one from an

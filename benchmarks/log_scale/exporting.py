@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import httpx
 
-from benchmarks.log_scale.asking import Taken, apart, ask, taking
 from benchmarks.log_scale.logs import Log
+from benchmarks.log_scale.meter import Taken, apart, ask, taking
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.kernel.audit_log import entry_macs
 from chalicelib.kernel.work import tasks
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.harness.callers import Person
 
 _OVER: Final = ("completed", "failed")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.log_scale.asking import Taken, ask
 from benchmarks.log_scale.logs import Log, actor_id, at, event
+from benchmarks.log_scale.meter import Taken, ask
 from tests.harness.callers import Person
 
 _TIMES: Final = 15

@@ -22,10 +22,10 @@ from chalicelib.kernel.core.clock import milliseconds, now_ms, timestamp
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from tests.catalogue.world import put, put_items
+from tests.catalogue.tenant_fixture import put, put_items
 from tests.harness.callers import Person
 from tests.harness.entries import items_of
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 _BEGAN_MS: Final = milliseconds("2024-11-01T00:00:00Z")
 _APART_MS: Final = 60_000

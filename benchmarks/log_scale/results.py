@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 FILE: Final = ROOT / "benchmarks" / "results" / "log_scale.json"
 _GIB: Final = 1024**3

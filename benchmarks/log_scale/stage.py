@@ -8,17 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.log_scale.disk import DiskTable
+from benchmarks.log_scale.disk_table import DiskTable
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
-from local.configuration import PREFIX
-from local.emulator import COMMAND, answers, environment
-from local.processes import start, stop
-from local.provisioning import provision
-from local.run import READY_SECONDS, free_port
+from local.server.configuration import PREFIX
+from local.server.emulator import COMMAND, answers, environment
+from local.server.processes import start, stop
+from local.server.provisioning import provision
+from local.server.run import READY_SECONDS, free_port
 from tests.harness.callers import Issuer, Person
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 _CREDENTIAL: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _TABLE_FILE: Final = "LOG_SCALE_TABLE"

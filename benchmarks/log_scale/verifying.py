@@ -4,8 +4,8 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from benchmarks.log_scale.asking import Taken, apart, ask
 from benchmarks.log_scale.logs import Log
+from benchmarks.log_scale.meter import Taken, apart, ask
 from tests.harness.callers import Person
 
 

@@ -11,16 +11,16 @@ from unittest.mock import patch
 import boto3
 import certifi
 
+from benchmarks.peers.fake_aws import StandIn
 from benchmarks.peers.stacks import Stack
-from benchmarks.peers.stand_in import StandIn
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
-from local.provisioning import provision
+from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import AUDIENCE, Issuer, Person
 from tests.harness.callers import ISSUER as OF_TOKENS
 from tests.harness.certificates import Authority
-from tests.harness.serving import serving
+from tests.harness.threaded_servers import serving
 
 REGION: Final = "us-east-1"
 EVENTS_QUEUE: Final = "peers-events"

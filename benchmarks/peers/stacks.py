@@ -17,11 +17,11 @@ from typing import Any, Final
 from zipfile import ZipFile
 
 from infrastructure.package import build
-from local.folders import ROOT
+from local.paths import ROOT
 
 _ENVIRONMENT: Final = ROOT / ".venv-peers"
 _RUNTIMES: Final = ("boto3*", "botocore*", "s3transfer*", "pip*", "setuptools*", "wheel*", "__pycache__", "*.pyc")
-_OURS: Final = ("models.py", "tokens.py", "records.py", "usual.py", "popular.py")
+_OURS: Final = ("models.py", "tokens.py", "records.py", "chalice_baseline.py", "fastapi_baseline.py")
 _PROGRAM: Final = Path(__file__).with_name("function.py")
 _SECONDS: Final = 120
 
@@ -67,7 +67,8 @@ def stacks(folder: Path) -> list[Stack]:
     shutil.copytree(shipped, compiled)
     compileall.compile_dir(compiled, quiet=2)
     peers = [
-        (name, f"benchmarks.peers.{name}", handler) for name, handler in (("usual", "app"), ("popular", "handler"))
+        ("usual", "benchmarks.peers.chalice_baseline", "app"),
+        ("popular", "benchmarks.peers.fastapi_baseline", "handler"),
     ]
     return [
         Stack("atrium", task, "app", "app", "atrium"),

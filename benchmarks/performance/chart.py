@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.performance.peers_section import MEASURES, POPULAR, USUAL, Measure, ratio
-from local.folders import ROOT
+from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "performance.svg"
 

@@ -9,11 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "performance.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
-_ORDER: Final = ("peers", "operations", "load", "flood")
+_ORDER: Final = ("peers", "operations", "load", "noisy_neighbor")
 
 _HEAD: Final = """\
 # How fast Atrium is

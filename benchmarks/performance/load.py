@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any, Final
 
-from benchmarks.delivery_lag import Arrival, spread
+from benchmarks.deliveries.lag import Arrival, spread
 from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.load_section import written
@@ -31,8 +31,8 @@ from chalicelib.kernel.core.clock import milliseconds
 from tests.emulator.outside import Entry, entries_of, settled, whole_log
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage
-from tests.harness.patience import until
 from tests.harness.receiver import Receiver, Reply
+from tests.harness.waiting import until
 
 CONNECTIONS: Final = (1, 10, 50)
 SECONDS: Final = 5

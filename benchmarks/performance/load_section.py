@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from local.markdown import table
+from local.generators.markdown import table
 
 title: Final = "Under load, on one machine"
 

@@ -16,13 +16,13 @@ from typing import Any, Final
 from benchmarks.costs.meter import metered, watch_too
 from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
-from benchmarks.performance.neighbours import FEW, LOGS, among
+from benchmarks.performance.dataset import FEW, LOGS, among
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.alone import standing_alone
 from tests.catalogue.examples.registry import crowd, feature_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
 from tests.harness import calls, snapshots
 from tests.harness.snapshots import Snapshot
 

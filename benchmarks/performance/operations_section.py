@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from local.markdown import code, table
+from local.generators.markdown import code, table
 
 Figures = Mapping[str, float]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from local.markdown import table
+from local.generators.markdown import table
 
 title: Final = "Beside other stacks"
 
@@ -19,9 +19,9 @@ _ABOUT: Final = """\
 
 `make bench` runs the same three operations in Atrium and in two stacks that are built as most are:
 
-- the **usual** stack (`benchmarks/peers/usual.py`): Chalice, a default boto3 client, Powertools' Logger and Metrics,
-  pydantic models built at import. It has no Tracer, which would be slower.
-- the **popular** stack (`benchmarks/peers/popular.py`): FastAPI behind Mangum, and a boto3 resource.
+- the **usual** stack (`benchmarks/peers/chalice_baseline.py`): Chalice, a default boto3 client, Powertools' Logger
+  and Metrics, pydantic models built at import. It has no Tracer, which would be slower.
+- the **popular** stack (`benchmarks/peers/fastapi_baseline.py`): FastAPI behind Mangum, and a boto3 resource.
 
 Both have 153 routes and 120 models, and Atrium has more. All verify the token, look up memberships, answer with the
 same fields, and commit a new space with its audit entry in one transaction, behind which an event goes to a queue. The

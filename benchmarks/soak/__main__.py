@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any, Final
 
-from benchmarks.delivery_lag import spread
+from benchmarks.deliveries.lag import spread
 from benchmarks.log_scale.results import circumstances
-from benchmarks.soak import document, finding, verdict
-from benchmarks.soak.history import History
-from benchmarks.soak.kinds import KINDS
-from benchmarks.soak.mishaps import Mishaps, Watch
+from benchmarks.soak import assertions, checks, document
+from benchmarks.soak.fault_injection import Mishaps, Watch
+from benchmarks.soak.journal import History
+from benchmarks.soak.record_types import KINDS
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.core.clock import milliseconds
 from tests.emulator.outside import entries_of
@@ -84,8 +84,8 @@ class Soak:
         self._load()
         loaded = time.monotonic() - began
         versions = [tenant.settle() for tenant in self._tenants]
-        settled = finding.wait_until(self._is_settled, _SETTLE_SECONDS)
-        exported = finding.wait_until(lambda: not any(map(finding.unfinished, self._tenants)), _EXPORTS_SECONDS)
+        settled = checks.wait_until(self._is_settled, _SETTLE_SECONDS)
+        exported = checks.wait_until(lambda: not any(map(checks.unfinished, self._tenants)), _EXPORTS_SECONDS)
         kept = self._history.kept
         replayed = self._chance.sample(kept, min(_REPLAYED, len(kept)))
         for tenant in self._tenants:
@@ -129,36 +129,36 @@ class Soak:
             print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._history.asked)}", flush=True)
 
     def _is_settled(self) -> bool:
-        return not any(map(finding.pending, self._tenants)) and not any(map(self._missing, self._tenants))
+        return not any(map(checks.pending, self._tenants)) and not any(map(self._missing, self._tenants))
 
     def _missing(self, tenant: Tenant) -> list[str]:
         entries, found = entries_of(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
-            arrived = finding.arrived(self._receiver, url.partition(str(self._receiver.port))[2])
+            arrived = checks.arrived(self._receiver, url.partition(str(self._receiver.port))[2])
             # What happened before the webhook was there, it is not told.
             made = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
             told = [entry for entry in entries if (entry["sequence"] or 0) > made]
-            found += verdict.untold(told, arrived, finding.explained(tenant, webhook))
+            found += assertions.untold(told, arrived, checks.explained(tenant, webhook))
         return found
 
     def _found(self, versions: Sequence[Mapping[str, int]]) -> dict[str, Any]:
         entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
         history = self._history
         broken = {
-            "acknowledged": verdict.acknowledged_without_entry(history.told, entries),
+            "acknowledged": assertions.acknowledged_without_entry(history.told, entries),
             "whole": [
                 line for tenant, had in zip(self._tenants, versions, strict=True)
-                for line in verdict.torn(entries[tenant.organization], had, tenant.gone)
+                for line in assertions.torn(entries[tenant.organization], had, tenant.gone)
             ],
             "complete": [
                 line for tenant in self._tenants
-                for line in verdict.halves(entries[tenant.organization], tenant.listed(), _MADE)
+                for line in assertions.halves(entries[tenant.organization], tenant.listed(), _MADE)
             ],
-            "ordered": [line for log in entries.values() for line in verdict.gaps(log)],
-            "verified": [line for tenant in self._tenants for line in finding.verified(tenant)],
+            "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
+            "verified": [line for tenant in self._tenants for line in checks.verified(tenant)],
             "told": [line for tenant in self._tenants for line in self._missing(tenant)],
             "answered": history.wrong,
-            "exported": [line for tenant in self._tenants for line in finding.bad_exports(tenant)],
+            "exported": [line for tenant in self._tenants for line in checks.bad_exports(tenant)],
             "bounded": self._unbounded(),
             "struck": [f"no {name} was killed" for name, times in self._mishaps.kills.items() if not times],
         }  # fmt: skip
@@ -169,14 +169,14 @@ class Soak:
             "revived": spread(self._mishaps.revived_after), "lag": spread(self._lags(entries)),
             "deliveries": len(self._receiver.requests), "exports": sum(len(t.exports) for t in self._tenants),
             "checkpoints": sum(len(t.checkpoints) for t in self._tenants), "memory": self._watch.memory,
-            "files": self._watch.files, "deadLetters": finding.dead_letters(self._stage),
+            "files": self._watch.files, "deadLetters": checks.dead_letters(self._stage),
         }  # fmt: skip
 
     def _lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
         """Return how long each event took to arrive for the first time at an endpoint that is well, in seconds."""
         found = []
         for tenant in self._tenants:
-            arrived = finding.arrived(self._receiver, f"/well/{tenant.number}")
+            arrived = checks.arrived(self._receiver, f"/well/{tenant.number}")
             told = [entry for entry in entries[tenant.organization] if entry["id"] in arrived]
             found += [min(arrived[entry["id"]]) - milliseconds(entry["occurredAt"]) / 1000 for entry in told]
         return found

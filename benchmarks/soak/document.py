@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from local.folders import ROOT
-from local.markdown import table
+from local.generators.markdown import table
+from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "reliability.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from httpx import Response
 
-from benchmarks.soak.asking import Asking
-from benchmarks.soak.history import History, Kept
-from benchmarks.soak.kinds import KINDS, Kind
+from benchmarks.soak.journal import History, Kept
+from benchmarks.soak.record_types import KINDS, Kind
+from benchmarks.soak.requests import Asking
 from tests.emulator.outside import items_of
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import httpx
 
-from local.issuer import Issuer, Person
+from local.server.issuer import Issuer, Person
 
 Json = dict[str, Any]
 

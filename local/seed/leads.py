@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from local.issuer import Person
 from local.seed.callers import Caller, Json, Service
 from local.seed.content.leads import LEADS, OPERATOR
+from local.server.issuer import Person
 
 
 def operator(service: Service) -> Caller:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from local.issuer import Person
 from local.seed.callers import Caller, Json, Service
 from local.seed.content.company import (
     API_KEYS,
@@ -18,6 +17,7 @@ from local.seed.content.company import (
     PENDING,
     WEBHOOKS,
 )
+from local.server.issuer import Person
 
 _ANSWER: Final = "/organizations/invitations/acceptance"
 

@@ -4,7 +4,7 @@ import json
 from typing import Final
 from urllib.parse import urlsplit
 
-from local.folders import settings_of_run
+from local.paths import settings_of_run
 from local.seed import leads, library, organization, platforms, sites, taxonomies
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER

@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.catalogue.world import People, World
+from tests.catalogue.tenant_fixture import People, World
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
-from tests.harness.line_fields import faults_of
-from tests.harness.lines import written
+from tests.harness.external_servers import let_them_take_everything
+from tests.harness.log_fields import faults_of
+from tests.harness.log_lines import written
 from tests.harness.mailbox import Mailbox
-from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
 
 T = TypeVar("T")

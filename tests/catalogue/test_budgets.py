@@ -16,14 +16,14 @@ from chalicelib.kernel.operations.operation import At, Operation
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness import callers
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
+from tests.harness.external_servers import counted
 from tests.harness.faults import Fault, failing
-from tests.harness.strangers import counted
 
 MOST_READS: Final = 2
 ALLOWANCES: Final = {

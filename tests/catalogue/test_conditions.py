@@ -5,10 +5,10 @@ from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, look, perform
 from tests.catalogue.secrets import one_time
-from tests.catalogue.world import World, put_items
+from tests.catalogue.tenant_fixture import World, put_items
 from tests.harness import snapshots
 from tests.harness.by_operation import by_operation, changes_a_record
-from tests.harness.strangers import unreached
+from tests.harness.external_servers import unreached
 
 
 def is_one_record(operation: Operation) -> bool:

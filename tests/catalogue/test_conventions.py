@@ -13,10 +13,10 @@ from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, crowd, example_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness.api import Api
 from tests.harness.by_operation import by_operation
-from tests.harness.conformity import document
+from tests.harness.conformance import document
 
 FOR_BROWSERS: Final = {
     "cache-control", "content-length", "content-security-policy", "content-type", "cross-origin-opener-policy",

@@ -7,8 +7,8 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import evidence
 from tests.catalogue.examples.registry import caller_of, example_of, perform
-from tests.catalogue.world import World
-from tests.harness import conformity, snapshots
+from tests.catalogue.tenant_fixture import World
+from tests.harness import conformance, snapshots
 from tests.harness.api import ADDRESS, USER_AGENT, Answer, Json
 from tests.harness.by_operation import by_operation, changes_a_record
 from tests.harness.callers import Person
@@ -130,7 +130,7 @@ class TestAMutation:
         assert entry["changes"] == [change for change in changed if change["field"] not in unlogged]
 
     def test_is_an_event_as_the_document_says(self, operation: Operation, world: World) -> None:
-        conformity.check_event(entry_about(done(operation, world)))
+        conformance.check_event(entry_about(done(operation, world)))
 
     def test_is_in_the_proven_log_once_the_ledger_has_seen_it(self, operation: Operation, world: World) -> None:
         answer = done(operation, world)

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.kernel.execution import envelope
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.catalogue import operations, record_kinds
 from chalicelib.kernel.operations.operation import Caller, Operation
 from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -10,11 +10,11 @@ from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue.examples.registry import perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness.by_operation import by_operation
 from tests.harness.data_keys import NEVER_UNWRAPPED
-from tests.harness.fresh import fresh
+from tests.harness.fresh_process import fresh
 
 LATER: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),

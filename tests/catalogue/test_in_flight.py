@@ -13,7 +13,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
 from tests.catalogue.examples.registry import caller_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Final
 
 from chalicelib.kernel.storage.entity import Facet
-from local.folders import ROOT
-from local.table_document import entities
+from local.generators.table_document import entities
+from local.paths import ROOT
 from tests.catalogue.index_reads import READS, Decides
 
 LISTS: Final[Mapping[str, set[str]]] = {
@@ -39,7 +39,7 @@ DECLARES: Final = ("kernel.entity", "entities")
 WHAT_TO_DO: Final = (
     "An index lags without a bound. List each read in tests/catalogue/index_reads.py: as one that Shows, if nobody is "
     "let in or kept out by it and nothing is lost, or as one that Decides, with a test that lets the index lag by each "
-    "of LAGS (tests/harness/lag.py). What decides reads the table: `table.as_stored`, or rows that stand in it."
+    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.as_stored`, or rows that stand in it."
 )
 
 

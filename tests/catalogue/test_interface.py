@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
-from local.folders import ROOT
-from tests.catalogue.beyond import BEYOND, FURTHER_EVENTS
+from local.paths import ROOT
+from tests.catalogue.extra_operations import BEYOND, FURTHER_EVENTS
 
 
 class Row(NamedTuple):

@@ -15,7 +15,7 @@ from chalicelib.kernel.operations.operation import At, ByToken, Caller, Operatio
 from chalicelib.kernel.permissions.roles import AREAS, Role
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness import callers
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation

@@ -8,7 +8,7 @@ from typing import Any, Final
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.secrets import secrets_of
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation

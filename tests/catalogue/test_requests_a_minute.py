@@ -8,7 +8,7 @@ from chalicelib.kernel.operations.operation import At, Operation
 from chalicelib.kernel.rate_limits import request_quota
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation

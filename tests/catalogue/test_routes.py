@@ -10,7 +10,7 @@ from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.operation import At, Caller, Operation
 from chalicelib.kernel.permissions.roles import SCOPES, Role
-from local import generate
+from local.generators import generate
 from tests.harness.by_operation import by_operation
 
 IRREGULAR: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})

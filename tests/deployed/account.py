@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import boto3
 
-from local.emulator import PYTHON, answers, environment
-from local.folders import ROOT
-from local.processes import Child, start, stop
-from local.run import free_port
+from local.paths import ROOT
+from local.server.emulator import PYTHON, answers, environment
+from local.server.processes import Child, start, stop
+from local.server.run import free_port
 from tests.deployed.runtime import lambda_python
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 REGION: Final = "eu-central-1"
 _CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}

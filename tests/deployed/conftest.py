@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.issuer import Issuer
+from local.server.issuer import Issuer
 from tests.deployed.account import Account
 from tests.deployed.deployment import Deployment
-from tests.deployed.elsewhere import Outside
+from tests.deployed.external_server import Outside
 from tests.emulator.conftest import calling
 from tests.emulator.people import Caller
 

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from infrastructure.names import Stage
 from infrastructure.resources import queue_name
-from infrastructure.stage import Stage
-from local.folders import write_private
-from local.issuer import AUDIENCE, ISSUER
+from local.paths import write_private
+from local.server.issuer import AUDIENCE, ISSUER
 from tests.deployed.account import REGION, Account
-from tests.harness import copies
-from tests.harness.patience import until
+from tests.harness import project_copies
+from tests.harness.waiting import until
 
 STAGE: Final = Stage("dev", "000000000000", REGION)
 APPLICATION: Final = f"{STAGE.prefix}-app"
@@ -51,7 +51,7 @@ class Deployment:
     def bring_up(self, jwks: str) -> None:
         """Make what holds data, deploy the package, and apply the migrations. `jwks`: where the issuer's keys are."""
         self._project.mkdir()
-        copies.copied(_PROJECT, self._project, "deployed", "deployments", "venv")
+        project_copies.copied(_PROJECT, self._project, "deployed", "deployments", "venv")
         self._allow_private()
         self._command(
             "bootstrap", f"--issuer={ISSUER}", f"--audience={AUDIENCE}", f"--jwks={jwks}", f"--public-url={self.url}",
@@ -102,7 +102,7 @@ class Deployment:
 
     def _command(self, name: str, *words: str) -> None:
         command = [sys.executable, "-m", "infrastructure", name, "--stage", STAGE.name, *words]
-        copies.run(command, self._project, **self.account.environment)
+        project_copies.run(command, self._project, **self.account.environment)
 
     def _template(self) -> dict[str, Any]:
         """Upload the package, and return the template with the place it has there: `aws cloudformation package`."""

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from chalicelib.kernel.core.version import API_VERSION
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.deployed.deployment import Deployment
 from tests.deployed.runtime import PROVIDED, installed
 from tests.emulator.people import Caller

@@ -9,12 +9,12 @@ from standardwebhooks import Webhook
 
 from infrastructure.resources import MAX_RECEIVES
 from tests.deployed.deployment import STAGE, Deployment
-from tests.deployed.elsewhere import Outside
+from tests.deployed.external_server import Outside
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import entries_of, settled, verified, whole_log
 from tests.emulator.people import Caller
 from tests.emulator.test_sites_in_a_browser import site_of
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("deployed")]
 

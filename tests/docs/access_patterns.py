@@ -11,11 +11,11 @@ from uuid import uuid4
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
-from local.folders import ROOT
-from local.markdown import code, table
-from tests.catalogue.alone import standing_alone
+from local.generators.markdown import code, table
+from local.paths import ROOT
 from tests.catalogue.examples.registry import perform
-from tests.catalogue.world import World
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
 from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
 from tests.harness.calls import Call

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from local.table_document import index_keys, item_keys
+from local.generators.table_document import index_keys, item_keys
 
 
 @cache

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.docs.access_patterns import FILE, document
 from tests.docs.keys import item_name, partition
 

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core.settings import Settings
 from chalicelib.kernel.operations.operation import At, Operation
-from local.folders import ROOT
+from local.paths import ROOT
 
 DOCUMENT: Final = (ROOT / "docs/anonymous.md").read_text()
 ROWS: Final = dict(re.findall(r"^\| `(\w+)` \| (.+ \| .+) \|$", DOCUMENT, re.MULTILINE))

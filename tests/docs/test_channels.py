@@ -8,7 +8,7 @@ import pytest
 from chalicelib.features.channels.entities import MOST_CHANNELS
 from chalicelib.features.channels.messages import LONGEST_NAME
 from chalicelib.features.channels.rules import RETRY_SECONDS, misfit
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local.folders import ROOT
-from tests.harness import copies
+from local.paths import ROOT
+from tests.harness import project_copies
 
 pytestmark = pytest.mark.xdist_group("contributing")  # One copy of the project is enough.
 
@@ -52,17 +52,17 @@ def put_in(file: Path, block: str, imports: str) -> None:
 
 def run(project: Path, *words: str) -> str:
     """Return what a program of the environment printed; it has to succeed."""
-    return copies.run([sys.executable, "-m", *words], project)
+    return project_copies.run([sys.executable, "-m", *words], project)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which the steps were followed."""
-    copy = copies.copied(COPIED, tmp_path_factory.mktemp("project"), "emulator")
+    copy = project_copies.copied(COPIED, tmp_path_factory.mktemp("project"), "emulator")
     for name, block in steps():
         put_in(copy / name, block, IMPORTS.get(name, ""))
     (copy / "openapi.json").write_text(run(copy, "chalicelib.entrypoints.openapi"))
-    run(copy, "local.generate")
+    run(copy, "local.generators.generate")
     run(copy, "tests.docs.access_patterns")
     return copy
 

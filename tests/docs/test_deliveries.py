@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import deliveries_document
-from benchmarks.hanging_endpoints import DESIGNS, Load, Simulation
+from benchmarks.deliveries import document
+from benchmarks.deliveries.hanging_endpoints import DESIGNS, Load, Simulation
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
 BUILT = [design.name for design in DESIGNS if design.parking and design.workers is None]
 
 
 def test_the_page_is_made_of_the_figures_that_were_kept() -> None:
-    wanted = "run `python -m benchmarks.hanging_endpoints`, or `benchmarks.delivery_lag`"
-    assert deliveries_document.FILE.read_text() == deliveries_document.document(), wanted
+    wanted = "run `python -m benchmarks.deliveries.hanging_endpoints`, or `benchmarks.deliveries.lag`"
+    assert document.FILE.read_text() == document.document(), wanted
 
 
 @pytest.fixture(scope="module")

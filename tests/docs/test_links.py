@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")

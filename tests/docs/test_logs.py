@@ -12,11 +12,11 @@ from chalicelib.kernel.core.logs import _IN_MILLISECONDS
 from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
 from infrastructure.resources import LOGS_KEPT_DAYS
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.conftest import Configure
 from tests.harness.api import Api
-from tests.harness.line_fields import DOCUMENT, documented, faults_of
-from tests.harness.lines import written
+from tests.harness.log_fields import DOCUMENT, documented, faults_of
+from tests.harness.log_lines import written
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver
 from tests.harness.webhooks import hook, rename

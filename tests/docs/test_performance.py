@@ -3,7 +3,7 @@
 from benchmarks.performance import chart, document
 from benchmarks.performance.load import without_their_entry
 from chalicelib.entrypoints.catalogue import operations
-from local.folders import ROOT
+from local.paths import ROOT
 
 
 def test_the_page_is_made_of_the_figures_that_were_kept() -> None:

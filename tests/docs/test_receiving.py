@@ -19,7 +19,7 @@ from standardwebhooks import WebhookVerificationError
 
 from chalicelib.features.webhooks.standard_webhooks import generate, headers, secret_bytes
 from chalicelib.kernel.core.encoding import to_base64
-from local.folders import ROOT
+from local.paths import ROOT
 
 BLOCKS: Final = re.compile(r"^```(python|js)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PACKAGES: Final = ROOT / "tests/docs/receiver/node_modules"

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from benchmarks.soak import document, verdict
-from benchmarks.soak.history import Told
+from benchmarks.soak import assertions, document
+from benchmarks.soak.journal import Told
 
 _TOLD: Final = Told("o", "PATCH", "/spaces/s", 200, "s", 2)
 
@@ -23,7 +23,7 @@ def test_the_page_is_what_the_figures_say() -> None:
 
 class TestAcknowledged:
     def test_what_is_in_its_log_once_is_well(self) -> None:
-        assert verdict.acknowledged_without_entry([_TOLD], {"o": [entry(1, 1), entry(2, 2)]}) == []
+        assert assertions.acknowledged_without_entry([_TOLD], {"o": [entry(1, 1), entry(2, 2)]}) == []
 
     @pytest.mark.parametrize(
         "logs",
@@ -31,15 +31,15 @@ class TestAcknowledged:
         ids=["never", "twice", "elsewhere"],
     )
     def test_what_is_not_is_found(self, logs: dict[str, list[dict[str, Any]]]) -> None:
-        assert len(verdict.acknowledged_without_entry([_TOLD], logs)) == 1
+        assert len(assertions.acknowledged_without_entry([_TOLD], logs)) == 1
 
     def test_an_answer_that_is_no_record_has_no_version_to_look_for(self) -> None:
-        assert verdict.acknowledged_without_entry([replace(_TOLD, target=None)], {"o": []}) == []
+        assert assertions.acknowledged_without_entry([replace(_TOLD, target=None)], {"o": []}) == []
 
 
 class TestGaps:
     def test_a_record_may_pass_itself_on_the_way_into_the_log(self) -> None:
-        assert verdict.gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
+        assert assertions.gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
 
     @pytest.mark.parametrize(
         "entries",
@@ -47,13 +47,13 @@ class TestGaps:
         ids=["an entry is left out", "a version is left out", "a version is there twice"],
     )
     def test_what_is_left_out_is_found(self, entries: list[dict[str, Any]]) -> None:
-        assert len(verdict.gaps(entries)) == 1
+        assert len(assertions.gaps(entries)) == 1
 
 
 class TestTorn:
     def test_records_that_are_as_their_log_says_are_whole(self) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert verdict.torn(log, {"s": 2}, {"t"}) == []
+        assert assertions.torn(log, {"s": 2}, {"t"}) == []
 
     @pytest.mark.parametrize(
         ("versions", "gone"),
@@ -62,20 +62,20 @@ class TestTorn:
     )
     def test_a_record_that_is_not_is_found(self, versions: dict[str, int], gone: set[str]) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert len(verdict.torn(log, versions, gone)) == 1
+        assert len(assertions.torn(log, versions, gone)) == 1
 
 
 class TestHalves:
     LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
 
     def test_what_lists_and_log_agree_about_is_whole(self) -> None:
-        assert verdict.halves(self.LOG, {"s"}, {"space.created"}) == []
+        assert assertions.halves(self.LOG, {"s"}, {"space.created"}) == []
 
     @pytest.mark.parametrize("listed", [set(), {"s", "u"}, {"s", "t"}], ids=["nowhere", "without a word", "deleted"])
     def test_what_they_do_not_is_found(self, listed: set[str]) -> None:
-        assert len(verdict.halves(self.LOG, listed, {"space.created"})) == 1
+        assert len(assertions.halves(self.LOG, listed, {"space.created"})) == 1
 
 
 def test_an_event_that_neither_arrived_nor_is_explained_is_found() -> None:
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
-    assert verdict.untold(log, {"e1"}, {"e2"}) == ["space.updated e3"]
+    assert assertions.untold(log, {"e1"}, {"e2"}) == ["space.updated e3"]

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 DOCUMENT: Final = (ROOT / "docs/security.md").read_text()
 NAMED: Final = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", DOCUMENT)))

@@ -21,10 +21,10 @@ from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.transactions.unit_of_work import Changes
-from local.folders import ROOT
-from local.generate import GENERATED
-from local.table_document import GUARD
-from tests.catalogue.world import put
+from local.generators.generate import GENERATED
+from local.generators.table_document import GUARD
+from local.paths import ROOT
+from tests.catalogue.tenant_fixture import put
 from tests.conftest import Configure
 from tests.docs.keys import pattern
 from tests.harness import cloud, research
@@ -34,15 +34,15 @@ from tests.harness.channels import room
 from tests.harness.cloud import stored
 from tests.harness.domains import came_to
 from tests.harness.exports import begin_export
+from tests.harness.external_servers import refusing
 from tests.harness.invitations import invite
-from tests.harness.joining import beginning
 from tests.harness.leads import send
 from tests.harness.mailbox import Mailbox
 from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, furnish, make_space, run_platform, takes_part
+from tests.harness.platforms import Running, furnish, make_space, run_platform, takes_part
 from tests.harness.sites import edit, make_site, page_of, publish_page, write_page
-from tests.harness.strangers import refusing
+from tests.harness.stored_records import beginning
 from tests.harness.taxonomy import attach, fell, move, plant_line
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers

@@ -14,7 +14,7 @@ import pytest
 from chalicelib.features.audit import verify
 from chalicelib.features.audit.verify import Broken, Tree, main, read_lines
 from chalicelib.features.audit_exports.formats import head
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.harness import exports, logs
 from tests.harness.api import Api
 from tests.harness.clock import Clock

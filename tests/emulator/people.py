@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx
 import jwt
 
-from local.issuer import AUDIENCE, ISSUER, Person
+from local.server.issuer import AUDIENCE, ISSUER, Person
 
 T = TypeVar("T")
 

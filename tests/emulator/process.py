@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.emulator.stage import Stage, environment
 
 KILLED: Final = -9
@@ -50,7 +50,7 @@ class Processes:
         told = environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
         with self._log.open("wb") as log:
             self._program = subprocess.Popen(
-                [sys.executable, "-m", "tests.emulator.mortal", prefix], cwd=ROOT, env=told,
+                [sys.executable, "-m", "tests.emulator.killable_process", prefix], cwd=ROOT, env=told,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
 

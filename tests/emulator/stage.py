@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from local.folders import ROOT
-from local.run import free_port
+from local.paths import ROOT
+from local.server.run import free_port
 
 READY_SECONDS: Final = 60
 STOP_SECONDS: Final = 60

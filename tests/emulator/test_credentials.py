@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
-from local.issuer import Person
-from local.run import free_port
+from local.server.issuer import Person
+from local.server.run import free_port
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import whole_log
 from tests.emulator.people import Caller, signed
 from tests.emulator.stage import Stage
-from tests.harness.patience import until
-from tests.harness.serving import serving
+from tests.harness.threaded_servers import serving
+from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

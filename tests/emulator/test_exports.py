@@ -14,7 +14,7 @@ from chalicelib.features.audit.verify import read_checkpoint, read_evidence, ver
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import settled
 from tests.emulator.people import Caller
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.emulator.conftest import Calling
 from tests.emulator.stage import Stage, environment
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

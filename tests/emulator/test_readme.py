@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.emulator.stage import Stage, environment
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

@@ -8,12 +8,12 @@ from typing import Any, Final
 import boto3
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import settled
 from tests.emulator.stage import Stage, environment
 from tests.harness.cloud import REGION
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

@@ -12,13 +12,13 @@ from typing import IO
 
 import pytest
 
-from local.emulator import answers
-from local.folders import ROOT
-from local.run import free_port
+from local.paths import ROOT
+from local.server.emulator import answers
+from local.server.run import free_port
 from tests.emulator.outside import whole_log
 from tests.emulator.people import Caller
 from tests.emulator.stage import MAKE, Stage, environment
-from tests.harness.copies import copied
+from tests.harness.project_copies import copied
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -72,7 +72,9 @@ def test_a_run_that_is_killed_leaves_nothing_behind(own: Stage) -> None:
 
 def test_a_process_that_falls_ends_the_run_by_name(own: Stage) -> None:
     own.start()
-    (pump,) = (process for process, command in own.processes().items() if "local.pump" in command)
+    (pump,) = (
+        process for process, command in own.processes().items() if "local.server.event_source_emulator" in command
+    )
     os.kill(pump, signal.SIGKILL)
     assert own.ended() == 1
     assert "The pump ended by itself (exit code -9)" in own.said

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from local.folders import ROOT
-from local.issuer import Issuer
+from local.paths import ROOT
 from local.seed.callers import Caller, Json, Service
 from local.seed.content.company import OWNER
 from local.seed.organization import named
+from local.server.issuer import Issuer
 from tests.emulator.stage import Stage, environment
 from tests.harness.seeded import all_there
 

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from benchmarks.soak.document import PROMISES
-from local.folders import ROOT
+from local.paths import ROOT
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

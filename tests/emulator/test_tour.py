@@ -9,7 +9,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import entries_of, whole_log
 from tests.emulator.people import Caller

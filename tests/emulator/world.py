@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from chalicelib.kernel.audit_log.mac_chains import shard_of
 from chalicelib.kernel.core.clock import now_ms, timestamp
-from local.issuer import Person
+from local.server.issuer import Person
 from tests.emulator.people import signed
 from tests.emulator.process import Processes, Step, step
 from tests.emulator.stage import Stage

@@ -4,8 +4,8 @@ import re
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.storage.entity import KINDS
-from local.folders import ROOT
-from tests.harness.fresh import fresh
+from local.paths import ROOT
+from tests.harness.fresh_process import fresh
 
 
 def test_a_process_finds_every_kind_of_record_although_nothing_has_imported_it() -> None:

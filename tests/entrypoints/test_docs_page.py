@@ -22,13 +22,13 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from chalicelib.entrypoints.catalogue import events, operations
 from chalicelib.features.audit import verify
-from local.folders import ROOT
-from local.http_server import Handler, server_of
+from local.paths import ROOT
+from local.server.http_server import Handler, server_of
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.browser import logged, show, width_needed
 from tests.harness.data_keys import NEVER_UNWRAPPED
-from tests.harness.serving import serving
+from tests.harness.threaded_servers import serving
 
 STAGE = "/api"
 

@@ -23,8 +23,8 @@ from chalicelib.kernel.storage.record_types import record_of
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
-from tests.catalogue.world import World, put
-from tests.faults.shapes import Shape, shape
+from tests.catalogue.tenant_fixture import World, put
+from tests.faults.table_shapes import Shape, shape
 from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor
 from tests.harness.channels import room
@@ -33,11 +33,11 @@ from tests.harness.clock import Clock
 from tests.harness.domains import claim
 from tests.harness.domains import stored as stored_domain
 from tests.harness.exports import begin_export
+from tests.harness.external_servers import GONE, refusing, silent
 from tests.harness.invitations import invite
 from tests.harness.organizations import make_key
-from tests.harness.running import comes_in, is_made, make_space
+from tests.harness.platforms import comes_in, is_made, make_space
 from tests.harness.sites import edit, page_of
-from tests.harness.strangers import GONE, refusing, silent
 from tests.harness.webhooks import hook, rename
 
 Tick = Callable[[World], None]

@@ -11,7 +11,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from tests.catalogue.conftest import Begin
 from tests.catalogue.evidence import Items
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults.variants import Variant, by_lean_variant, calls
 from tests.harness import snapshots
 from tests.harness.anchors import anchor, anchored

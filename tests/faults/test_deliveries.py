@@ -7,7 +7,7 @@ import pytest
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Json

@@ -18,8 +18,8 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
-from tests.faults.shapes import Shape, shape
+from tests.catalogue.tenant_fixture import World
+from tests.faults.table_shapes import Shape, shape
 from tests.faults.variants import Variant
 from tests.harness import cloud, snapshots
 from tests.harness.api import Json

@@ -17,7 +17,7 @@ from chalicelib.kernel.storage import files, table
 from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults.variants import DONE, Variant, calls
 from tests.harness import exports
 from tests.harness.clock import Clock

@@ -7,7 +7,7 @@ from chalicelib.features.invitations.entities import InvitationMail
 from chalicelib.kernel.storage.entity import Key
 from chalicelib.kernel.work import queues
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults.variants import Variant, by_variant, calls
 from tests.harness import snapshots
 from tests.harness.clock import Clock

@@ -1,6 +1,6 @@
 """Many events to twenty webhooks, two of which are dead: the others get everything, in the order of the log.
 
-`python -m benchmarks.delivery_lag` does the same with a thousand events, on the emulator, and measures the lag.
+`python -m benchmarks.deliveries.lag` does the same with a thousand events, on the emulator, and measures the lag.
 """
 
 import pytest

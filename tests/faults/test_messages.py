@@ -13,7 +13,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults import tasks
 from tests.faults.variants import calls
 from tests.harness import cloud, snapshots

@@ -14,8 +14,8 @@ from chalicelib.kernel.rate_limits.host_rates import second_key
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.world import World
-from tests.faults.shapes import Shape, shape
+from tests.catalogue.tenant_fixture import World
+from tests.faults.table_shapes import Shape, shape
 from tests.faults.variants import Variant, by_variant, calls
 from tests.harness import snapshots
 from tests.harness.api import Answer

@@ -8,7 +8,7 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import perform
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults.variants import Variant
 from tests.harness.faults import Fault
 

@@ -11,12 +11,12 @@ from chalicelib.kernel.work import queues
 from chalicelib.kernel.work.tasks import find
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults import tasks
-from tests.faults.shapes import Shape, shape
+from tests.faults.table_shapes import Shape, shape
 from tests.faults.tasks import EXAMPLES, finished
 from tests.faults.variants import calls
-from tests.harness import conformity, snapshots
+from tests.harness import conformance, snapshots
 from tests.harness.api import Json
 from tests.harness.clock import Clock
 from tests.harness.faults import overtaken
@@ -79,7 +79,7 @@ class TestATask:
         assert bool(emitted) == bool(declared)
         for entry in emitted:
             assert entry["target"]["type"] == declared[entry["type"]].kind
-            conformity.check_event(entry)
+            conformance.check_event(entry)
 
     def test_says_in_its_entries_what_changed_since_the_entry_before(
         self, name: str, record: Key, world: World, clock: Clock

@@ -13,9 +13,9 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.faults import tasks
-from tests.faults.shapes import Shape, shape
+from tests.faults.table_shapes import Shape, shape
 from tests.faults.variants import Variant, by_lean_variant, calls
 from tests.harness import snapshots
 from tests.harness.clock import Clock

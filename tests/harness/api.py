@@ -14,7 +14,7 @@ from uuid import uuid4
 from chalice.local import LambdaContext, LambdaEventConverter, LocalChalice, RouteMatcher
 from httpx import Headers
 
-from tests.harness import companions, conformity
+from tests.harness import background_threads, conformance
 from tests.harness.callers import Caller
 from tests.harness.calls import Calls, recorded
 
@@ -132,7 +132,7 @@ class Api:
         event = self._event(method, url, _headers(as_, json, headers), _body(json, body), ip)
         with recorded() as calls:
             response = self._app(event, LambdaContext("api", 512, 29_000))
-        companions.wait()
+        background_threads.wait()
         assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda does not take so much"
         answer = Answer(
             status=response["statusCode"],
@@ -143,7 +143,7 @@ class Api:
             calls=calls,
         )
         assert answer.status != 500, f"{method} {url}: {answer.text}"
-        conformity.check(method, event["requestContext"]["resourcePath"], answer)
+        conformance.check(method, event["requestContext"]["resourcePath"], answer)
         return answer
 
     def pages(self, path: str, **words: Any) -> list[Json]:

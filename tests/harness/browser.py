@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from selenium import webdriver
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 PICTURES: Final = ROOT / "build" / "screenshots"
 """Where pictures of pages are kept, to be looked at."""

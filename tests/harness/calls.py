@@ -17,7 +17,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import SIDE_BY_SIDE
-from tests.harness import key_sizes
+from tests.harness import key_size_limits
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 
@@ -143,7 +143,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     if (calls := _calls.get()) is not None:
         calls.made.append(call)
     interference = _interference.get()
-    return (interference.before(call) if interference else None) or key_sizes.refusal_of(call)
+    return (interference.before(call) if interference else None) or key_size_limits.refusal_of(call)
 
 
 def _after(http_response: AWSResponse, **_: object) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.channels.entities import ChannelMessage, IntegrationChannel
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
-from tests.harness.made import Made
+from tests.harness.builders import Made
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver
 

@@ -23,8 +23,8 @@ from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.identity import auth, email_hashes, last_used
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import from_wire, to_wire
-from local.provisioning import provision
-from tests.harness import calls, companions
+from local.server.provisioning import provision
+from tests.harness import background_threads, calls
 from tests.harness.fast_moto import fast_moto
 from tests.harness.transactions import atomic_transactions
 
@@ -40,7 +40,7 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), fast_moto(), companions.remembered():
+        with atomic_transactions(), fast_moto(), background_threads.remembered():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 _provision()
             yield

@@ -10,7 +10,7 @@ from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 
 SHOP = "shop.example.com"
 PROOF = f"_atrium-challenge.{SHOP}"

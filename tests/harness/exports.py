@@ -25,8 +25,8 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from tests.catalogue.evidence import PUBLIC_KEY
 from tests.harness.api import Answer, Api, Json
+from tests.harness.builders import Made
 from tests.harness.callers import Caller
-from tests.harness.made import Made
 from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 

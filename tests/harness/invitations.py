@@ -12,7 +12,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
 REVOKED: Final = "410 invitation_revoked"

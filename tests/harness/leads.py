@@ -5,8 +5,8 @@ from itertools import count
 from typing import Any, Final
 
 from tests.harness.api import Answer, Api, Json
+from tests.harness.builders import Made
 from tests.harness.callers import Person
-from tests.harness.made import Made
 
 ADDRESS: Final = "charles@example.org"
 _hosts: Final = count(1)

@@ -15,7 +15,7 @@ from moto.apigateway.models import APIGatewayBackend
 from moto.core.config import default_user_config
 from moto.server import ThreadedMotoServer
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 _put, _import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
 

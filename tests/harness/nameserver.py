@@ -19,7 +19,7 @@ from typing import Final, Literal, Self
 from dns.message import Message, make_response
 from dns.rcode import Rcode
 
-from local import nameserver
+from local.server import dns_server
 
 Failure = Literal["NXDOMAIN", "SERVFAIL", "REFUSED", "SILENCE"]
 Turn = Sequence[str] | Failure
@@ -28,7 +28,7 @@ Turn = Sequence[str] | Failure
 _TYPES: Final = {4: "A", 6: "AAAA"}
 
 
-class Nameserver(nameserver.Nameserver):
+class Nameserver(dns_server.Nameserver):
     """Knows the names that it was told; of all others it says that they don't exist. `delay`: in seconds."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Nameserver(nameserver.Nameserver):
         self._turns = {key: turns for key, turns in self._turns.items() if key[0] != name}
 
     def _answer(self, question: Message) -> Message | None:
-        name, kind = nameserver.asked(question)
+        name, kind = dns_server.asked(question)
         turn = self._turn(name, kind)
         if turn == "SILENCE":
             return None
@@ -61,7 +61,7 @@ class Nameserver(nameserver.Nameserver):
             answer = make_response(question, recursion_available=True)
             answer.set_rcode(Rcode[turn])
             return answer
-        return nameserver.answered(question, self._zone(name, kind, turn).get)
+        return dns_server.answered(question, self._zone(name, kind, turn).get)
 
     def _turn(self, name: str, kind: str) -> Turn | None:
         """Return what a question is answered with; None if nothing was said of it."""

@@ -14,7 +14,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Caller, Operation, RouteGroup
 from chalicelib.kernel.storage.entity import KINDS, Entity, system_log
 from tests.harness import callers
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 
 class NoticeOut(RecordOutput):

@@ -6,9 +6,9 @@ from typing import Any
 from chalicelib.features.members.entities import Member
 from chalicelib.kernel.permissions.roles import Role
 from tests.harness.api import Answer, Api
+from tests.harness.builders import Made
 from tests.harness.callers import Caller, Person
-from tests.harness.joining import join
-from tests.harness.made import Made
+from tests.harness.stored_records import join
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from chalicelib.kernel.storage.entity import KINDS, Collection, Due, Entity, Ite
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work.outbox import commit
-from tests.harness.joining import beginning, by_itself
+from tests.harness.stored_records import beginning, by_itself
 
 MOST = 3
 

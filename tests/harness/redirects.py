@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.harness.api import Answer, Api, Json
+from tests.harness.builders import Made
 from tests.harness.callers import Caller
-from tests.harness.made import Made
 from tests.harness.sites import Published
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from tests.harness.serving import serving
+from tests.harness.threaded_servers import serving
 
 ACCOUNT: Final = "123456789012"
 REGION: Final = "us-east-1"

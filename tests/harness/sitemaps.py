@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from xmlschema import XMLSchema
 
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.harness.api import Answer, Api
 from tests.harness.sites import Published
 

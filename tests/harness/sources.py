@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.features.research import source_client
-from local.sources import Researcher, Sources, Work
+from local.server.stub_sources import Researcher, Sources, Work
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller
 from tests.harness.receiver import Receiver, Reply, Request

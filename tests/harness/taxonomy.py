@@ -5,9 +5,9 @@ from typing import Any
 from uuid import uuid4
 
 from tests.harness.api import Answer, Api
+from tests.harness.builders import Made
 from tests.harness.callers import Caller
-from tests.harness.made import Made
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.harness.api import Answer, Api, Json
-from tests.harness.made import Made
+from tests.harness.builders import Made
 from tests.harness.organizations import Founded
 from tests.harness.receiver import Receiver, Request
 

@@ -14,8 +14,8 @@ from tests.harness.domains import claim, holds, verify
 from tests.harness.invitations import Invited, invite
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, found
+from tests.harness.platforms import Room, Running, make_space, run_platform, takes_part
 from tests.harness.receiver import Receiver
-from tests.harness.running import Room, Running, make_space, run_platform, takes_part
 from tests.harness.scenes import scene
 from tests.harness.sites import Leaf, Published, make_site, page_of
 from tests.harness.sources import Library, World, sources

@@ -14,7 +14,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import erased
 from tests.harness.invitations import invite
-from tests.harness.lines import measures, written
+from tests.harness.log_lines import measures, written
 from tests.harness.logs import alter, entry, grow, head, leaf_of, log_of, signed, verify
 from tests.harness.organizations import Founded, found
 from tests.harness.parcels import mutate

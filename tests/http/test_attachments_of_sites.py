@@ -6,7 +6,7 @@ from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.platforms import Running, run_platform, takes_part
 from tests.harness.sites import Leaf, Published, make_site, page_of, write_page
 from tests.harness.taxonomy import Node, attach, plant, put_on
 from tests.harness.workers import Workers

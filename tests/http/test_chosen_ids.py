@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.harness.api import Api, Json
-from tests.harness.running import Room, Running
+from tests.harness.platforms import Room, Running
 from tests.harness.sites import Published
 from tests.harness.taxonomy import plant
 

@@ -8,7 +8,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.domains import came_to, shown
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Running, make_space, publish, run_platform, takes_part
+from tests.harness.platforms import Running, make_space, publish, run_platform, takes_part
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.domains import PROOF, SHOP, claim, entry_of, holds, shown, told, verify
 from tests.harness.nameserver import Failure, Nameserver
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 
 TARGET = "cname.atrium.example"
 OURS = ["93.184.216.34", "2606:4700::1111"]

@@ -11,7 +11,7 @@ from tests.harness.domains import SHOP, claim, holds, path, shown, told, verify
 from tests.harness.logs import log_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
 
 NONE: Final[Json] = {
     "domain": None, "status": "none", "records": [], "verifiedAt": None, "lastCheckedAt": None, "lastError": None,

@@ -12,7 +12,7 @@ from tests.harness.domains import PROOF, SHOP, claim, entry_of, holds, path, sho
 from tests.harness.logs import log_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.workers import Workers
 
 Pass = Callable[..., None]

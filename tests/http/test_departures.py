@@ -13,7 +13,7 @@ from tests.harness.clock import Clock
 from tests.harness.faults import overtaken
 from tests.harness.logs import log_of, verify
 from tests.harness.organizations import Founded, joins
-from tests.harness.running import Room, Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Room, Running, comes_in, make_space, run_platform, takes_part
 from tests.harness.workers import Workers
 
 Gone = Callable[[str, Person], None]

@@ -6,7 +6,7 @@ from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.domains import came_to, claim, path
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 
 CHECKED = "2026-11-20T09:30:00.000Z"
 

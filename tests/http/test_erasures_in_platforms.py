@@ -14,7 +14,7 @@ from tests.harness.erasures import begin_erasure, erased, finish, found_at, left
 from tests.harness.faults import Fault, failing
 from tests.harness.invitations import SOPHIE, accepts, asked_to_invite, invite
 from tests.harness.organizations import Founded
-from tests.harness.running import Room, Running, is_made, make_space, run_platform
+from tests.harness.platforms import Room, Running, is_made, make_space, run_platform
 from tests.harness.taxonomy import plant, resolve
 from tests.harness.workers import Workers
 

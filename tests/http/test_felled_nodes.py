@@ -5,8 +5,8 @@ import pytest
 from chalicelib.kernel.work import jobs
 from tests.harness import cloud
 from tests.harness.api import Api
-from tests.harness.lag import LAGS, lagging
-from tests.harness.running import Running
+from tests.harness.index_lag import LAGS, lagging
+from tests.harness.platforms import Running
 from tests.harness.taxonomy import (
     Node,
     asked_to_plant,

@@ -14,7 +14,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded, found
-from tests.harness.running import Running, make_space, run_platform
+from tests.harness.platforms import Running, make_space, run_platform
 from tests.harness.sites import make_site
 from tests.harness.workers import Workers
 

@@ -10,7 +10,7 @@ from tests.harness.clock import Clock
 from tests.harness.invitations import accepts, asked_to_invite, invite, resend
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 from tests.harness.workers import Workers
 
 VICTIM: Final = "victim@example.org"

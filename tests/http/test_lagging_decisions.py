@@ -7,10 +7,10 @@ import pytest
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
+from tests.harness.index_lag import LAGS, Lag, lagging
 from tests.harness.invitations import asked_to_invite, invite, listed
-from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded, joins
-from tests.harness.running import Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Running, comes_in, make_space, run_platform, takes_part
 from tests.harness.sites import edit, make_site, page_of
 from tests.harness.taxonomy import fell, paths, plant, plant_line
 

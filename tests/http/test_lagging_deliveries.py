@@ -7,7 +7,7 @@ import pytest
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.clock import Clock
-from tests.harness.lag import LAGS, Lag, lagging
+from tests.harness.index_lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded
 from tests.harness.receiver import HANG, Receiver, Reply
 from tests.harness.webhooks import Hook, deliveries, hook, rename, shown, told

@@ -6,9 +6,9 @@ import pytest
 
 from tests.harness.api import Api
 from tests.harness.callers import Person
-from tests.harness.lag import LAGS, Lag, lagging
+from tests.harness.index_lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded, joins
-from tests.harness.running import Room, Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Room, Running, comes_in, make_space, run_platform, takes_part
 from tests.harness.sources import Library, World, works
 from tests.harness.workers import Workers
 

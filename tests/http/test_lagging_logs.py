@@ -17,10 +17,10 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.exports import begin_export, completed, exported, proven
-from tests.harness.lag import LAGS, Lag, lagging
+from tests.harness.external_servers import refusing
+from tests.harness.index_lag import LAGS, Lag, lagging
 from tests.harness.logs import entry, finding, grow, head
 from tests.harness.organizations import Founded, found
-from tests.harness.strangers import refusing
 from tests.harness.webhooks import deliveries, hook, rename
 from tests.harness.workers import Workers
 

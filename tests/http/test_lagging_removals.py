@@ -10,11 +10,11 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import erased, left_of
+from tests.harness.index_lag import LAGS, Lag, lagging
 from tests.harness.invitations import invite
-from tests.harness.lag import LAGS, Lag, lagging
 from tests.harness.organizations import Founded
+from tests.harness.platforms import comes_in, make_space, run_platform, takes_part
 from tests.harness.redirects import altered, left_behind, redirects_of
-from tests.harness.running import comes_in, make_space, run_platform, takes_part
 from tests.harness.sites import edit, make_site, page_of, publish_page, visit
 from tests.harness.sources import Library, World, works
 from tests.harness.taxonomy import attach, fell, plant, plant_line

@@ -13,9 +13,9 @@ from chalicelib.kernel.core.ids import new_id
 from tests.harness import cloud
 from tests.harness.api import MAX_ENVELOPE_BYTES, Api
 from tests.harness.callers import Person
-from tests.harness.joining import beginning
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
+from tests.harness.stored_records import beginning
 from tests.harness.webhooks import hook
 
 

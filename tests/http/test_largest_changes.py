@@ -6,7 +6,7 @@ from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded
-from tests.harness.running import Room, Running
+from tests.harness.platforms import Room, Running
 from tests.harness.taxonomy import attach, fell, plant, plant_line
 
 ROOM = 2

@@ -9,7 +9,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.invitations import accepts, asked_to_invite, decides, invite
 from tests.harness.organizations import Founded, joins
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.workers import Workers
 
 ALIKE: Final = ["\u212aevin", "kev\u0131n", "kev\u0130n", "\uff4bevin"]

@@ -17,9 +17,9 @@ from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
-from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found, joins
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.platforms import Running, run_platform, takes_part
+from tests.harness.stored_records import beginning
 
 ORGANIZATIONS = 2 * MAX_MEMBERSHIPS + 5
 LISTS = ["/platforms", "/project-blocks/showcase/platforms", "/research/artefacts", "/research/outputs"]

@@ -15,7 +15,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.conflicts import Conflicts
 from tests.harness.organizations import Founded, make_key
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 CONNECTIONS = 50
 MOST_TRIES = 20

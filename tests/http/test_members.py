@@ -5,7 +5,7 @@ import pytest
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
 from tests.harness.organizations import Founded, found, joins, make_key
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
 

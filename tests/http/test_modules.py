@@ -9,7 +9,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Room, Running, run_platform
+from tests.harness.platforms import Room, Running, run_platform
 
 ORDER = list(CATALOGUE)
 

@@ -6,7 +6,7 @@ from chalicelib.features.spaces.entities import Space
 from chalicelib.kernel.storage.entity import Item
 from tests.harness import cloud
 from tests.harness.api import Api
-from tests.harness.running import Running, make_space
+from tests.harness.platforms import Running, make_space
 
 
 def _upcast(item: Item) -> Item:

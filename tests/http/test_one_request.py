@@ -10,7 +10,7 @@ from tests.harness.erasures import asked_to_erase
 from tests.harness.exports import asked_to_export
 from tests.harness.faults import Fault, failing
 from tests.harness.invitations import invite
-from tests.harness.lines import Json, measures, written
+from tests.harness.log_lines import Json, measures, written
 from tests.harness.logs import log_of
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded

@@ -10,7 +10,7 @@ from chalicelib.features.project_blocks.entities import ProjectBlock
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.pii import Person
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 SOPHIE = Person(frozenset(), frozenset({"sophie@example.org"}))
 SETTINGS: dict[str, Any] = {"contact": ["Ask sophie@example.org.", {"sophie@example.org": True}], "most": 3}

@@ -25,7 +25,7 @@ from tests.harness.invitations import (
 from tests.harness.logs import log_of
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, is_made, make_space, run_platform, takes_part
+from tests.harness.platforms import Running, is_made, make_space, run_platform, takes_part
 from tests.harness.workers import Workers
 
 

@@ -22,7 +22,7 @@ from tests.harness.invitations import (
     status_of,
 )
 from tests.harness.organizations import Founded, found
-from tests.harness.running import Running, is_made, run_platform, takes_part
+from tests.harness.platforms import Running, is_made, run_platform, takes_part
 from tests.harness.workers import Workers
 
 

@@ -9,7 +9,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, comes_in, make_space, publish, run_platform, takes_part
+from tests.harness.platforms import Running, comes_in, make_space, publish, run_platform, takes_part
 
 
 class TestPublishPlatform:

@@ -11,7 +11,7 @@ from tests.harness.callers import Caller, Issuer, Person
 from tests.harness.invitations import ACCEPTANCE, invite
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, joins, make_key
-from tests.harness.running import Running, make_space, run_platform, takes_part
+from tests.harness.platforms import Running, make_space, run_platform, takes_part
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
 

@@ -10,7 +10,7 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import comes_in, make_space, run_platform, takes_part
 from tests.harness.workers import Workers
 
 EMPTY_THEME: Json = {"mode": None, "colors": {}, "fonts": {}, "logoUrl": None, "faviconUrl": None, "tokens": {}}

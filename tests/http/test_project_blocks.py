@@ -6,7 +6,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.platforms import Running, run_platform, takes_part
 
 
 def patch(api: Api, platform: Running, *blocks: Json, **words: Any) -> Answer:

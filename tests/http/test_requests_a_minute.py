@@ -11,7 +11,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
 from tests.harness.faults import Died, Fault, failing
-from tests.harness.lines import written
+from tests.harness.log_lines import written
 from tests.harness.organizations import Founded, make_key
 from tests.harness.processes import Process
 

@@ -9,7 +9,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded, found
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.sources import Library, World, works
 from tests.harness.taxonomy import Node, plant_line
 from tests.harness.workers import Workers

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.features.research import source_client
-from local.sources import Work
+from local.server.stub_sources import Work
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.research.rules import PRECEDENCE
-from local.sources import Researcher, Work
+from local.server.stub_sources import Researcher, Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, make_key

@@ -11,7 +11,7 @@ from chalicelib.features.research.entities import ResearchOutput
 from chalicelib.features.research.proposing import proposals
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Key
-from local.sources import Researcher, Work
+from local.server.stub_sources import Researcher, Work
 from tests.harness import calls, cloud
 from tests.harness.sources import CARBERRY, POTTER, Library, World, works
 

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.features.research.catalogue import VENUES, edition_of
 from chalicelib.features.research.dblp import PAGE_SIZE
-from local.sources import Work
+from local.server.stub_sources import Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.receiver import Reply

@@ -10,7 +10,7 @@ from tests.harness.callers import Caller, Person
 from tests.harness.domains import came_to
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Room, Running, comes_in, make_space, publish, run_platform, takes_part
+from tests.harness.platforms import Room, Running, comes_in, make_space, publish, run_platform, takes_part
 
 NOTHING = "01939d3c-0000-7000-8000-0000000000ff"
 

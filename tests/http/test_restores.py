@@ -11,8 +11,8 @@ from chalicelib.features.audit.verification import Outcome
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources
-from local import verify_logs as module
 from local.__main__ import main
+from local.tools import verify_logs as module
 from tests.conftest import Configure
 from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor, anchored
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("impatient", "here")
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The command verifies what the test sees."""
-    monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     with scanning():
         yield
 

@@ -6,7 +6,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.domains import came_to, claim
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 from tests.harness.sites import Published, make_site
 
 

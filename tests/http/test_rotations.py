@@ -13,8 +13,8 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
 from chalicelib.kernel.crypto.keyrings import Purpose
-from local.renew_seals import renew_seals
-from local.reseal import NotResealed, reseal
+from local.tools.reencrypt import NotResealed, reseal
+from local.tools.renew_seals import renew_seals
 from tests.conftest import Configure
 from tests.harness import logs, webhooks
 from tests.harness.api import Api

@@ -12,8 +12,8 @@ from chalicelib.kernel.core.settings import SettingsError, settings
 from chalicelib.kernel.crypto.keyrings import Purpose, key_id
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import Cancelled
-from local import renew_seals as module
-from local.renew_seals import NotRenewed, renew_seals
+from local.tools import renew_seals as module
+from local.tools.renew_seals import NotRenewed, renew_seals
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.anchors import anchor

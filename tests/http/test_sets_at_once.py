@@ -9,7 +9,7 @@ from tests.harness.callers import Person
 from tests.harness.invitations import before_the_next_write
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Room
+from tests.harness.platforms import Room
 
 Ask = Callable[[], Answer]
 

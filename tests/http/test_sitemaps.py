@@ -11,7 +11,7 @@ from tests.harness.api import Api
 from tests.harness.clock import Clock
 from tests.harness.domains import came_to, claim
 from tests.harness.organizations import Founded
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 from tests.harness.sitemaps import ask, listed, parts
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 

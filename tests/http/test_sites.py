@@ -5,7 +5,7 @@ from tests.harness.callers import Caller, Person
 from tests.harness.domains import came_to
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Running, is_made, run_platform
+from tests.harness.platforms import Running, is_made, run_platform
 from tests.harness.sites import make_site, page_of
 
 

@@ -13,10 +13,10 @@ from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
-from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found
 from tests.harness.scenes import scene
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, visit, write_page
+from tests.harness.stored_records import beginning
 
 MOST = 10_000
 PAST = "2020-01-01T00:00:00.000Z"

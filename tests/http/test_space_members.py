@@ -6,7 +6,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Room, Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Room, Running, comes_in, make_space, run_platform, takes_part
 
 
 @pytest.fixture

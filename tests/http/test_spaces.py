@@ -4,7 +4,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Caller, Issuer, Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Running, comes_in, make_space, run_platform, takes_part
 
 
 def seen(api: Api, platform: Running, caller: Caller, limit: int = 100) -> list[str]:

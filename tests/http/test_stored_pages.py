@@ -23,7 +23,7 @@ from tests.harness.domains import came_to
 from tests.harness.erasures import erased
 from tests.harness.menus import put_menu, to_page
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 from tests.harness.workers import Workers, bodies
 

@@ -4,7 +4,7 @@ from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, takes_part
+from tests.harness.platforms import Running, takes_part
 from tests.harness.taxonomy import Node, asked_to_plant, attach, fell, move, paths, plant, resolve
 
 DEFAULT = ["featured", "pinned", "official", "archived"]

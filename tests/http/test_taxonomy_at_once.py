@@ -8,7 +8,7 @@ from chalicelib.features.attachments import operations
 from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.taxonomy import (
     Node,
     asked_to_plant,

@@ -10,10 +10,10 @@ from chalicelib.features.taxonomy.entities import LISTED, TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
-from tests.harness.joining import beginning
 from tests.harness.organizations import Founded, found
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
 from tests.harness.scenes import scene
+from tests.harness.stored_records import beginning
 from tests.harness.taxonomy import Node, asked_to_plant, fell, move, plant_line, resolve
 
 MOST = 10_000

@@ -9,7 +9,7 @@ from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.organizations import Founded, found, make_key
-from tests.harness.running import Room, Running, comes_in, make_space, run_platform, takes_part
+from tests.harness.platforms import Room, Running, comes_in, make_space, run_platform, takes_part
 from tests.harness.taxonomy import Attached, Node, attach, fell, plant, put_on
 from tests.harness.workers import Workers
 

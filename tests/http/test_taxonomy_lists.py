@@ -7,7 +7,7 @@ import pytest
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
 from tests.harness.taxonomy import Node, move, paths, plant
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"

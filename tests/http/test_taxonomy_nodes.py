@@ -6,7 +6,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running, run_platform, takes_part
+from tests.harness.platforms import Running, run_platform, takes_part
 from tests.harness.taxonomy import (
     asked_to_plant,
     attach,

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.features.taxonomy import trails
 from tests.harness.api import Api
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.taxonomy import Node, fell, move, plant, plant_line, resolve
 
 LEVELS = [f"level-{n}" for n in range(1, 11)]

@@ -14,7 +14,7 @@ from tests.harness.domains import claim, holds, verify
 from tests.harness.invitations import decides, token_of
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import found
-from tests.harness.running import Room, Running, make_space, publish, run_platform
+from tests.harness.platforms import Room, Running, make_space, publish, run_platform
 from tests.harness.workers import Workers
 
 GROUPS = ("platforms", "spaces", "taxonomy")

@@ -17,7 +17,7 @@ from tests.harness.callers import Person
 from tests.harness.invitations import accepts, invite
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import Founded, found
-from tests.harness.running import run_platform
+from tests.harness.platforms import run_platform
 from tests.harness.workers import Workers
 
 SOPHIE: Final = "sophie@example.org"

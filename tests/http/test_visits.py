@@ -7,7 +7,7 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.domains import came_to
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, visit, write_page
 
 TWO = ["dynamodb:BatchGetItem"] * 2

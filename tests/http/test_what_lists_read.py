@@ -10,9 +10,9 @@ from chalicelib.kernel.core.clock import after, now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
-from tests.harness.joining import beginning
 from tests.harness.organizations import Founded
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
+from tests.harness.stored_records import beginning
 
 BLOCK = {"id": "welcome", "type": "hero", "settings": {f"n{n}": [n, n, n, {"deep": True}] for n in range(1300)}}
 FULL: dict[str, Any] = {"layout": None, "blocks": [BLOCK], "space_id": None, "site_id": None}

@@ -7,7 +7,7 @@ import pytest
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.organizations import Founded, make_key
-from tests.harness.running import Room, Running, make_space, run_platform, takes_part
+from tests.harness.platforms import Room, Running, make_space, run_platform, takes_part
 from tests.harness.sites import make_site, page_of, write_page
 
 

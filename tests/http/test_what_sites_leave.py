@@ -10,7 +10,7 @@ from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded
-from tests.harness.running import Running
+from tests.harness.platforms import Running
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 from tests.harness.workers import Workers
 

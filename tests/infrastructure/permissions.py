@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto.keyrings import Purpose
+from infrastructure.names import Stage
 from infrastructure.policies import policies
 from infrastructure.resources import QUEUES, queue_name
-from infrastructure.stage import Stage
 from tests.harness.calls import Call
 from tests.harness.cloud import PREFIX
 from tests.harness.mailbox import SENDER

@@ -11,9 +11,9 @@ from typing import Any, Final
 import boto3
 from httpx import post
 
-from infrastructure.stage import Stage
-from local.folders import ROOT
-from tests.harness import copies
+from infrastructure.names import Stage
+from local.paths import ROOT
+from tests.harness import project_copies
 
 PROD: Final = Stage("prod", "123456789012", "eu-central-1")
 
@@ -81,7 +81,7 @@ class Cloud:
     def chalice(self, command: str) -> None:
         """Let Chalice's own command work on the stage."""
         words = [str(Path(sys.executable).with_name("chalice")), command, "--stage", "prod"]
-        copies.run(words, self.project, **self.account | {"AWS_DEFAULT_REGION": PROD.region})
+        project_copies.run(words, self.project, **self.account | {"AWS_DEFAULT_REGION": PROD.region})
 
     def migrates(self, answer: object) -> None:
         said = {"results": [json.dumps(answer)], "region": PROD.region}

@@ -16,7 +16,7 @@ from botocore.stub import Stubber
 from infrastructure import cloudformation, deploy
 from infrastructure.account import Refused
 from infrastructure.discovery import jwks_of
-from infrastructure.stage import Stage
+from infrastructure.names import Stage
 from tests.harness.certificates import Authority
 
 TEMPLATE = json.dumps({"Parameters": {"Stage": {"Type": "String"}, "AlarmEmail": {"Type": "String"}}, "Resources": {}})

@@ -10,12 +10,12 @@ import pytest
 
 from app import app
 from chalicelib.kernel.core.clock import after, now
-from infrastructure.found import functions
+from infrastructure.deployed_functions import functions
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
 from infrastructure.resources import table
-from local.folders import ROOT
-from tests.harness import copies, moto_server
+from local.paths import ROOT
+from tests.harness import moto_server, project_copies
 from tests.infrastructure.simulated_account import PROD, Cloud
 
 PROJECT = (".chalice", "infrastructure")
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.xdist_group("deploy")
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """An account with nothing in it."""
-    project = copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployments", "deployed", "policies")
+    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployments", "deployed", "policies")
     with moto_server.serving() as endpoint:
         yield Cloud(project, endpoint)
 
@@ -124,7 +124,7 @@ def test_bootstrap_writes_the_stage_and_a_second_run_changes_nothing_and_needs_n
 def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
     bootstrapped: Cloud, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    fresh = copies.copied(PROJECT, tmp_path_factory.mktemp("fresh"), "deployments", "deployed", "policies")
+    fresh = project_copies.copied(PROJECT, tmp_path_factory.mktemp("fresh"), "deployments", "deployed", "policies")
     other = Cloud(fresh, bootstrapped.endpoint)
     other.printed("bootstrap", "--stage", "prod", *GIVEN)
     found = [
@@ -141,7 +141,7 @@ def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
 def test_bootstrap_keeps_what_somebody_wrote_there_and_may_be_told_of_another_table_and_bucket(
     bootstrapped: Cloud, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    project = copies.copied(PROJECT, tmp_path_factory.mktemp("restored"), "deployments", "deployed", "policies")
+    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("restored"), "deployments", "deployed", "policies")
     file, other = project / ".chalice/config.json", Cloud(project, bootstrapped.endpoint)
     config = other.config()
     config["stages"]["prod"]["environment_variables"] |= {"LOG_LEVEL": "WARNING"}
@@ -358,7 +358,7 @@ def test_delete_takes_what_was_deployed_and_leaves_what_holds_data(deployed: Clo
 
 
 def test_chalices_own_commands_deploy_deploy_again_and_delete_what_the_projects_go_on_with(deployed: Cloud) -> None:
-    copies.copied(("app.py", "chalicelib", "openapi.json"), deployed.project)
+    project_copies.copied(("app.py", "chalicelib", "openapi.json"), deployed.project)
     (deployed.project / "requirements.txt").touch()  # The libraries come over the network.
     deployed.chalice("deploy")
     made = deployed.made()

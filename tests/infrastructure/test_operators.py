@@ -15,11 +15,11 @@ from chalicelib.kernel.transactions.unit_of_work import Changes
 from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
+from infrastructure.names import Stage
 from infrastructure.secrets import SECRETS, create, public_keys, read
-from infrastructure.stage import Stage
-from local import redrive as redriving
 from local.__main__ import main as local
-from local.folders import ROOT
+from local.paths import ROOT
+from local.tools import redrive as redriving
 from tests.conftest import Configure
 from tests.harness import webhooks
 from tests.harness.anchors import anchor
@@ -79,11 +79,11 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     create(STAGE)
     deploy(configure)
     for asked in (
-        "infrastructure.account.stage_here", "infrastructure.configuration.here", "local.reseal.deployed",
+        "infrastructure.account.stage_here", "infrastructure.configuration.here", "local.tools.reencrypt.deployed",
         "infrastructure.configuration.deployed",
     ):  # fmt: skip
         monkeypatch.setattr(asked, lambda _: STAGE)
-    monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
     names = [STAGE.parameter(name) for name in SECRETS]

@@ -29,7 +29,7 @@ from chalicelib.kernel.work import jobs, queues
 from infrastructure.models import CALLS
 from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import perform
-from tests.catalogue.world import People, World
+from tests.catalogue.tenant_fixture import People, World
 from tests.conftest import Configure
 from tests.faults import tasks
 from tests.harness import cloud, snapshots

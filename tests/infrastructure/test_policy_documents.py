@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from infrastructure.names import Stage
 from infrastructure.policies import GRANTS, policies
-from infrastructure.stage import Stage
-from local.folders import ROOT
+from local.paths import ROOT
 from tests.harness.mailbox import SENDER
 from tests.infrastructure.permissions import KEY, POLICIES, STAGE, WRITES, Permission, may_write, permissions
 

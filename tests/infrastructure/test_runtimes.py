@@ -20,7 +20,7 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from infrastructure.account import Refused
 from infrastructure.package import LAMBDA_PYTHONS, interpreter, running
-from local.provisioning import provision
+from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import Issuer, Person
 from tests.harness.runtime_api import ACCOUNT, REGION, Function

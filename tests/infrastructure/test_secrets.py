@@ -15,6 +15,7 @@ from chalicelib.kernel.crypto.keyrings import Purpose
 from infrastructure import account, secrets
 from infrastructure.__main__ import main
 from infrastructure.account import Refused
+from infrastructure.names import Stage
 from infrastructure.secrets import (
     ANEW,
     SECRETS,
@@ -26,8 +27,7 @@ from infrastructure.secrets import (
     read,
     rotate,
 )
-from infrastructure.stage import Stage
-from local.reseal import NotResealed, reseal
+from local.tools.reencrypt import NotResealed, reseal
 from tests.conftest import Configure
 from tests.harness.calls import recorded, scanning
 
@@ -215,7 +215,10 @@ def test_the_commands_lead_to_another_data_key(
     def rotated(step: str) -> int:
         return main(["rotate", "--stage", "dev", "data-key", step, "--at-once"])
 
-    with patch("infrastructure.account.stage_here", return_value=stage), patch("local.reseal.deployed") as deployed:
+    with (
+        patch("infrastructure.account.stage_here", return_value=stage),
+        patch("local.tools.reencrypt.deployed") as deployed,
+    ):
         deployed.return_value = stage
         assert (rotated("begin"), rotated("switch"), rotated("finish")) == (0, 0, 1)
         with pytest.raises(NotResealed, match=r"config\.json has other keys. Run `make bootstrap STAGE=dev`"):

@@ -13,7 +13,8 @@ from chalicelib.features.audit_exports.tasks import KEPT_DAYS
 from chalicelib.kernel.core.aws import client
 from infrastructure.alarms import known_alarms
 from infrastructure.dashboard import KINDS, known_graphs
-from infrastructure.found import functions
+from infrastructure.deployed_functions import functions
+from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
 from infrastructure.queries import QUERIES
 from infrastructure.resources import (
@@ -25,9 +26,8 @@ from infrastructure.resources import (
     queue_name,
 )
 from infrastructure.stack import LARGEST_BYTES
-from infrastructure.stage import Stage
-from local.configuration import PREFIX
-from local.folders import ROOT
+from local.paths import ROOT
+from local.server.configuration import PREFIX
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
 DEV = Stage("dev", ACCOUNT, REGION)

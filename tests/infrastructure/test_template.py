@@ -15,12 +15,12 @@ from app import app
 from chalicelib.features.reference.packed import VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
-from infrastructure.found import functions
+from infrastructure.deployed_functions import functions
 from infrastructure.gateway import PROBLEMS, extension
 from infrastructure.resources import QUEUES
-from local.folders import ROOT
-from tests.harness import copies, stages
-from tests.harness.stages import STAGE
+from local.paths import ROOT
+from tests.harness import configured_stages, project_copies
+from tests.harness.configured_stages import STAGE
 
 PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 
@@ -28,12 +28,12 @@ PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `chalice package` wrote for the stage `dev`, once that was configured."""
-    project = copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv")
-    stages.configure(project)
+    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv")
+    configured_stages.configure(project)
     (project / "requirements.txt").touch()  # The libraries change the archive only, and come over the network.
     chalice = str(Path(sys.executable).with_name("chalice"))
     command = [chalice, "package", "--stage", "dev", "--merge-template", "infrastructure/template.json", "out"]
-    copies.run(command, project, AWS_DEFAULT_REGION="eu-central-1")
+    project_copies.run(command, project, AWS_DEFAULT_REGION="eu-central-1")
     return project / "out"
 
 
@@ -70,7 +70,7 @@ def transformed(package: Path) -> Mapping[str, Any]:
 
 def test_the_template_has_no_fault_that_cfn_lint_finds(package: Path) -> None:
     lint = str(Path(sys.executable).with_name("cfn-lint"))
-    copies.run([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
+    project_copies.run([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
 
 
 def test_aws_sam_makes_the_functions_by_the_names_that_the_stack_watches(transformed: Mapping[str, Any]) -> None:

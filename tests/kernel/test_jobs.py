@@ -20,9 +20,9 @@ from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, failing
-from tests.harness.joining import beginning, by_itself
 from tests.harness.parcels import LOG, parcel
 from tests.harness.parcels import stored as stored_parcel
+from tests.harness.stored_records import beginning, by_itself
 from tests.harness.workers import Workers, bodies
 
 pytestmark = pytest.mark.usefixtures("aws")

@@ -12,7 +12,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness.api import Api
-from tests.harness.lines import measures, written
+from tests.harness.log_lines import measures, written
 from tests.harness.workers import Workers
 
 

@@ -18,7 +18,7 @@ from chalicelib.kernel.outbound.mail import MOST_SUBJECT, Letter, Refused
 from tests.conftest import Configure
 from tests.harness.calls import recorded
 from tests.harness.faults import Fault, failing
-from tests.harness.fresh import fresh
+from tests.harness.fresh_process import fresh
 from tests.harness.mailbox import SENDER, Mailbox
 
 INVITATION = "features/invitations/mail.jinja"

@@ -17,9 +17,9 @@ from chalicelib.kernel.outbound import egress, webhook_client
 from chalicelib.kernel.outbound.webhook_client import MOST_BODY, Answer, post
 from tests.conftest import Configure
 from tests.harness.clock import Clock
-from tests.harness.fresh import fresh
-from tests.harness.patience import until
+from tests.harness.fresh_process import fresh
 from tests.harness.receiver import HANG, Receiver, Reply, Request
+from tests.harness.waiting import until
 
 BODY: Final = b'{"type":"organization.updated"}'
 HEADERS: Final = {"Content-Type": "application/json", "webhook-id": "01939d3c-0000-7000-8000-00000000000a"}

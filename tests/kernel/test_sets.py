@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Entity, Place
 from chalicelib.kernel.storage.record_sets import Whole
 from chalicelib.kernel.transactions.unit_of_work import Changes
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
 

@@ -13,7 +13,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
 from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness import cloud
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
 SHELF = "01939d3c-0000-7000-8000-00000000000b"

@@ -14,7 +14,7 @@ from chalicelib.kernel.storage.table import MOST_WRITES, Cancelled, Write
 from tests.harness.calls import Call, interfering, recorded
 from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, failing
-from tests.harness.patience import until
+from tests.harness.waiting import until
 
 pytestmark = pytest.mark.usefixtures("aws")
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.ip_addresses import is_public
 from chalicelib.kernel.outbound.webhook_urls import MOST_CHARACTERS, PORTS, TargetUrl, host_of
-from tests.harness.fresh import fresh
+from tests.harness.fresh_process import fresh
 
 TARGET: Final = TypeAdapter(TargetUrl)
 DEPLOYED: Final = {

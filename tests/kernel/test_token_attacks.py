@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.core.settings import settings
-from tests.harness.fresh import fresh
-from tests.kernel.issued import (
+from tests.harness.fresh_process import fresh
+from tests.kernel.issued_tokens import (
     GOOD_HEADER,
     PRIVATE,
     STRANGERS,

@@ -16,7 +16,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import jwt
 from chalicelib.kernel.identity.jwks import IssuerKeys
 from chalicelib.kernel.identity.jwt import User, verify_token
-from tests.kernel.issued import (
+from tests.kernel.issued_tokens import (
     AUDIENCE,
     GOOD_HEADER,
     ISSUER,

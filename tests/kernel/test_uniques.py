@@ -14,8 +14,8 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import Changes
 from tests.harness import cloud
 from tests.harness.clock import Clock
-from tests.harness.joining import beginning
 from tests.harness.parcels import Parcel, parcel, stored
+from tests.harness.stored_records import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
 

@@ -12,7 +12,7 @@ from moto import mock_aws
 from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import forget_clients
 from chalicelib.kernel.core.settings import Settings, settings
-from local.provisioning import provision
+from local.server.provisioning import provision
 from tests.harness.data_keys import public_halves
 
 KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
@@ -21,7 +21,7 @@ KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A `.local` folder of the test's own, and an environment that says nothing of any setting."""
-    for name in ("local.issuer", "local.folders", "local.run"):
+    for name in ("local.server.issuer", "local.paths", "local.server.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)

@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import Settings, SettingsError, settings
-from local import run as run_module
 from local.__main__ import main
-from local.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins
-from local.folders import ROOT
+from local.paths import ROOT
+from local.server import run as run_module
+from local.server.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins
 from tests.local.conftest import KEYS
 
 ENDPOINT = "http://127.0.0.1:4566"
@@ -107,7 +107,7 @@ def test_a_wrong_setting_ends_it_by_name_before_anything_starts(
         raise AssertionError("started something")
 
     monkeypatch.setattr(run_module, "start", refuse)
-    monkeypatch.setattr("local.provisioning.provision", refuse)
+    monkeypatch.setattr("local.server.provisioning.provision", refuse)
     monkeypatch.setenv(name, value)
     assert main(command) == 1
     said = capsys.readouterr().err

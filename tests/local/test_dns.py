@@ -11,11 +11,11 @@ import pytest
 from dns import message, query, rcode, resolver
 from dns.resolver import NoResolverConfiguration
 
-from local import nameserver as module
 from local.__main__ import main
-from local.folders import ROOT
-from local.nameserver import Nameserver, of_file
-from local.run import free_port
+from local.paths import ROOT
+from local.server import dns_server as module
+from local.server.dns_server import Nameserver, of_file
+from local.server.run import free_port
 from tests.harness.nameserver import Nameserver as Another
 
 PROOF = "_atrium-challenge.shop.example.com"
@@ -145,7 +145,7 @@ class TestTheNameserver:
     def test_it_runs_as_a_process(self, tmp_path: Path) -> None:
         zone, port = tmp_path / "dns.json", free_port()
         zone.write_text(json.dumps({"shop.example.com": {"A": ["192.0.2.7"]}}))
-        command = [sys.executable, "-m", "local.nameserver", str(port), str(zone)]
+        command = [sys.executable, "-m", "local.server.dns_server", str(port), str(zone)]
         with subprocess.Popen(command, cwd=ROOT) as process:
             _until_it_listens(port)
             assert asked(f"127.0.0.1:{port}", "shop.example.com", "A") == ["192.0.2.7"]

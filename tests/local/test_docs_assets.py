@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local import docs_assets
+from local.generators import docs_assets
 
 
 def archive_of(files: dict[str, bytes]) -> bytes:

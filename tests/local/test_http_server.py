@@ -16,12 +16,12 @@ from chalice.config import Config
 
 from chalicelib.kernel.http.request import EXPOSED_HEADERS
 from infrastructure.gateway import PROBLEMS, headers_of
-from local.folders import ROOT
-from local.http_body import MAX_BODY_BYTES
-from local.http_server import server_of
-from local.run import free_port
-from tests.harness.echo import echo
-from tests.harness.serving import serving
+from local.paths import ROOT
+from local.server.http_body import MAX_BODY_BYTES
+from local.server.http_server import server_of
+from local.server.run import free_port
+from tests.harness.echo_app import echo
+from tests.harness.threaded_servers import serving
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
 GET = "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -195,7 +195,7 @@ def test_what_a_query_says_is_not_logged(port: int, text: str, capfd: pytest.Cap
 
 def test_what_is_under_way_when_it_is_told_to_stop_is_answered_and_nothing_else() -> None:
     port = free_port()
-    command = [sys.executable, "-m", "tests.harness.echo", str(port)]
+    command = [sys.executable, "-m", "tests.harness.echo_app", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout
     process.stdout.readline()  # "Serving on": it listens, and knows what SIGTERM means.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.__main__ import main
-from tests.harness.serving import serving
+from tests.harness.threaded_servers import serving
 
 
 def message(subject: str, at: float) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from local.processes import Child, Fallen, start, stop
-from tests.harness.patience import until
+from local.server.processes import Child, Fallen, start, stop
+from tests.harness.waiting import until
 
 PATIENT = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {PATIENT}"
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from local.processes import start
+from local.server.processes import start
 child = start("child", [sys.executable, "-c", {code!r}], Path({log!r}), os.environ)
 print(child.process.pid, flush=True)
 time.sleep(60)

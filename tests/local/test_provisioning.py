@@ -5,7 +5,7 @@ import pytest
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import MAX_RECEIVES, QUEUES, queue_setting, table
-from local.provisioning import provision
+from local.server.provisioning import provision
 
 pytestmark = pytest.mark.usefixtures("aws")
 

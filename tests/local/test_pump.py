@@ -10,9 +10,9 @@ import pytest
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.kernel.core.aws import client
-from local import pump as pump_module
-from local.provisioning import provision
-from local.pump import Consumer, consumers, pump, schedules
+from local.server import event_source_emulator as pump_module
+from local.server.event_source_emulator import Consumer, consumers, pump, schedules
+from local.server.provisioning import provision
 
 Record = dict[str, Any]
 Handle = Callable[[list[Record]], object]

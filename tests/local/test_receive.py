@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from local.__main__ import main
-from local.receive import NoReceiver, receiver
+from local.tools.webhook_receiver import NoReceiver, receiver
 
 
 @pytest.fixture

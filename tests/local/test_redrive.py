@@ -11,8 +11,8 @@ from chalicelib.kernel.core.aws import client, forget_clients
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work.queues import start, wake
 from infrastructure import account, configuration
-from local import redrive as module
 from local.__main__ import main
+from local.tools import redrive as module
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
@@ -24,7 +24,7 @@ GONE = ("O#gone", "#")
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
     """Settings are those of the test; nobody waits for a queue that is empty."""
-    monkeypatch.setattr("local.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     module.sqs.cache_clear()
     yield

@@ -14,7 +14,7 @@ from chalicelib.features.organizations.countries import COUNTRIES
 from chalicelib.features.reference import packed
 from chalicelib.features.reference.entities import ReferenceData
 from chalicelib.features.reference.rules import offset_at
-from local import reference_data
+from local.generators import reference_data
 from tests.harness.reference import SETS, columns, file, rows
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from local.__main__ import main
-from local.folders import ROOT
+from local.paths import ROOT
 
 LINE = re.compile(r"(?P<method>[A-Z]+) +(?P<path>/\S+) +(?P<file>\S+):(?P<line>\d+)")
 

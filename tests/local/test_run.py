@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from chalicelib.kernel.core.settings import settings
-from local import run as run_module
 from local.__main__ import main
-from local.configuration import configure
-from local.issuer import ISSUER
-from local.run import Stopped, ready
+from local.server import run as run_module
+from local.server.configuration import configure
+from local.server.issuer import ISSUER
+from local.server.run import Stopped, ready
 
 pytestmark = pytest.mark.usefixtures("signals", "state")
 

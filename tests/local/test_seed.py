@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from local.__main__ import main
-from local.issuer import Issuer
 from local.seed import seeding
 from local.seed.callers import NotSeeded, Service
 from local.seed.content.company import OWNER
@@ -21,6 +20,7 @@ from local.seed.leads import operator
 from local.seed.library import fill
 from local.seed.organization import Company, named
 from local.seed.seeding import seed
+from local.server.issuer import Issuer
 from tests.conftest import Configure
 from tests.harness import snapshots
 from tests.harness.api import Api

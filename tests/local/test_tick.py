@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.kernel.core.aws import client
 from local.__main__ import main
-from local.configuration import configure
-from local.folders import ROOT
+from local.paths import ROOT
+from local.server.configuration import configure
 
 
 @pytest.mark.usefixtures("run")
@@ -30,7 +30,7 @@ def test_what_ran_and_what_it_did_is_all_that_a_process_prints(schedule: str, st
 import sys
 from moto import mock_aws
 from local.__main__ import main
-from local.provisioning import provision
+from local.server.provisioning import provision
 with mock_aws():
     provision("atrium")
     sys.exit(main(["tick", "{schedule}"]))

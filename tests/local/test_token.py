@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.kernel.core.encoding import to_base64url
 from local.__main__ import main
-from local.issuer import AUDIENCE, ISSUER, Issuer, Person
+from local.server.issuer import AUDIENCE, ISSUER, Issuer, Person
 
 
 def verified(token: str, folder: Path) -> dict[str, Any]:

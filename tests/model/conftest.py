@@ -10,11 +10,11 @@ from tests.harness import snapshots
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.external_servers import let_them_take_everything
 from tests.harness.reference import load_few
-from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
-from tests.model.beginning import begun
 from tests.model.endpoints import Endpoints
+from tests.model.initial_state import begun
 from tests.model.story import Story
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from local.folders import ROOT
+from local.paths import ROOT
 
 _ORDER: Final = ("member", "editor", "admin", "owner")
 _GENERAL: Final = ("read", "write", "admin")

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from local.folders import ROOT
-from tests.model.deeds import NOUNS, steps_of
-from tests.model.ends import end
+from local.paths import ROOT
+from tests.model.actions import NOUNS, steps_of
+from tests.model.invariants import end
 from tests.model.story import Story
 
 FAILED: Final = ROOT / "build/model/failed.json"
@@ -56,5 +56,5 @@ def kept(story: Story) -> Iterator[None]:
     except BaseException as wrong:
         FAILED.parent.mkdir(parents=True, exist_ok=True)
         FAILED.write_text(story.told() + "\n")
-        wrong.add_note(f"The steps are in {FAILED}. Keep them: tests/model/kept/<what went wrong>.json")
+        wrong.add_note(f"The steps are in {FAILED}. Keep them: tests/model/regressions/<what went wrong>.json")
         raise

@@ -11,8 +11,8 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.workers import Workers
 from tests.model.endpoints import Endpoints
+from tests.model.entities import Caller, Json, Model, Thing, Told
 from tests.model.interface import OPERATIONS, Row
-from tests.model.things import Caller, Json, Model, Thing, Told
 
 STEP_SECONDS: Final = 11
 """How much later each step is. Things are made one after the other then, and the service finds nothing too early."""
@@ -71,7 +71,7 @@ class Story:
 
     def do(self, name: str, said: Json) -> None:
         """Take a step."""
-        from tests.model.deeds import all_deeds
+        from tests.model.actions import all_deeds
 
         self.steps.append((name, said))
         self.pass_time(seconds=STEP_SECONDS)

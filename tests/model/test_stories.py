@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.model.ends import end
+from tests.model.invariants import end
 from tests.model.machine import machine
 from tests.model.story import Story
 
@@ -25,7 +25,7 @@ BOUNDED: Final = settings(
 )
 EXPLORING: Final = settings(BOUNDED, max_examples=20, derandomize=False)
 
-KEPT: Final = sorted((Path(__file__).parent / "kept").glob("*.json"))
+KEPT: Final = sorted((Path(__file__).parent / "regressions").glob("*.json"))
 
 
 def rounds() -> Iterator[settings]:

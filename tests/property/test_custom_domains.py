@@ -10,7 +10,7 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import CustomDomainOut
 from chalicelib.features.domains.rules import Seen, Sight, Verdict
 from chalicelib.kernel.core.clock import after, timestamp
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"
 MOMENTS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)

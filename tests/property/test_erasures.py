@@ -13,7 +13,7 @@ from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api

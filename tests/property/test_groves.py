@@ -14,9 +14,9 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.faults import overtaken
 from tests.harness.organizations import found
-from tests.harness.running import Running, run_platform
+from tests.harness.platforms import Running, run_platform
 from tests.harness.workers import Workers
-from tests.property.grove import Deed, Grove
+from tests.property.taxonomy_model import Deed, Grove
 
 SLUGS: Final = ("a", "b", "c", "d")
 NOBODY: Final = "01939d3c-0000-7000-8000-00000000000a"

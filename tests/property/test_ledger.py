@@ -29,7 +29,7 @@ from chalicelib.kernel.work import outbox
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
 from tests.harness.faults import Died
-from tests.harness.joining import beginning, by_itself
+from tests.harness.stored_records import beginning, by_itself
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2

@@ -16,7 +16,7 @@ from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found
-from tests.harness.running import Room, make_space, run_platform
+from tests.harness.platforms import Room, make_space, run_platform
 
 IDS: Final = ("events", "feed", "wiki", "blog")
 NOTHING: Final = {"enabled": None, "locked": None, "settings": None}

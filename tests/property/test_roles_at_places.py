@@ -11,7 +11,7 @@ from chalicelib.features.spaces.entities import Space
 from chalicelib.kernel.authorization.memberships import role_at
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 ADMINS: Final = (Role.ADMIN, Role.OWNER)
 AT_ORGANIZATION: Final = (None, *Role)

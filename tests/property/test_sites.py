@@ -16,7 +16,7 @@ from tests.harness.faults import overtaken
 from tests.harness.organizations import found
 from tests.harness.sites import Published, make_site
 from tests.harness.workers import Workers
-from tests.property.publication import Publication
+from tests.property.site_model import Publication
 
 SLUGS: Final = ("a", "b", "c")
 FORMER: Final = ("/x", "/y", "/z")

@@ -15,7 +15,7 @@ from chalicelib.kernel.audit_log.ledger import HEAD
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness import cloud, organizations
 from tests.harness.cloud import Item

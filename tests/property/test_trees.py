@@ -21,7 +21,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
 from chalicelib.kernel.storage.entity import Item, Key
 from chalicelib.kernel.storage.trees import MOST_REMEMBERED, Reading
-from tests.harness.joining import beginning
+from tests.harness.stored_records import beginning
 
 PLATFORM: Final = "platform"
 NODES: Final = 7

@@ -20,7 +20,7 @@ from chalicelib.kernel.core.clock import milliseconds, timestamp
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.record_types import every_kind
 from tests.catalogue.examples.registry import crowd_of, example_of, feature_of
-from tests.catalogue.world import People, World
+from tests.catalogue.tenant_fixture import People, World
 from tests.faults import tasks
 from tests.harness import cloud
 from tests.harness.api import Api

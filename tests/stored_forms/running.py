@@ -14,11 +14,11 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import webhook_client
-from tests.harness import cloud, companions
+from tests.harness import background_threads, cloud
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person
+from tests.harness.external_servers import let_them_take_everything
 from tests.harness.mailbox import SENDER, Mailbox, Received
-from tests.harness.strangers import let_them_take_everything
 from tests.harness.workers import Workers
 from tests.stored_forms.forms import Outcome, Trigger
 from tests.stored_forms.normalization import normal_headers, normal_text
@@ -121,7 +121,7 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
             return replace(take(url, body, headers, *more), duration_ms=_TAKES_MS)  # Several are sent at once.
 
         patched.setattr(webhook_client, "post", post)
-        patched.setattr(companions.Companion, "start", companions.Companion.run)
+        patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
         patched.setattr(verification, "WINDOW", _WINDOW)
         with repeatable(label, moment):
             yield Stage(api, workers, people, mailbox, posts)

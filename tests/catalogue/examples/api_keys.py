@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.api_keys.entities import ApiKey
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_api_keys": lambda world: example(organization_id=world.id),

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.attachments.entities import Attachment
 from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 ENTITY: Final = {"entityType": "lesson", "entityId": "01939d3c-0000-7000-8000-0000000000aa"}
 

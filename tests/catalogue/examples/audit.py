@@ -7,7 +7,7 @@ from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, put_items
+from tests.catalogue.tenant_fixture import World, put_items
 from tests.harness.entries import items_of
 
 EXAMPLES: Final[Examples] = {

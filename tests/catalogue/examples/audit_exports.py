@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.audit_exports.entities import AuditExport
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "export_audit_log": lambda world: example(organization_id=world.id),

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from chalicelib.features.capabilities.entities import Capability
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_space_capabilities": lambda world: example(space_id=world.space.id),

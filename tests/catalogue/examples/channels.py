@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.channels.entities import IntegrationChannel, kept
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 URL: Final = "https://discord.com/api/webhooks/1100000000000000000/token-of-the-room"
 

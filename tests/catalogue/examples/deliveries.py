@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import now
 from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.world import World, new, put_items
+from tests.catalogue.tenant_fixture import World, new, put_items
 
 
 def _of_one(world: World) -> Example:

@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put, put_items
+from tests.catalogue.tenant_fixture import World, new, put, put_items
 from tests.harness.domains import path
 
 EXAMPLES: Final[Examples] = {

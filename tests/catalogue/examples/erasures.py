@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.erasures.entities import Erasure
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "erase_person": lambda world: example({"email": "gone@example.org"}, organization_id=world.id),

@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from chalicelib.kernel.operations.operation import At, Operation
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness.callers import Person
 
 _NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"

@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.invitations.entities import Invitation, ended
 from chalicelib.features.invitations.rules import issue
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 _WORDS: Final = {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.leads.entities import Lead
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 _BODY: Final = {"contactName": "Mary Shelley", "contactEmail": "mary@example.org", "message": "It lives."}
 

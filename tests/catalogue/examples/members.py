@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.members.entities import Member
 from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_organization_members": lambda world: example(organization_id=world.id),

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.menus.entities import Menu
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 from tests.harness.menus import group, to_page, to_url
 
 EXAMPLES: Final[Examples] = {

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.migrations.entities import MigrationRecord
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "get_migrations_health": lambda _: example(),

@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.features.modules.catalogue import CATALOGUE
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_platform_modules": lambda world: example(platform_id=world.platform.id),

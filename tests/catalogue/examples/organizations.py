@@ -6,7 +6,7 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_organizations": lambda _: example(),

@@ -6,7 +6,7 @@ from typing import Any, Final
 from chalicelib.features.pages.entities import Content, Page, Revision
 from chalicelib.kernel.storage.entity import Item
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put_items
+from tests.catalogue.tenant_fixture import World, new, put_items
 
 EXAMPLES: Final[Examples] = {
     "list_pages": lambda world: example(site_id=world.site.id),

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.platform_members.entities import PlatformMember
 from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 
 def _of_editor(world: World, body: dict[str, str] | None = None) -> Example:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.project_blocks.entities import ProjectBlock
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_project_blocks": lambda world: example(platform_id=world.platform.id),

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Caller, Operation
 from tests.catalogue.examples.example import Example
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 from tests.harness.api import Answer
 from tests.harness.callers import Person
 

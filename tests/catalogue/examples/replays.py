@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.replays.entities import Replay
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 SINCE: Final = "2026-01-01T00:00:00.000Z"
 

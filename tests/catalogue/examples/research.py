@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
 from chalicelib.kernel.core.clock import now
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 from tests.harness import research
 
 EXAMPLES: Final[Examples] = {

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.spaces.entities import Space
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_platform_spaces": lambda world: example(platform_id=world.platform.id),

@@ -4,7 +4,7 @@ from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.features.suppressions.rules import token_for
 from chalicelib.kernel.identity.email_hashes import keyed_hash
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 _ADDRESS = "sophie@example.org"
 

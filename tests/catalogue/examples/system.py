@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, put_items
+from tests.catalogue.tenant_fixture import World, put_items
 from tests.harness.entries import items_of
 from tests.harness.notices import posting
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.taxonomy.entities import LISTED, ROOTS, TaxonomyNode
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 EXAMPLES: Final[Examples] = {
     "list_platform_taxonomy_nodes": lambda world: example(platform_id=world.platform.id),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World
+from tests.catalogue.tenant_fixture import World
 
 EXAMPLES: Final[Examples] = {
     "resolve_site": lambda world: example(query={"host": world.site.record["host"], "path": "/looms"}),

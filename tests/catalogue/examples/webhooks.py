@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.webhooks import signing, standard_webhooks
 from chalicelib.features.webhooks.entities import Webhook
 from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.world import World, new, put
+from tests.catalogue.tenant_fixture import World, new, put
 
 URL: Final = "https://hooks.example.org/atrium"
 

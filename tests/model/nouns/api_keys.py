@@ -3,10 +3,10 @@
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import after, now
-from tests.model.deeds import deed, names, which
+from tests.model.actions import deed, names, which
+from tests.model.entities import Caller, Json, Thing
 from tests.model.interface import implied
 from tests.model.story import By, Story
-from tests.model.things import Caller, Json, Thing
 
 _DAY = 24 * 3600
 scopes = st.sampled_from([

@@ -4,9 +4,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, which
+from tests.model.actions import deed, which
+from tests.model.entities import Thing
 from tests.model.story import By, Story
-from tests.model.things import Thing
 
 _DAY: Final = 24 * 3600
 _WEEK: Final = 7 * _DAY

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from tests.harness.api import Answer
 from tests.harness.invitations import ACCEPTANCE, token_of
-from tests.model.deeds import deed, roles, which
+from tests.model.actions import deed, roles, which
+from tests.model.entities import NOT_FOUND, Caller, Json, Thing
 from tests.model.interface import OPERATIONS, covers
 from tests.model.nouns.members import TOO_LOW, grantable, people
 from tests.model.nouns.organizations import welcome
 from tests.model.story import By, Story
-from tests.model.things import NOT_FOUND, Caller, Json, Thing
 
 REVOKED: Final = "410 invitation_revoked"
 _TOO_LATE: Final = "409 invalid_transition"

@@ -4,9 +4,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, texts, which
+from tests.model.actions import deed, names, texts, which
+from tests.model.entities import Thing
 from tests.model.story import By, Story
-from tests.model.things import Thing
 
 NEXT: Final = {
     "new": ["contacted"], "contacted": ["qualified"], "qualified": ["converted"], "converted": [],

@@ -4,11 +4,11 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import PEOPLE, deed, which
+from tests.model.actions import PEOPLE, deed, which
+from tests.model.entities import Caller, Json, Model, Thing
 from tests.model.interface import covers, implied
 from tests.model.nouns.api_keys import end_keys
 from tests.model.story import By, Story
-from tests.model.things import Caller, Json, Model, Thing
 
 TOO_LOW: Final = "403 insufficient_role"
 OWNER_STAYS: Final = "409 owner_must_transfer"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.problems import Problem
 from tests.harness import cloud, snapshots
 from tests.harness.faults import Died, Fault, failing
-from tests.model.deeds import deed, which
+from tests.model.actions import deed, which
 from tests.model.endpoints import STATES
 from tests.model.nouns import domains, invitations, pages
 from tests.model.story import Story

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, slugs, some, texts, which
+from tests.model.actions import deed, names, slugs, some, texts, which
+from tests.model.entities import Json, Model, Thing
 from tests.model.story import By, Story
-from tests.model.things import Json, Model, Thing
 
 _fields = some(
     name=names, slug=slugs, companyName=st.none() | names, companyCountry=st.sampled_from([None, "GB", "NO"])
@@ -38,7 +38,7 @@ _MOST = 4
 
 def welcome(story: Story, place: Thing, user_id: str, role: str) -> Thing:
     """Note that somebody is a member of a place from now on, as its list shows."""
-    from tests.model.things import MEMBERS
+    from tests.model.entities import MEMBERS
 
     listed = story.api.get(f"{place.path}/members/{user_id}", as_=story.owner(place)).json
     person = next(p for p in story.people.values() if p.id == user_id)

@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import after, now
 from tests.harness.api import Answer
-from tests.model.deeds import deed, which
+from tests.model.actions import deed, which
+from tests.model.entities import Json, Thing
 from tests.model.nouns.sites import publication_of
 from tests.model.story import By, Story
-from tests.model.things import Json, Thing
 
 PAST = "2020-01-01T00:00:00.000Z"
 slugs = st.sampled_from(["a", "b", "c"])

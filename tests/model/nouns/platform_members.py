@@ -2,14 +2,14 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, roles, which
+from tests.model.actions import deed, roles, which
+from tests.model.entities import NOT_FOUND, Caller, Thing
 from tests.model.interface import covers
 from tests.model.nouns.invitations import invited, sent_to, status, vouched
 from tests.model.nouns.members import as_seen, depart, people
 from tests.model.nouns.organizations import welcome
 from tests.model.nouns.spaces import gives_role
 from tests.model.story import By, Story
-from tests.model.things import NOT_FOUND, Caller, Thing
 
 
 @deed(platform=which, whom=people, role=roles, days=st.sampled_from([1, 7]))

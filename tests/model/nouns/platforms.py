@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, slugs, some, texts, which
+from tests.model.actions import deed, names, slugs, some, texts, which
+from tests.model.entities import Json, Model, Thing
 from tests.model.story import By, Story
-from tests.model.things import Json, Model, Thing
 
 policies = st.sampled_from(["open", "invite"])
 _fields = some(name=names, slug=slugs, description=texts, joinPolicy=policies)

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed
+from tests.model.actions import deed
 from tests.model.story import By, Story
 
 _ONES = {"countries": "get_country", "currencies": "get_currency", "languages": "get_language", "cities": "get_city"}

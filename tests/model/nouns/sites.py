@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, slugs, some, texts, which
+from tests.model.actions import deed, names, slugs, some, texts, which
+from tests.model.entities import Json, Thing
 from tests.model.story import By, Story
-from tests.model.things import Json, Thing
-from tests.property.publication import Publication
+from tests.property.site_model import Publication
 
 _fields = some(name=names, slug=slugs, description=texts)
 _statuses = st.sampled_from(["published", "published", "draft"])

@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, roles, settings, slugs, some, texts, which
+from tests.model.actions import deed, names, roles, settings, slugs, some, texts, which
+from tests.model.entities import MEMBERS, NOT_FOUND, Caller, Json, Model, Thing
 from tests.model.interface import covers
 from tests.model.nouns.members import TOO_LOW, as_seen, changed, grantable, people
 from tests.model.nouns.organizations import welcome
 from tests.model.nouns.platforms import touches
 from tests.model.story import By, Story
-from tests.model.things import MEMBERS, NOT_FOUND, Caller, Json, Model, Thing
 
 visibilities = st.sampled_from(["open", "open", "private"])
 _new = st.fixed_dictionaries(

@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, texts, which
+from tests.model.actions import deed, texts, which
+from tests.model.entities import GONE, NOT_FOUND, Json, Thing
 from tests.model.story import By, Story
-from tests.model.things import GONE, NOT_FOUND, Json, Thing
-from tests.property.grove import Deed, Grove
+from tests.property.taxonomy_model import Deed, Grove
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"
 

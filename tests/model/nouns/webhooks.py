@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from tests.model.deeds import deed, names, some, texts, which
+from tests.model.actions import deed, names, some, texts, which
+from tests.model.entities import Json, Thing
 from tests.model.interface import lies_within, told_of
 from tests.model.story import By, Story
-from tests.model.things import Json, Thing
 
 events = st.sampled_from([["*"], ["*"], ["organization.*"], ["space.*", "organization.updated"], ["page.published"]])
 _hook = some(events=events, description=texts, enabled=st.booleans())

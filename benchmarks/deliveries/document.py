@@ -1,0 +1,104 @@
+"""`docs/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from local.generators.markdown import table
+from local.paths import ROOT
+
+FILE: Final = ROOT / "docs" / "deliveries.md"
+_RESULTS: Final = ROOT / "benchmarks" / "results"
+
+Figures = Mapping[str, Any]
+
+_HEAD: Final = """\
+# How soon events arrive
+
+What a webhook is sent, and when again, is told in [webhooks.md](webhooks.md). This page is about those whose endpoints
+are well, while others are not. It is written by the programs that it names.
+"""
+
+_HANGING: Final = """\
+## Endpoints that never answer
+
+`python -m benchmarks.deliveries.hanging_endpoints` simulates the queues, the workers and {all:,} webhooks,
+{hanging:,} of which give no answer at all. Each has an event every {pause:.0f} seconds on average. The rules and the
+numbers of workers are the service's own. Made up is how soon a good endpoint answers (in 0.05 to 0.2 s), and what a
+worker's own reads and writes take (0.03 s).
+
+A message is in a group of its webhook, so it waits for nobody else's. But a worker that waits for an endpoint, up to
+{patience:.0f} s, is of no use to others meanwhile. So a webhook that gave no answer, or was never asked for one, is
+*parked*: its events are put off in an instant, and one at a time is tried on a queue that has workers of its own. The
+worst is when all that hang have answered until a moment ago: each has to be waited for once. Lag of the {healthy} good
+ones, from the event to their answer, in seconds, by when the event happened:
+"""
+
+_READ: Final = """\
+Once those that hang are parked, they cost the others nothing. How long that takes depends on how many workers there
+are and how fast events come: {hanging:,} endpoints, each waited for once, are {work:,.0f} seconds, of which a worker
+waits for ten at once if they are of ten webhooks. A webhook that is new waits once among all that hang; after its first
+answer it is with the good ones.
+"""
+
+
+_LAG: Final = """\
+## Many events, and a tenth of the endpoints dead
+
+`python -m benchmarks.deliveries.lag` runs the whole service as `make run` does, and changes an organization {events:,}
+times, every {pause:g} s. It has {webhooks} webhooks, {dead} of which lead to dead endpoints: one never answers, at
+another nobody listens. Each of the other {living} got every event, in the order of `sequence`, {repeated}. Lag
+from the commit of an event until it has arrived, in seconds:
+"""
+
+_LAG_READ: Final = """\
+Emulator, service, workers and receivers shared a machine, {machine}, that had other work to do; the
+local stage has four workers for a queue. In the first minute every webhook is asked for the first time, those that are
+dead among them. Measured on {day}.
+"""
+
+
+def keep(name: str, figures: Figures) -> None:
+    """Keep figures in place of former ones, and write the page anew."""
+    _RESULTS.mkdir(exist_ok=True)
+    (_RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n")
+    FILE.write_text(document())
+
+
+def document() -> str:
+    """Return the page."""
+    return "\n".join((_HEAD, delivery_lag(_read("delivery_lag")), hanging_endpoints(_read("hanging_endpoints"))))
+
+
+def delivery_lag(figures: Figures) -> str:
+    """Return the section about many events."""
+    repeated = f"{figures['repeated']} of them twice" if figures["repeated"] else "none twice"
+    known = {**figures, **figures["of"], "living": figures["webhooks"] - figures["dead"], "repeated": repeated}
+    rows = [[part, *(f"{spread[name]:g}" for name in ("p50", "p99", "max"))] for part, spread in figures["lag"].items()]
+    shown = table(("events of", "p50", "p99", "most"), rows)
+    return "\n".join((_LAG.format_map(known), f"{shown}\n", _LAG_READ.format_map(known)))
+
+
+def hanging_endpoints(figures: Figures) -> str:
+    """Return the section about endpoints that never answer."""
+    load, designs = figures["load"], figures["designs"]
+    known = {
+        "all": load["hanging"] + load["healthy"], "pause": 60 / figures["eventsAMinute"],
+        "patience": figures["patience"], "work": load["hanging"] * figures["patience"],
+    }  # fmt: skip
+    periods = list(designs[0]["lag"])
+    heads = ["design", "workers", *(f"minutes {period}" for period in periods), "time-outs"]
+    rows = [
+        [d["name"], " + ".join(map(str, d["workers"])), *(_lag(d["lag"][p]) for p in periods), f"{d['timeouts']:,}"]
+        for d in designs
+    ]
+    shown = _HANGING.format_map(load | known), table(heads, rows), _READ.format_map(load | known)
+    return "\n".join((shown[0], f"{shown[1]}\n", shown[2]))
+
+
+def _lag(spread: Mapping[str, float]) -> str:
+    return f"p50 {spread['p50']:,.1f}, p99 {spread['p99']:,.1f}, most {spread['max']:,.1f}"
+
+
+def _read(name: str) -> Any:
+    return json.loads((_RESULTS / f"{name}.json").read_text())

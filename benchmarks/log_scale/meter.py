@@ -1,0 +1,138 @@
+"""Asking the service, and what an answer took: calls of AWS, read units, bytes, time, memory."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from botocore.awsrequest import AWSResponse
+from pydantic_core import from_json
+
+from benchmarks.log_scale import disk_table
+from benchmarks.log_scale.stage import prepare
+from chalicelib.entrypoints.catalogue import operations
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import Operation
+from tests.harness.api import ADDRESS
+from tests.harness.callers import Person
+
+T = TypeVar("T")
+_READS: Final = ("GetItem", "BatchGetItem", "Query")
+
+
+@dataclass
+class Taken:
+    """What something took. `units`: read capacity as DynamoDB counts it; `received`: bytes that it sent."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    units: float = 0
+    received: int = 0
+    sent: int = 0
+    seconds: float = 0
+
+    @property
+    def called(self) -> str:
+        """The calls in words: `1 BatchGetItem, 2 Query`."""
+        return ", ".join(f"{number} {name}" for name, number in sorted(self.calls.items()))
+
+
+@contextmanager
+def taking() -> Iterator[Taken]:
+    """Measure what is done within the block, by this process."""
+    taken, began = Taken(), time.perf_counter()
+    _watch().append(taken)
+    try:
+        yield taken
+    finally:
+        taken.seconds = time.perf_counter() - began
+        _watch().remove(taken)
+
+
+@cache
+def _watch() -> list[Taken]:
+    watching: list[Taken] = []
+
+    def ask_for_units(params: dict[str, Any], **_: object) -> dict[str, Any]:
+        return {**params, "ReturnConsumedCapacity": "TOTAL"}
+
+    def note(model: Any, http_response: AWSResponse, parsed: Mapping[str, Any], **_: object) -> None:
+        consumed = parsed.get("ConsumedCapacity", [])
+        listed = consumed if isinstance(consumed, list) else [consumed]
+        for taken in watching:
+            taken.calls[model.name] += 1
+            if model.service_model.service_name == "dynamodb":
+                taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READS else 0
+                taken.received += len(http_response.content)
+
+    aws.forget_clients()  # Clients that were made before would not be watched.
+
+    def note_stand_in(name: str, units: float, returned: int) -> None:
+        for taken in watching:
+            taken.calls[name] += 1
+            taken.units += units
+            taken.received += returned
+
+    disk_table.watching.append(note_stand_in)
+    events = aws.session().events
+    for name in _READS:
+        events.register(f"provide-client-params.dynamodb.{name}", ask_for_units)
+    events.register("after-call", note)
+    return watching
+
+
+@cache
+def _operation(name: str) -> Operation:
+    return next(operation for operation in operations() if operation.id == name)
+
+
+def ask(
+    name: str, log: str, owner: Person, query: Mapping[str, str] | None = None, **records: str
+) -> tuple[Any, Taken]:
+    """Perform an operation on an organization's log for its owner; return the answer and what it took.
+
+    `records` are what the path names beside the organization.
+    """
+    operation, parameters = _operation(name), {"organization_id": log, **records}
+    request = Request(
+        method=operation.method, path=operation.path.format_map(parameters), parameters=parameters,
+        query={name: [value] for name, value in (query or {}).items()}, body=b"", id="benchmark", ip=ADDRESS,
+        headers={"authorization": f"Bearer {owner.credential}"},
+    )  # fmt: skip
+    with taking() as taken:
+        response = perform(operation, request)
+    taken.sent = len(response.body)
+    return from_json(response.body), taken
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a process held when its work began, and at most, in MiB."""
+
+    before: int
+    most: int
+
+
+def apart(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
+    """Do work in a process of its own; return its result and what memory it took."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as process:
+        return process.submit(_remembered, work, *arguments).result()
+
+
+def _remembered(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
+    before = _memory("VmRSS")
+    result = work(*arguments)
+    return result, Memory(before, _memory("VmHWM"))
+
+
+def _memory(name: str) -> int:
+    # Linux's own count: that of `getrusage` begins with what the starting process held.
+    return int(re.findall(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) // 1024

@@ -1,0 +1,118 @@
+"""A stage's functions, roles and API, which Chalice makes, brings up to date and takes away.
+
+Chalice runs in this process, so that what it has no words for goes along with the very calls it makes: an event source
+never exists that drops failed messages, and no API without its gateway responses.
+"""
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from botocore.session import Session
+from chalice.cli.factory import CLIFactory
+from chalice.config import Config
+from chalice.deploy.appgraph import ChaliceBuildError
+from chalice.deploy.deployer import ChaliceDeploymentError
+from chalice.utils import UI
+
+from infrastructure import deployed_functions
+from infrastructure.account import Refused, explained
+from infrastructure.configuration import PROJECT, write_whole
+from infrastructure.gateway import extension
+from infrastructure.names import Stage
+
+_REPORTING_FAILURES: Final = ["ReportBatchItemFailures"]
+
+
+def deploy(stage: Stage, project: Path) -> dict[str, Any]:
+    """Let a stage be as a project's folder says, and return Chalice's record of it, by resource. Raises Refused.
+
+    Whatever a former run has made is found and gone on with, whether or not it came to an end.
+    """
+    factory, config = _chalice(stage, project)
+    _record(stage, config, project)
+    deployer = factory.create_default_deployer(_session(factory, stage), config, UI())  # It reads what is recorded.
+    try:
+        _run(partial(deployer.deploy, config, stage.name))
+    finally:
+        _record(stage, config, PROJECT)
+    return {resource["name"]: resource for resource in json.loads(_file(stage, PROJECT).read_text())["resources"]}
+
+
+def delete(stage: Stage) -> None:
+    """Take away what Chalice has made of a stage, also if it was never finished. Raises Refused."""
+    factory, config = _chalice(stage, PROJECT)
+    _record(stage, config, PROJECT)
+    deployer = factory.create_deletion_deployer(_session(factory, stage), UI())
+    try:
+        _run(partial(deployer.deploy, config, stage.name))
+    finally:
+        _record(stage, config, PROJECT)
+
+
+def package(stage: Stage, project: Path) -> Path:
+    """Let Chalice write a stage's template beside its package, and return their folder. Raises Refused."""
+    factory, config = _chalice(stage, project)
+    out = project / "out"
+    merged = str(PROJECT / "infrastructure/template.json")
+    packager = factory.create_app_packager(config, factory.create_package_options(), "cloudformation", "json", merged)
+    _run(partial(packager.package_app, config, str(out), stage.name))
+    return out
+
+
+def reserved(stage: Stage) -> dict[str, int]:
+    """Return how many runs at once the configuration reserves for each of the functions that it does for."""
+    _, config = _chalice(stage, PROJECT)
+    scopes = {name: config.scope(stage.name, name) for name in deployed_functions.functions(config.chalice_app)}
+    return {name: scope.reserved_concurrency for name, scope in scopes.items() if scope.reserved_concurrency}
+
+
+def _chalice(stage: Stage, project: Path) -> tuple[CLIFactory, Config]:
+    factory = CLIFactory(str(project), environ=os.environ)  # app.py takes the queues' names from there.
+    return factory, factory.create_config_obj(chalice_stage_name=stage.name)
+
+
+def _session(factory: CLIFactory, stage: Stage) -> Session:
+    session = factory.create_botocore_session()
+    session.set_config_variable("retry_mode", "adaptive")
+    session.set_config_variable("max_attempts", 10)
+    for call in ("CreateEventSourceMapping", "UpdateEventSourceMapping"):
+        session.register(f"provide-client-params.lambda.{call}", _report_failures)
+    for call in ("ImportRestApi", "PutRestApi"):
+        session.register(f"provide-client-params.api-gateway.{call}", partial(_answer_as_the_service, stage))
+    return session
+
+
+def _report_failures(params: dict[str, Any], **_: object) -> dict[str, Any]:
+    # Without this, what a handler answers is ignored: one failed message is lost with its batch.
+    return params | {"FunctionResponseTypes": _REPORTING_FAILURES}
+
+
+def _answer_as_the_service(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:
+    document = json.loads(params["body"])
+    document["info"]["description"] = deployed_functions.description(stage)
+    document["x-amazon-apigateway-gateway-responses"] = extension()
+    return params | {"body": json.dumps(document)}
+
+
+def _record(stage: Stage, config: Config, project: Path) -> None:
+    file = _file(stage, project)
+    kept = _file(stage, PROJECT)
+    former = json.loads(kept.read_text())["resources"] if kept.exists() else []
+    with explained():
+        resources = deployed_functions.resources(stage, config, former)
+    write_whole(file, {"resources": resources, "schema_version": "2.0", "backend": "api"})
+
+
+def _file(stage: Stage, project: Path) -> Path:
+    return project / f".chalice/deployed/{stage.name}.json"
+
+
+def _run(step: partial[Any]) -> None:
+    try:
+        with explained():
+            step()
+    except (ChaliceDeploymentError, ChaliceBuildError, RuntimeError) as error:
+        raise Refused(f"Chalice stopped: {error}\nWhat it made until then stays, and the next try goes on.") from error

@@ -1,0 +1,167 @@
+"""The resources of the stack that hold data: table, queues, buckets and the key. None is deleted with the stack."""
+
+from typing import Any, Final
+
+from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT
+from infrastructure.cfn import HERE, KEPT, allow, deny, of, policy, ref, sub, titled
+from infrastructure.resources import (
+    ANCHORS_LOCKED_YEARS,
+    DEAD_LETTERS_KEPT_SECONDS,
+    EXPORTS_KEPT_DAYS,
+    EXPORTS_MADE_WITHIN_DAYS,
+    MAX_RECEIVES,
+    QUEUES,
+    RECOVERY_DAYS,
+    TTL_ATTRIBUTE,
+    dead_letter_queue,
+    queue_name,
+    table,
+)
+
+Resources = dict[str, dict[str, Any]]
+
+_ACCOUNT: Final = {"AWS": sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root")}
+_MANAGING: Final = [
+    "kms:CancelKeyDeletion", "kms:Create*", "kms:Delete*", "kms:Describe*", "kms:Disable*", "kms:Enable*", "kms:Get*",
+    "kms:List*", "kms:Put*", "kms:Revoke*", "kms:RotateKeyOnDemand", "kms:ScheduleKeyDeletion", "kms:TagResource",
+    "kms:UntagResource", "kms:Update*",
+]  # fmt: skip
+_PURPOSES: Final = ("exports", "anchors")
+
+
+def stores() -> Resources:
+    """Return the resources by their names in the template."""
+    found = {"Table": _table(), "Key": _key(), **_queues(), "ExportsBucket": _exports(), "AnchorsBucket": _anchors()}
+    alias = {"AliasName": sub(HERE.key_alias), "TargetKeyId": ref("Key")}
+    return {
+        **{name: resource | KEPT for name, resource in found.items()},
+        "KeyAlias": {"Type": "AWS::KMS::Alias", "Properties": alias} | KEPT,
+        **{f"{purpose.title()}BucketPolicy": _bucket_policy(purpose) | KEPT for purpose in _PURPOSES},
+    }
+
+
+def resource_of(queue: str) -> str:
+    """Return what a queue, or a dead-letter queue, is called in the template: `EventsDeadQueue`."""
+    return titled(queue.removesuffix(".fifo")) + "Queue"
+
+
+def _table() -> dict[str, Any]:
+    described = table(HERE.prefix)
+    properties = described | {
+        "TableName": sub(described["TableName"]),
+        "PointInTimeRecoverySpecification": {
+            "PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": RECOVERY_DAYS,
+        },
+        "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
+        # By the key that AWS manages for DynamoDB. With the stage's own, each function would have to be allowed to
+        # unwrap whatever that key has wrapped; and what is secret is sealed before it gets here.
+        "SSESpecification": {"SSEEnabled": True},
+        "DeletionProtectionEnabled": True,
+    }  # fmt: skip
+    return {"Type": "AWS::DynamoDB::Table", "Properties": properties}
+
+
+def _queues() -> Resources:
+    return {
+        name: {"Type": "AWS::SQS::Queue", "Properties": properties | {"SqsManagedSseEnabled": True}}
+        for queue, attributes in QUEUES.items()
+        for name, properties in (
+            (resource_of(queue), _queue(queue, attributes)),
+            (resource_of(dead_letter_queue(queue)), _dead_letter_queue(queue, attributes)),
+        )
+    }
+
+
+def _queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
+    dead = of(resource_of(dead_letter_queue(queue)), "Arn")
+    return {
+        "QueueName": sub(queue_name(HERE.prefix, queue)),
+        **{name: _typed(text) for name, text in attributes.items()},
+        "RedrivePolicy": {"deadLetterTargetArn": dead, "maxReceiveCount": MAX_RECEIVES},
+    }
+
+
+def _dead_letter_queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
+    # By its name: a reference would make a circle with the one above.
+    source = sub(HERE.queue_arn(queue))
+    return {
+        "QueueName": sub(queue_name(HERE.prefix, dead_letter_queue(queue))),
+        **({"FifoQueue": True} if "FifoQueue" in attributes else {}),
+        "MessageRetentionPeriod": DEAD_LETTERS_KEPT_SECONDS,
+        "RedriveAllowPolicy": {"redrivePermission": "byQueue", "sourceQueueArns": [source]},
+    }
+
+
+def _typed(text: str) -> bool | int | str:
+    return {"true": True, "false": False}.get(text, int(text) if text.isdigit() else text)
+
+
+def _exports() -> dict[str, Any]:
+    # The service removes them at their time; this is for what it could not. S3 counts from when a file was begun.
+    rule = {
+        "Id": "expired", "Status": "Enabled",
+        "ExpirationInDays": EXPORTS_MADE_WITHIN_DAYS + EXPORTS_KEPT_DAYS + 1,
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": EXPORTS_MADE_WITHIN_DAYS},
+    }  # fmt: skip
+    return _bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})
+
+
+def _anchors() -> dict[str, Any]:
+    retention = {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": ANCHORS_LOCKED_YEARS}
+    lock = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
+    return _bucket(
+        "anchors",
+        {
+            "ObjectLockEnabled": True,
+            "ObjectLockConfiguration": lock,
+            "VersioningConfiguration": {"Status": "Enabled"},
+        },
+    )
+
+
+def _bucket(purpose: str, more: dict[str, Any]) -> dict[str, Any]:
+    closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+    by_s3 = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}  # For the table's reasons.
+    properties = {
+        "BucketName": sub(HERE.bucket(purpose)),
+        "PublicAccessBlockConfiguration": dict.fromkeys(closed, True),
+        "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+        "BucketEncryption": {"ServerSideEncryptionConfiguration": [by_s3]},
+        **more,
+    }
+    return {"Type": "AWS::S3::Bucket", "Properties": properties}
+
+
+def _bucket_policy(purpose: str) -> dict[str, Any]:
+    bucket = f"{purpose.title()}Bucket"
+    files = sub(f"${{{bucket}.Arn}}/*")
+    statements = [deny(["s3:*"], [of(bucket, "Arn"), files], Bool={"aws:SecureTransport": "false"})]
+    if purpose == "anchors":  # A lock keeps a file; a delete marker would hide it all the same.
+        statements.append(deny(["s3:DeleteObject", "s3:DeleteObjectVersion"], files))
+    return {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {"Bucket": ref(bucket), "PolicyDocument": policy(*statements)},
+    }
+
+
+def _key() -> dict[str, Any]:
+    context = {f"kms:EncryptionContext:{name}": value for name, value in KEY_CONTEXT.items()}
+    using = ["kms:Decrypt", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncrypt*"]
+    statements = [
+        allow(_ACCOUNT, _MANAGING, "*"),
+        # As the account's own policies grant it; but nobody is ever shown a new key.
+        allow(_ACCOUNT, using, "*", StringEquals=context),
+        # To tell an encrypted topic of an alarm: alarms can't use the key that AWS manages for SNS. Whose they are is
+        # up to the topic's policy: AWS does not say that KMS is told, and without it every alarm would be silent.
+        allow(
+            {"Service": "cloudwatch.amazonaws.com"}, ["kms:Decrypt", "kms:GenerateDataKey*"], "*",
+            StringNotEquals=context,
+        ),
+    ]  # fmt: skip
+    properties = {
+        "Description": sub("What wraps the secrets of Atrium, stage ${Stage}"),
+        "EnableKeyRotation": True,
+        "PendingWindowInDays": 30,
+        "KeyPolicy": policy(*statements),
+    }
+    return {"Type": "AWS::KMS::Key", "Properties": properties}

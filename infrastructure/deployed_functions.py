@@ -1,0 +1,105 @@
+"""What Chalice has made of a stage, found on AWS by its names.
+
+Chalice keeps that in a file, which it writes at the end of a deployment. One that was interrupted writes none, a fresh
+checkout may lack it: a second API would be made then, and event sources that are there already refused.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from chalice.app import Chalice, ScheduledEventConfig, SQSEventConfig
+from chalice.config import Config
+
+from infrastructure.account import client
+from infrastructure.names import Stage
+
+Resource = dict[str, Any]
+
+_API: Final = "rest_api"
+
+
+def functions(app: Chalice) -> list[str]:
+    """Return the names of an app's functions."""
+    handlers: list[Any] = [*app.event_sources, *app.pure_lambda_functions]
+    return ["api_handler", *(handler.name for handler in handlers)]
+
+
+def description(stage: Stage) -> str:
+    """Return what the API of a stage is known by: all of them have the same name."""
+    return f"Stage {stage.name} of Atrium."
+
+
+def resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[Resource]:
+    """Return what there is of a stage as Chalice records it, in the order in which it is made.
+
+    Of the `former` record it keeps what the app no longer has: Chalice takes that away.
+    """
+    app = config.chalice_app
+    known = {name for function in functions(app) for name in _names(function)} | {_API}
+    gone = [resource for resource in former if resource["name"] not in known]
+    recorded = {resource["name"]: resource for resource in former}
+    return [
+        *gone,
+        *(resource for function in functions(app) for resource in _function(stage, function)),
+        *(resource for source in app.event_sources for resource in _source(stage, source)),
+        *_api(stage, config, recorded.get(_API, {}).get("rest_api_id")),
+    ]
+
+
+def variables(stage: Stage, name: str) -> dict[str, str] | None:
+    """Return the environment variables that a function of a stage has now; None if it is not there."""
+    made = _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=stage.function(name))
+    return dict(made["Configuration"].get("Environment", {}).get("Variables", {})) if made else None
+
+
+def _names(function: str) -> tuple[str, ...]:
+    return function, f"{function}_role", f"{function}-event", f"{function}-sqs-event-source"
+
+
+def _function(stage: Stage, name: str) -> Iterator[Resource]:
+    role, function = f"atrium-{stage.name}-{name}", stage.function(name)
+    if made := _asked("iam", "get_role", "NoSuchEntityException", RoleName=role):
+        arn = made["Role"]["Arn"]
+        yield {"name": f"{name}_role", "resource_type": "iam_role", "role_arn": arn, "role_name": role}
+    if made := _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=function):
+        arn = made["Configuration"]["FunctionArn"]
+        yield {"name": name, "resource_type": "lambda_function", "lambda_arn": arn}
+
+
+def _source(stage: Stage, source: Any) -> Iterator[Resource]:
+    if isinstance(source, SQSEventConfig):
+        yield from _mappings(stage, source.name, str(source.queue))
+    elif isinstance(source, ScheduledEventConfig):
+        rule = f"atrium-{stage.name}-{source.name}-event"
+        if _asked("events", "describe_rule", "ResourceNotFoundException", Name=rule):
+            yield {"name": f"{source.name}-event", "resource_type": "cloudwatch_event", "rule_name": rule}
+
+
+def _mappings(stage: Stage, name: str, queue: str) -> Iterator[Resource]:
+    queue_arn, function_arn = stage.arn("sqs", queue), stage.arn("lambda", f"function:{stage.function(name)}")
+    pages = client("lambda").get_paginator("list_event_source_mappings").paginate(EventSourceArn=queue_arn)
+    for mapping in (mapping for page in pages for mapping in page["EventSourceMappings"]):
+        if mapping["FunctionArn"] == function_arn and mapping.get("State") != "Deleting":
+            yield {
+                "name": f"{name}-sqs-event-source", "resource_type": "sqs_event", "queue": queue,
+                "queue_arn": queue_arn, "event_uuid": mapping["UUID"], "lambda_arn": function_arn,
+            }  # fmt: skip
+
+
+def _api(stage: Stage, config: Config, recorded: str | None) -> Iterator[Resource]:
+    pages = client("apigateway").get_paginator("get_rest_apis").paginate()
+    apis: list[Mapping[str, Any]] = [api for page in pages for api in page["items"]]
+    ours = [api["id"] for api in apis if (api["name"], api.get("description")) == (config.app_name, description(stage))]
+    ids = [recorded] if recorded in {api["id"] for api in apis} else ours
+    for id_ in ids[:1]:
+        url = f"https://{id_}.execute-api.{stage.region}.{stage.dns_suffix}/{config.api_gateway_stage}/"
+        yield {"name": _API, "resource_type": "rest_api", "rest_api_id": id_, "rest_api_url": url}
+
+
+def _asked(service: str, call: str, missing: str, **what: str) -> Mapping[str, Any] | None:
+    asked = client(service)
+    try:
+        answer: Mapping[str, Any] = getattr(asked, call)(**what)
+    except getattr(asked.exceptions, missing):
+        return None
+    return answer

@@ -1,0 +1,70 @@
+"""`python -m local.generators.docs_assets`: fetch the documentation page's library anew, exactly as pinned here.
+
+To take another version, change VERSION, INTEGRITY (`npm view swagger-ui-dist@VERSION dist.integrity`) and, from what
+the refusal prints, DIGESTS.
+"""
+
+import base64
+import hashlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+VERSION: Final = "5.35.0"
+INTEGRITY: Final = "sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ=="
+DIGESTS: Final[Mapping[str, str]] = {
+    "LICENSE": "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30",
+    "NOTICE": "0d20d1adef18aee3f40dd258172155521ce702ac445cb5f7b7d60ed32dad2fb2",
+    "swagger-ui-bundle.js": "e6a898692f2d768e807c3ba4626068a69a2c5dd960dd6c76f3e4d3a3de180af2",
+    "swagger-ui-bundle.js.LICENSE.txt": "37eb6e7e59aed57b2c1acf076574b818ea07b74265717e0bd67b59e0baf9abbb",
+    "swagger-ui.css": "0de37fab0ec3d9ca21390a3e6ff4fb319c730cb08ab2b7e98258bdf39dadfd8a",
+}
+"""The files that are used, with their SHA-256 as they stand in the repository."""
+
+FOLDER: Final = Path(__file__).parents[2] / "chalicelib/entrypoints/docs/vendor"
+_SOURCE_MAP: Final = re.compile(rb"/\*# sourceMappingURL=.*\*/\s*$")
+
+
+class Altered(Exception):
+    """What was fetched is not what is pinned."""
+
+
+def main() -> None:
+    """Replace the files in the repository."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["npm", "pack", "--silent", "--ignore-scripts", f"swagger-ui-dist@{VERSION}"]
+        subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
+        archive = next(Path(folder).glob("*.tgz")).read_bytes()
+    for name, content in unpacked(archive, INTEGRITY).items():
+        (FOLDER / name).write_bytes(content)
+
+
+def unpacked(archive: bytes, integrity: str) -> dict[str, bytes]:
+    """Return the files that are used out of an npm archive. Raises Altered if it isn't the pinned one."""
+    found = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
+    if found != integrity:
+        raise Altered(f"The archive is {found}, not {integrity}")
+    with tarfile.open(fileobj=BytesIO(archive)) as files:
+        contents = {name: _content(files, name) for name in DIGESTS}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    if digests != DIGESTS:
+        raise Altered(f"The files are {digests}")
+    return contents
+
+
+def _content(files: tarfile.TarFile, name: str) -> bytes:
+    member = files.extractfile(f"package/{name}")
+    if member is None:
+        raise Altered(f"{name} is no file")
+    # The source maps are not served, so nobody should ask for them.
+    return _SOURCE_MAP.sub(b"\n", member.read())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Writes what is generated from the operations, the entities and the app: `make generate`."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.storage.entity import KINDS
+from local.paths import ROOT
+
+
+def routes() -> str:
+    """Return the source of the route table."""
+    rows = [
+        f'    ("{o.group}", "{o.method}", "{o.path}", "{o.function.__module__}:{o.id}"),'
+        for o in catalogue.operations()
+    ]
+    head = (
+        '"""Every route: group, method, path, and the function that has its operation. Made by `make generate`."""\n\n'
+    )
+    return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
+
+
+def kinds() -> str:
+    """Return the source of the table of kinds of records."""
+    catalogue.operations()
+    catalogue.load_tasks()
+    rows = [
+        f'    "{name}": "{kind.__module__}:{kind.__name__}",'
+        for name, kind in sorted(KINDS.items())
+        if kind.__module__.startswith("chalicelib.")
+    ]
+    head = '"""Every kind of record, and the class that it is. Made by `make generate`."""\n\n'
+    return f"{head}KINDS: dict[str, str] = {{\n" + "\n".join(rows) + "\n}\n"
+
+
+def template() -> str:
+    """Return the template that `chalice package --merge-template` takes."""
+    from app import app
+    from infrastructure.template import template
+
+    return json.dumps(template(app), indent=2) + "\n"
+
+
+def stack() -> str:
+    """Return the template of the stack that holds a stage's data."""
+    from app import app
+    from infrastructure.deployed_functions import functions
+    from infrastructure.stack import stack
+
+    return json.dumps(stack(functions(app)), indent=1) + "\n"
+
+
+def table() -> str:
+    """Return the description of the table."""
+    from local.generators.table_document import document
+
+    return document()
+
+
+def readme() -> str:
+    """Return the README with its tables of operations and settings."""
+    from local.generators import operations_document, settings_document
+
+    return operations_document.written_into(settings_document.written_into((ROOT / "README.md").read_text()))
+
+
+def renderer() -> str:
+    """Return the source of the renderer's version."""
+    from local.generators import renderer_version
+
+    return renderer_version.source()
+
+
+def logs() -> str:
+    """Return the description of the logs with its queries."""
+    from local.generators import logs_document
+
+    return logs_document.written_into((ROOT / "docs/logs.md").read_text())
+
+
+def deployment() -> str:
+    """Return the description of deployment with its table of permissions."""
+    from local.generators import permissions_document
+
+    return permissions_document.written_into((ROOT / "docs/deployment.md").read_text())
+
+
+GENERATED: Final[Mapping[str, Callable[[], str]]] = {
+    "chalicelib/entrypoints/routes.py": routes,
+    "chalicelib/entrypoints/kinds.py": kinds,
+    "chalicelib/features/rendering/version.py": renderer,
+    "infrastructure/template.json": template,
+    "infrastructure/stack.json": stack,
+    "docs/table.md": table,
+    "docs/logs.md": logs,
+    "docs/deployment.md": deployment,
+    "README.md": readme,
+}
+"""Each generated file, and what returns its text."""
+
+
+if __name__ == "__main__":
+    for file, text in GENERATED.items():
+        (ROOT / file).write_text(text())

@@ -1,0 +1,51 @@
+"""The renderer's version: digests of its code, its templates, and the libraries that it is made with."""
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Final
+
+from chalicelib.features.platforms import contrast
+from chalicelib.kernel.http import fields
+from local.paths import ROOT
+
+_FOLDER: Final = ROOT / "chalicelib/features/rendering"
+_OF_BLOCKS: Final = ("blocks.html.jinja", "content.py", "limits.py", "markup.py", "parsing.py", "templates.py")
+_LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "mdurl", "nh3")
+_RENAMED: Final[Mapping[str, str]] = {
+    "a66f2cf966f64bbb": "31365661cae525dc",
+    "dfd015ba75adf91a": "76b1c65abd4d2c75",
+}
+"""Digests of code in which only names changed, and the versions that they keep: stored HTML stays valid."""
+
+
+def renderer() -> str:
+    """Return the digest of all that decides which HTML blocks become: if it is another, they are rendered anew."""
+    words = [fields.LINK.pattern, inspect.getsource(fields.folded), inspect.getsource(fields.is_visible)]
+    libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
+    return _digest([*_files(_OF_BLOCKS), *words, *libraries])
+
+
+def layout() -> str:
+    """Return the digest of all that decides how a page looks that has these blocks: part of its entity tag."""
+    names = sorted(path.name for path in _FOLDER.iterdir() if path.is_file() and path.name != "version.py")
+    return _digest([renderer(), *_files(names), inspect.getsource(contrast)])
+
+
+def source() -> str:
+    """Return the module that says so."""
+    head = '"""Which renderer this is: digests of all that decides how pages look. Made by `make generate`."""'
+    return (
+        f'{head}\n\nfrom typing import Final\n\nRENDERER: Final = "{renderer()}"\n"""Of what blocks become."""\n\n'
+        f'LAYOUT: Final = "{layout()}"\n"""Of that, and of what is around it."""\n'
+    )
+
+
+def _files(names: Iterable[str]) -> list[str]:
+    return [f"{name} {(_FOLDER / name).read_text()}" for name in names]
+
+
+def _digest(parts: Iterable[str]) -> str:
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return _RENAMED.get(digest, digest)

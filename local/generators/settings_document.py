@@ -1,0 +1,33 @@
+"""The README's table of settings, said by the settings themselves."""
+
+from typing import Final, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from chalicelib.kernel.core.settings import Settings
+from local.generators.markdown import code, put_between, table
+
+_BEGIN: Final = "<!-- settings: `make generate` -->"
+_END: Final = "<!-- end of settings -->"
+
+
+def written_into(text: str) -> str:
+    """Return a document with the table between its two marks. Raises ValueError if it has none."""
+    return put_between(text, _BEGIN, _END, _settings())
+
+
+def _settings() -> str:
+    rows = [(code(name.upper()), _default(field), _meaning(field)) for name, field in Settings.model_fields.items()]
+    return table(("variable", "default", "meaning"), rows)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "none: it has to be set"
+    return code(str(field.default).lower() if isinstance(field.default, bool) else field.default or "")
+
+
+def _meaning(field: FieldInfo) -> str:
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    text = field.description or ""
+    return f"{text} One of {', '.join(map(code, choices))}." if choices else text

@@ -1,0 +1,1 @@
+"""The local stage: emulators, the HTTP server and what connects them."""

@@ -1,0 +1,203 @@
+"""The DNS of the local stage: `python -m local.server.dns_server <port> <file>` answers what the file says.
+
+The file is read for each question; `python -m local dns` changes it. Of other names the machine's own DNS servers are
+asked, but for those that nobody can have: all below `localhost` are this machine (RFC 6761), and there is nothing
+below `example`, `test`, `example.com` and the like until the file says so.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from errno import EADDRINUSE
+from pathlib import Path
+from socketserver import BaseRequestHandler, BaseServer, StreamRequestHandler, ThreadingTCPServer, ThreadingUDPServer
+from threading import Thread
+from typing import Final
+
+from dns import exception, message, query, rcode, rdatatype, resolver, rrset
+from dns.flags import Flag
+
+Held = Mapping[str, Sequence[str]]
+"""What a name holds, by type."""
+Answer = Callable[[message.Message], message.Message | None]
+
+TYPES: Final = ("A", "AAAA", "CNAME", "TXT")
+THIS_MACHINE: Final = {"A": ["127.0.0.1"], "AAAA": ["::1"]}
+
+_NOBODYS: Final = (
+    "example", "test", "invalid", "localhost", "local", "internal", "example.com", "example.net", "example.org",
+)  # fmt: skip
+_TRIES: Final = 10
+_MOST_LINKS: Final = 16
+_UDP_BYTES: Final = 512
+_TEXT_CHARACTERS: Final = 255
+_PORT: Final = 53
+_FORWARD_SECONDS: Final = 3.0
+"""How long one of the machine's own servers is waited for."""
+
+
+class Nameserver:
+    """A DNS server (RFC 1034) on a port of this machine, 0 takes a free one: by UDP and, for long answers, by TCP.
+
+    `answer` makes the answer to a question; None is silence.
+    """
+
+    def __init__(self, answer: Answer, port: int = 0) -> None:
+        self._tcp, self._udp = _bound(answer, port)
+        self.address = f"127.0.0.1:{self._udp.server_address[1]}"
+
+    def start(self) -> None:
+        """Begin to answer."""
+        for server in (self._tcp, self._udp):
+            Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        for server in (self._tcp, self._udp):
+            server.shutdown()
+            server.server_close()
+
+
+def _bound(answer: Answer, port: int) -> tuple["_Tcp", "_Udp"]:
+    """Return the servers of a port; where it is free for TCP only, of another if any will do. Raises OSError."""
+    for _ in range(_TRIES):
+        tcp = _Tcp(answer, port)
+        try:
+            return tcp, _Udp(answer, tcp.server_address[1])
+        except OSError:
+            tcp.server_close()
+    raise OSError(EADDRINUSE, os.strerror(EADDRINUSE))
+
+
+class _Tcp(ThreadingTCPServer):
+    daemon_threads, block_on_close, allow_reuse_address = True, False, True
+
+    def __init__(self, answer: Answer, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Connection)
+        self.answer = answer
+
+
+class _Udp(ThreadingUDPServer):
+    daemon_threads, block_on_close = True, False
+
+    def __init__(self, answer: Answer, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Datagram)
+        self.answer = answer
+
+
+class _Datagram(BaseRequestHandler):
+    def handle(self) -> None:
+        data, connection = self.request
+        question = message.from_wire(data)
+        if answer := _answered(self.server, question):
+            connection.sendto(_fitting(question, answer), self.client_address)
+
+
+class _Connection(StreamRequestHandler):
+    def handle(self) -> None:
+        question = message.from_wire(self.rfile.read(int.from_bytes(self.rfile.read(2), "big")))
+        if answer := _answered(self.server, question):
+            wire = answer.to_wire()
+            self.wfile.write(len(wire).to_bytes(2, "big") + wire)
+
+
+def _answered(server: BaseServer, question: message.Message) -> message.Message | None:
+    answer: Answer = server.answer  # type: ignore[attr-defined]  # both of them have it
+    return answer(question)
+
+
+def _fitting(question: message.Message, answer: message.Message) -> bytes:
+    """Return an answer as a datagram holds it, or one that says that it is too long: TCP is asked then."""
+    try:
+        return answer.to_wire(max_size=_UDP_BYTES)
+    except exception.TooBig:
+        short = message.make_response(question, recursion_available=True)
+        short.flags |= Flag.TC
+        return short.to_wire()
+
+
+def answered(question: message.Message, known: Callable[[str], Held | None]) -> message.Message:
+    """Return the answer of a resolver that knows what names hold, and follows those that are called otherwise."""
+    answer = message.make_response(question, recursion_available=True)
+    name, kind = asked(question)
+    for _ in range(_MOST_LINKS):
+        held = known(name)
+        if held is None:
+            answer.set_rcode(rcode.NXDOMAIN)
+            break
+        if kind in held or not held.get("CNAME"):
+            if held.get(kind):
+                answer.answer.append(records(name, kind, held[kind]))
+            break
+        answer.answer.append(records(name, "CNAME", held["CNAME"]))
+        name = held["CNAME"][0].rstrip(".").lower()
+    return answer
+
+
+def asked(question: message.Message) -> tuple[str, str]:
+    """Return which name is asked for, in lower case, and for what."""
+    [wanted] = question.question
+    return wanted.name.to_text(omit_final_dot=True).lower(), rdatatype.to_text(wanted.rdtype)
+
+
+def records(name: str, kind: str, values: Sequence[str]) -> rrset.RRset:
+    """Return records of a name. Raises DNSException if a value can't be one."""
+    written = {"TXT": _quoted, "CNAME": lambda value: f"{value.rstrip('.')}."}.get(kind, str)
+    return rrset.from_text(f"{name}.", 0, "IN", kind, *map(written, values))
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a master file has it: in pieces, because one of them holds only so much."""
+    escaped = [character if character not in '"\\' else f"\\{character}" for character in text]
+    pieces = (escaped[start : start + _TEXT_CHARACTERS] for start in range(0, max(len(escaped), 1), _TEXT_CHARACTERS))
+    return " ".join(f'"{"".join(piece)}"' for piece in pieces)
+
+
+def of_file(file: Path) -> Answer:
+    """Return what answers as a file says."""
+
+    def answer(question: message.Message) -> message.Message:
+        name, _ = asked(question)
+        zone = read(file)
+        if name in zone or any(f".{name}".endswith(f".{each}") for each in _NOBODYS):
+            return answered(question, lambda each: zone.get(each, THIS_MACHINE if _is_local(each) else None))
+        return _forwarded(question)
+
+    return answer
+
+
+def _is_local(name: str) -> bool:
+    return f".{name}".endswith(".localhost")
+
+
+def read(file: Path) -> dict[str, dict[str, list[str]]]:
+    """Return what a file says, which is nothing if there is none."""
+    known: dict[str, dict[str, list[str]]] = json.loads(file.read_text()) if file.exists() else {}
+    return known
+
+
+def _forwarded(question: message.Message) -> message.Message:
+    """Return what the first of the machine's own servers says that answers; if none does, that it can't be told."""
+    for server in _own_servers():
+        try:
+            answer, _ = query.udp_with_fallback(question, server, _FORWARD_SECONDS, _PORT)
+        except (exception.DNSException, OSError):
+            continue
+        return answer
+    failure = message.make_response(question, recursion_available=True)
+    failure.set_rcode(rcode.SERVFAIL)
+    return failure
+
+
+def _own_servers() -> list[str]:
+    try:
+        return [str(server) for server in resolver.Resolver().nameservers]
+    except resolver.NoResolverConfiguration:
+        return []
+
+
+if __name__ == "__main__":
+    Nameserver(of_file(Path(sys.argv[2])), int(sys.argv[1])).start()
+    signal.pause()

@@ -1,0 +1,59 @@
+"""What the DNS of a run says of names: `python -m local dns set shop.example.com CNAME cname.atrium.localhost`."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dns.exception import DNSException
+
+from local.paths import settings_of_run, write_private
+from local.server.dns_server import read, records
+
+
+class NoRecord(Exception):
+    """It can't be said; says why."""
+
+
+def zone_of_run(port: int | None) -> Path:
+    """Return where it stands what the DNS of a run says, or of the one that was started last. Raises NoRecord."""
+    settings = settings_of_run(port)
+    if not settings.exists():
+        raise NoRecord("Nothing runs there. Start `make run`.")
+    last: int | None = urlsplit(json.loads(settings.read_text())["public_url"]).port
+    return zone_at(port or last or 0)
+
+
+def zone_at(port: int) -> Path:
+    """Return where it stands what the DNS of the run on a port says."""
+    return settings_of_run(port).with_name("dns.json")
+
+
+def put(file: Path, name: str, kind: str, values: Sequence[str]) -> None:
+    """Let a name hold these values of a type, and no others of it. Raises NoRecord."""
+    try:
+        records(_plain(name), kind, values)
+    except (DNSException, ValueError) as error:
+        raise NoRecord(f"{name} can't have such a record of type {kind}: {error}.") from error
+    zone = read(file)
+    zone.setdefault(_plain(name), {})[kind] = list(values)
+    write_private(file, json.dumps(zone, indent=2))
+
+
+def remove(file: Path, name: str, kind: str | None) -> None:
+    """Let a name hold nothing of a type, or nothing at all."""
+    zone = read(file)
+    held = zone.pop(_plain(name), {})
+    left = {each: values for each, values in held.items() if kind and each != kind}
+    write_private(file, json.dumps(zone | ({_plain(name): left} if left else {}), indent=2))
+
+
+def listed(file: Path) -> Iterator[str]:
+    """Yield what the file says, a line a record."""
+    for name, held in sorted(read(file).items()):
+        for kind, values in held.items():
+            yield from (f"{name} {kind} {value}" for value in values)
+
+
+def _plain(name: str) -> str:
+    return name.lower().rstrip(".")

@@ -1,0 +1,48 @@
+"""The emulator of AWS, in an environment of its own. It saves its state only when it is stopped gracefully."""
+
+import os
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+from local.paths import ROOT
+
+PYTHON: Final = ROOT / ".venv-emulator" / "bin" / "python"
+COMMAND: Final = (str(PYTHON), "-m", "ministack")
+
+
+def environment(port: int, folder: Path) -> Mapping[str, str]:
+    """Return all that the emulator is told. What the service is told would mean something else to it (`LOG_LEVEL`)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "TMPDIR": str(folder),
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        # By these it checks addresses that were signed for anybody: they are what the service signs with.
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "PERSIST_STATE": "1",
+        "STATE_DIR": str(folder / "state"),
+        "S3_PERSIST": "1",
+        "S3_DATA_DIR": str(folder / "s3"),
+        "LOG_LEVEL": "WARNING",
+        # Listeners on fixed ports, which a second run would meet, and containers: Atrium needs neither.
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "DOCKER_HOST": f"unix://{folder / 'no-docker'}",
+    }
+
+
+def answers(port: int, path: str) -> bool:
+    """Return whether a server on this machine answers a GET at all."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        connection.getresponse().read()
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True

@@ -1,0 +1,244 @@
+"""Does on the local stage what Lambda's event sources do on AWS: `python -m local.server.event_source_emulator`.
+
+The handlers are those that the Chalice app has registered; a new one needs nothing here.
+"""
+
+import importlib
+import logging
+import re
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from threading import Event, Thread
+from typing import Any, Final
+from uuid import uuid4
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
+from chalice.local import LambdaContext
+
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.settings import settings
+from infrastructure.resources import queue_name
+from local.server.configuration import PREFIX
+
+Handler = Callable[[dict[str, Any], LambdaContext], Any]
+Message = Mapping[str, Any]
+
+SCHEDULE_SECONDS: Final = 5
+"""Every schedule fires so soon; one of a minute also again: nobody waits a minute at a desk. Others keep their rate."""
+
+_RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_UNITS: Final = {"minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
+
+_SCHEDULE_TIMEOUT_SECONDS: Final = 60
+_BATCH_LIMIT: Final = 10
+_POLLERS: Final = 2
+_MOST_POLLERS: Final = 4
+_WAIT_SECONDS: Final = 2
+_ANSWER_SECONDS: Final = 10
+_PAUSE_SECONDS: Final = 1
+_STOP_SECONDS: Final = 8
+_MEMORY_MB: Final = 512
+_REGION: Final = "us-east-1"
+
+_log = logging.getLogger("pump")
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """A queue and the handler that takes its messages, so many at a time."""
+
+    name: str
+    handle: Handler
+    queue_url: str
+    queue_arn: str
+    batch_size: int
+    pollers: int
+    timeout_seconds: int
+
+    def poll(self, wait_seconds: int) -> None:
+        """Hand over the next batch, if there is one, and delete the messages that were done.
+
+        The others return to the queue when their visibility time-out is over, in the order they had.
+        """
+        messages = sqs().receive_message(
+            QueueUrl=self.queue_url,
+            MaxNumberOfMessages=self.batch_size,
+            WaitTimeSeconds=wait_seconds,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        )
+        if batch := messages.get("Messages", []):
+            self._delete(self._done(batch))
+
+    def _done(self, batch: Sequence[Message]) -> Sequence[Message]:
+        event = {"Records": [_record(message, self.queue_arn) for message in batch]}
+        try:
+            answer = self.handle(event, _context(self.name, self.timeout_seconds))
+        except Exception:  # noqa: BLE001 - as Lambda does: whatever a handler raises, its messages come back
+            _log.exception("%s failed with a batch of %d", self.name, len(batch))
+            return []
+        failed = _failures(answer, {message["MessageId"] for message in batch})
+        if failed:
+            _log.warning("%s returned %d of %d messages to the queue", self.name, len(failed), len(batch))
+        return [message for message in batch if message["MessageId"] not in failed]
+
+    def _delete(self, done: Sequence[Message]) -> None:
+        if done:
+            entries = [{"Id": str(i), "ReceiptHandle": message["ReceiptHandle"]} for i, message in enumerate(done)]
+            sqs().delete_message_batch(QueueUrl=self.queue_url, Entries=entries)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A handler that is called again and again."""
+
+    name: str
+    handle: Handler
+    seconds: int
+
+    def tick(self) -> Any:
+        """Call the handler as EventBridge would, and return its answer. Raises what it raises."""
+        return self.handle(_tick(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
+
+    def fire(self) -> None:
+        """Call the handler, whatever comes of it."""
+        try:
+            self.tick()
+        except Exception:  # noqa: BLE001 - as Lambda does: whatever a handler raises, its schedule goes on
+            _log.exception("%s failed", self.name)
+
+    def keep_firing(self, stopped: Event) -> None:
+        """Fire again and again until told to stop."""
+        pause: float = SCHEDULE_SECONDS
+        while not stopped.wait(pause):
+            self.fire()
+            pause = SCHEDULE_SECONDS if self.seconds <= _UNITS["minute"] else self.seconds
+
+
+@cache
+def sqs() -> Any:
+    """Return a client that outlasts a long poll: the service's own gives up sooner, since it only sends."""
+    config = Config(connect_timeout=1, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS)
+    return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
+
+
+def consumers(app: Chalice) -> Iterator[Consumer]:
+    """Yield what consumes the queues that the app's handlers name."""
+    for source in app.event_sources:
+        if isinstance(source, SQSEventConfig):
+            yield _consumer(source, app.handler_map[source.name])
+
+
+def schedules(app: Chalice) -> Iterator[Schedule]:
+    """Yield the app's scheduled handlers."""
+    for source in app.event_sources:
+        if isinstance(source, ScheduledEventConfig):
+            yield Schedule(source.name, app.handler_map[source.name], _seconds(source.schedule_expression))
+
+
+def pump(app: Chalice, stopped: Event) -> None:
+    """Keep every queue and schedule of the app going until told to stop."""
+    polling = [Thread(target=_keep_polling, args=(c, stopped)) for c in consumers(app) for _ in range(c.pollers)]
+    firing = [Thread(target=s.keep_firing, args=(stopped,)) for s in schedules(app)]
+    threads = [*polling, *firing]
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
+    stopped.wait()
+    for thread in threads:
+        thread.join(_STOP_SECONDS)
+
+
+def _keep_polling(consumer: Consumer, stopped: Event) -> None:
+    while not stopped.is_set():
+        try:
+            consumer.poll(_WAIT_SECONDS)
+        except (BotoCoreError, ClientError):
+            _log.exception("%s can't reach its queue", consumer.name)
+            stopped.wait(_PAUSE_SECONDS)
+
+
+def _seconds(expression: str | ScheduleExpression) -> int:
+    """Return how long it is from one time to the next. Raises ValueError if that is no rate."""
+    text = expression if isinstance(expression, str) else expression.to_string()
+    rate = _RATE.fullmatch(text)
+    if not rate:
+        raise ValueError(f"the local stage knows rates only, and not {text}")
+    return int(rate[1]) * _UNITS[rate[2]]
+
+
+def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:
+    name = source.queue or str(source.queue_arn).rpartition(":")[2]
+    full_name = name if name.startswith(f"{PREFIX}-") else queue_name(PREFIX, name)
+    url = sqs().get_queue_url(QueueName=full_name)["QueueUrl"]
+    wanted = ["QueueArn", "VisibilityTimeout"]
+    attributes = sqs().get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
+    return Consumer(
+        name=source.name,
+        handle=handle,
+        queue_url=url,
+        queue_arn=attributes["QueueArn"],
+        batch_size=min(source.batch_size, _BATCH_LIMIT),
+        pollers=min(source.maximum_concurrency or _POLLERS, _MOST_POLLERS),
+        # A handler has to be done before its messages return to the queue.
+        timeout_seconds=int(attributes["VisibilityTimeout"]),
+    )
+
+
+def _failures(answer: object, sent: Collection[str]) -> Collection[str]:
+    """Return the ids that a partial batch response names; an id that was not sent means, as on AWS, all of them."""
+    if not isinstance(answer, Mapping):
+        return ()
+    failed = {failure.get("itemIdentifier") for failure in answer.get("batchItemFailures") or ()}
+    return failed if failed <= set(sent) else sent
+
+
+def _record(message: Message, queue_arn: str) -> dict[str, Any]:
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message.get("Attributes", {}),
+        "messageAttributes": {
+            name: {key[0].lower() + key[1:]: value for key, value in attribute.items()}
+            for name, attribute in message.get("MessageAttributes", {}).items()
+        },
+        "md5OfBody": message["MD5OfBody"],
+        "eventSource": "aws:sqs",
+        "eventSourceARN": queue_arn,
+        "awsRegion": _REGION,
+    }
+
+
+def _tick(name: str) -> dict[str, Any]:
+    return {
+        "version": "0",
+        "id": str(uuid4()),
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": "000000000000",
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "region": _REGION,
+        "resources": [f"arn:aws:events:{_REGION}:000000000000:rule/{name}"],
+        "detail": {},
+    }
+
+
+def _context(name: str, timeout_seconds: int) -> LambdaContext:
+    return LambdaContext(name, _MEMORY_MB, timeout_seconds * 1000)
+
+
+def _main() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stopped = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    pump(importlib.import_module("app").app, stopped)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,154 @@
+"""Chalice's development server, made to speak HTTP/1.1 (RFC 9112) as the deployed gateway does."""
+
+import json
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from threading import Condition
+from typing import Any, Final
+
+from chalice.app import Chalice
+from chalice.config import Config
+from chalice.local import (
+    ChaliceRequestHandler,
+    LocalChalice,
+    LocalDevServer,
+    LocalGatewayException,
+    ThreadedHTTPServer,
+)
+from uuid_utils import uuid7
+
+from chalicelib.kernel.core.problems import Problem
+from infrastructure.gateway import PROBLEMS, headers_of
+from local.server.http_body import MAX_BODY_BYTES, read_body
+
+PATIENCE_SECONDS: Final = 5.0
+
+_PIECE: Final = 65_536
+_QUERY: Final = re.compile(r"\?\S+")
+_WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_NOT_HTTP: Final = Problem("invalid_header", "This is not a request of HTTP/1.1.")
+
+
+class Server(ThreadedHTTPServer):
+    """Serves each connection in a thread of its own, and knows how many requests are under way."""
+
+    # With the default of 5, a sixth connection at the same moment is tried again only after a second.
+    request_queue_size = 128
+
+    def __init__(self, *words: Any) -> None:
+        super().__init__(*words)
+        self.stopping = False
+        self._changed, self._under_way = Condition(), 0
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Count a request until it is answered."""
+        with self._changed:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Take no more connections, and wait for a few seconds until every request is answered."""
+        self.stopping = True
+        self.server_close()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._under_way, PATIENCE_SECONDS)
+
+
+class Handler(ChaliceRequestHandler):
+    """Reads any body, answers HEAD without one, and whatever the service never sees with a problem."""
+
+    # Without this each answer on a kept connection waits 44 ms for an acknowledgement.
+    disable_nagle_algorithm = True
+    server: Server
+
+    def __getattr__(self, name: str) -> Any:
+        """Hand every method to the service, which knows those it has."""
+        if name.startswith("do_"):
+            return self._generic_handle
+        raise AttributeError(name)
+
+    def _generic_handle(self) -> None:
+        with self.server.under_way():
+            try:
+                super()._generic_handle()
+            except Problem as problem:
+                self._refuse(problem)
+            except UnicodeEncodeError:  # Chalice repeats the credential that came to a path which does not exist.
+                self._send_problem(PROBLEMS["INVALID_SIGNATURE"])
+            self.wfile.flush()
+            self.close_connection |= self.server.stopping
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = _generic_handle  # noqa: N815 - the library's
+
+    def _parse_payload(self) -> tuple[dict[str, str], bytes | None]:
+        return dict(self.headers), read_body(self.headers, self.rfile) or None
+
+    def _send_error_response(self, error: LocalGatewayException) -> None:
+        unknown = error.CODE == HTTPStatus.FORBIDDEN
+        self._send_problem(PROBLEMS["MISSING_AUTHENTICATION_TOKEN" if unknown else "DEFAULT_5XX"])
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's
+        """Log without queries: one may hold an invitation's token."""
+        super().log_message("%s", _QUERY.sub("?…", format % args))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer with a problem what is not even a request."""
+        self.log_error("code %d, message %s, %s", code, message, explain)
+        self.request_version = self.protocol_version  # Of a broken request it is HTTP/0.9, which has no status.
+        self._refuse(_NOT_HTTP)
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer with a problem, and close the connection: nobody knows where in it the next request would begin."""
+        self.close_connection = True
+        self._send_problem(problem)
+        # A client that still sends would lose the answer if the connection ended with something unread.
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(1)
+            left = 2 * MAX_BODY_BYTES
+            while left > 0 and (unread := self.rfile.read1(_PIECE)):
+                left -= len(unread)
+
+    def _send_problem(self, problem: Problem) -> None:
+        request_id = str(uuid7())
+        path = self.path.partition("?")[0] if self.command else "/"
+        document = problem.document(instance=path, request_id=request_id)
+        headers = headers_of(problem) | {"X-Request-Id": request_id}
+        self._send_http_response(problem.status, headers, json.dumps(document).encode())
+
+    def _send_http_response(self, code: int, headers: Mapping[str, Any], body: str | bytes | None) -> None:
+        content = body.encode() if isinstance(body, str) else body or b""
+        self.send_response(code)
+        length = {} if code in _WITHOUT_BODY else {"Content-Length": str(len(content))}
+        ends = {"Connection": "close"} if self.close_connection or self.server.stopping else {}
+        self._send_headers({"Content-Type": "application/json", **headers, **length, **ends})
+        if self.command != "HEAD" and code not in _WITHOUT_BODY:
+            self.wfile.write(content)
+
+
+def server_of(app: Chalice, config: Config, port: int) -> LocalDevServer:
+    """Return the server of an app at a port of this machine's own address; port 0 takes one that is free."""
+    # On Lambda a process has one request at a time, and Chalice keeps it in the app; here each thread has its own.
+    app.__class__ = LocalChalice
+    return LocalDevServer(app, config, "127.0.0.1", port, handler_cls=Handler, server_cls=Server)
+
+
+def serve(app: Chalice, config: Config, port: int) -> None:
+    """Serve an app on this machine's own address until SIGTERM; requests under way are answered before it ends."""
+    server = server_of(app, config, port)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server.serve_forever()
+    finally:
+        server.server.finish()

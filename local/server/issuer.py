@@ -1,0 +1,99 @@
+"""The development issuer: a key under `.local/issuer/` whose tokens the local stage trusts."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import NAMESPACE_DNS, UUID, uuid5
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from jwt.algorithms import ECAlgorithm
+
+from chalicelib.kernel.core.encoding import to_base64url
+from local.paths import STATE, write_private
+
+ISSUER: Final = "https://issuer.atrium.test"
+AUDIENCE: Final = "atrium"
+OPERATORS: Final = "operators"
+TWELVE_HOURS: Final = 12 * 60 * 60
+
+_ALGORITHM: Final = "ES256"
+_PEOPLE: Final = uuid5(NAMESPACE_DNS, "issuer.atrium.test")
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whom a token is about. A name alone always means the same person; `full_name` is what people call them."""
+
+    name: str
+    email: str | None = None
+    sub: UUID | None = None
+    operator: bool = False
+    full_name: str | None = None
+
+    def claims(self) -> dict[str, object]:
+        """Return the claims about the person (OpenID Connect Core 1.0, section 5.1)."""
+        claims: dict[str, object] = {
+            "sub": str(self.sub or uuid5(_PEOPLE, self.name)),
+            "name": self.full_name or self.name,
+            "preferred_username": self.name,
+            "email": self.email or f"{self.name}@example.com",
+            "email_verified": True,
+        }
+        return claims | ({"groups": [OPERATORS]} if self.operator else {})
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """Signs tokens by the key in its folder, which is made when it is first needed."""
+
+    folder: Path = field(default_factory=lambda: STATE / "issuer")
+
+    def settings(self) -> Mapping[str, str]:
+        """Return the settings by which the service trusts this issuer."""
+        return {"auth_jwks": str(self._made() / "jwks.json"), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
+
+    def token(self, person: Person, expires_in: int = TWELVE_HOURS) -> str:
+        """Return a JWT about a person, good for so many seconds."""
+        folder = self._made()
+        now = int(time.time())
+        claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + expires_in, **person.claims()}
+        kid = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
+        return jwt.encode(claims, (folder / "private.pem").read_text(), _ALGORITHM, headers={"kid": kid})
+
+    def _made(self) -> Path:
+        if not self.folder.exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self.folder.parent) as parent:
+                _make_key(Path(parent) / "issuer")
+                self._keep_first(Path(parent) / "issuer")
+        return self.folder
+
+    def _keep_first(self, made: Path) -> None:
+        # Renaming is atomic: when several runs make a key at the same time, all go on with the first.
+        try:
+            made.rename(self.folder)
+        except OSError:
+            if not self.folder.exists():
+                raise
+
+
+def _make_key(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    write_private(folder / "private.pem", pem.decode())
+    public: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    keys = [{**public, "kid": _thumbprint(public), "alg": _ALGORITHM, "use": "sig"}]
+    (folder / "jwks.json").write_text(json.dumps({"keys": keys}, indent=2))
+
+
+def _thumbprint(public: Mapping[str, str]) -> str:
+    """Return a key's id (RFC 7638)."""
+    required = {name: public[name] for name in ("crv", "kty", "x", "y")}
+    return to_base64url(sha256(json.dumps(required, separators=(",", ":")).encode()).digest())

@@ -1,0 +1,91 @@
+"""The processes of a run: started so that none outlives it, and stopped gracefully."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from local.paths import ROOT
+
+_SET_PARENT_DEATH_SIGNAL: Final = 1
+_LINES_SHOWN: Final = 15
+
+
+class Fallen(Exception):
+    """A process of the run ended though nobody asked it to."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process of the run; what it says goes to its log. `began_anew` starts the same once more, and returns it."""
+
+    name: str
+    log: Path
+    process: "subprocess.Popen[bytes]"
+    began_anew: Callable[[], "Child"]
+
+    def check(self) -> None:
+        """Raise Fallen, with the end of its log, if the process has ended."""
+        code = self.process.poll()
+        if code is not None:
+            said = self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+            raise Fallen("\n  ".join([f"The {self.name} ended by itself (exit code {code}). {self.log} ends:", *said]))
+
+
+def start(
+    name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int] = ()
+) -> Child:
+    """Start a process that Ctrl-C does not reach, and that gets SIGTERM when this one is gone."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    return _begin(name, command, log, environment, keep_open)
+
+
+def _begin(
+    name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int]
+) -> Child:
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=keep_open,
+            preexec_fn=_tie_to(os.getpid()) if sys.platform == "linux" else None,  # noqa: PLW1509 - no thread runs here
+        )
+    return Child(name, log, process, lambda: _begin(name, command, log, environment, keep_open))
+
+
+def stop(children: Sequence[Child], seconds: float) -> None:
+    """Ask processes to end, all at once, and end those that haven't after so many seconds."""
+    for child in children:
+        child.process.terminate()
+    deadline = time.monotonic() + seconds
+    for child in children:
+        try:
+            child.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            print(f"The {child.name} did not stop within {seconds:.0f} s; killing it.", file=sys.stderr)
+            child.process.kill()
+            child.process.wait()
+
+
+def _tie_to(parent: int) -> Callable[[], None]:
+    """Return what asks Linux to send the new process SIGTERM when its parent dies (prctl(2))."""
+    prctl = ctypes.CDLL(None).prctl
+
+    def tie() -> None:
+        prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != parent:  # It died before it could be watched.
+            os._exit(1)
+
+    return tie

@@ -1,0 +1,209 @@
+"""`make run`: the emulator, what it needs in it, the nameserver, the pump and the service, and their end."""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NoReturn
+
+from chalicelib.kernel.core.settings import settings
+from local.paths import STATE
+from local.seed.callers import Service
+from local.seed.seeding import receiver_port, seed
+from local.server.configuration import PREFIX, complete, configure, forget_the_cloud, stand_ins
+from local.server.dns_zone import zone_at
+from local.server.emulator import COMMAND, PYTHON, answers, environment
+from local.server.issuer import Issuer
+from local.server.processes import Child, Fallen, start, stop
+from local.server.provisioning import provision
+from local.tools.migrate import apply
+
+_HEALTH: Final = "/_ministack/health"
+_LOOK_SECONDS: Final = 0.05
+READY_SECONDS: Final = 60
+_STOP_SECONDS: Final = 10
+_SAVE_SECONDS: Final = 60
+_MORTAL: Final = ("pump", "service")
+"""What holds nothing that is not in the emulator."""
+
+
+class Refused(Exception):
+    """The run can't even begin; says why and what to do."""
+
+
+class Stopped(Exception):
+    """Somebody asked the run to end."""
+
+
+def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None:
+    """Run the local stage on a port until SIGINT or SIGTERM; `seeded`: with a company in it, and who it tells.
+
+    `reviving`: the service and the pump begin anew when they end, as Lambda does it, whatever ended them.
+
+    Raises Refused or SettingsError before anything is started, NotMigrated before the service is, Fallen if a process
+    of the run ends by itself, NotSeeded if it could not be filled.
+    """
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, _raise_stopped)
+    signal.signal(signal.SIGINT, _raise_stopped)
+    children: list[Child] = []
+    try:
+        forget_the_cloud()
+        folder, lock = STATE / str(port), _lock(port)
+        if seeded:
+            _refuse_taken(receiver_port(port))
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        emulator_port = free_port()
+        settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
+        children.append(_start_emulator(emulator_port, folder, lock))
+        _until(lambda: answers(emulator_port, _HEALTH), children)
+        complete(settings_file, provision(PREFIX))
+        apply()
+        # Not before: a connection of the migrations may take a port that nobody listens on.
+        dns_port, sources_port = free_port(), free_port()
+        stood_in = stand_ins(_address(sources_port))
+        complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
+        children.append(_start("nameserver", ["local.server.dns_server", str(dns_port), str(zone_at(port))], folder))
+        children.append(_start("sources", ["local.server.stub_sources", str(sources_port)], folder))
+        children.append(_start("pump", ["local.server.event_source_emulator"], folder))
+        children.append(_start("service", ["local.server.api", str(port)], folder))
+        if seeded:
+            receive = ["local", "receive", "--port", str(receiver_port(port))]
+            children.append(_start("receiver", receive, folder))
+        _until(lambda: answers(port, "/status"), children)
+        print(ready(port, folder, time.monotonic() - began), flush=True)
+        if seeded:
+            print(seed(Service.at(_address(port))), flush=True)
+        _watch(children, _MORTAL if reviving else ())
+    except Stopped:
+        print("Stopping; the emulator saves its state.", flush=True)
+    finally:
+        _end(children)
+
+
+def _raise_stopped(*_: object) -> NoReturn:
+    raise Stopped
+
+
+def _lock(port: int) -> int:
+    """Take the port's state for this run and its emulator, which may go on saving when this process is gone already."""
+    if not PYTHON.exists():
+        raise Refused("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
+    STATE.mkdir(parents=True, exist_ok=True)
+    lock = os.open(STATE / f"{port}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _bind(port)
+    except OSError:
+        raise Refused(
+            f"Port {port} is taken, or its last run is still saving. Try `make run PORT={port + 1}`."
+        ) from None
+    return lock
+
+
+def _refuse_taken(port: int) -> None:
+    """Refuse to seed a run whose webhooks somebody else would be told of."""
+    try:
+        _bind(port)
+    except OSError:
+        detail = f"Port {port} is taken, where the run would listen to its webhooks. End what listens there,"
+        raise Refused(f"{detail} or take another `make run SEED=1 PORT=`.") from None
+
+
+def _bind(port: int) -> None:
+    """Listen on a port, and stop again. Raises OSError if somebody else does."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on, by TCP or UDP."""
+    while True:
+        with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as other:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+            with suppress(OSError):
+                other.bind(("127.0.0.1", port))
+                return port
+
+
+def _address(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _start_emulator(port: int, folder: Path, lock: int) -> Child:
+    told = environment(port, folder / "emulator")
+    return start("emulator", COMMAND, folder / "emulator.log", told, keep_open=[lock])
+
+
+def _start(name: str, module: Sequence[str], folder: Path) -> Child:
+    return start(name, [sys.executable, "-m", *module], folder / f"{name}.log", os.environ)
+
+
+def _until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
+    """Wait until something is so, as long as every process lives."""
+    deadline = time.monotonic() + READY_SECONDS
+    while not reached():
+        _check(children)
+        if time.monotonic() > deadline:
+            raise Fallen(f"The {children[-1].name} gave no answer within {READY_SECONDS} s; see {children[-1].log}.")
+
+
+def _watch(children: list[Child], mortal: Collection[str]) -> NoReturn:
+    """Wait for a signal, as long as every process lives but those that may die: they begin anew."""
+    while True:
+        for at, child in enumerate(children):
+            if child.name in mortal and child.process.poll() is not None:
+                children[at] = child.began_anew()
+        _check([child for child in children if child.name not in mortal])
+
+
+def _check(children: Sequence[Child]) -> None:
+    for child in children:
+        child.check()
+    time.sleep(_LOOK_SECONDS)
+
+
+def _end(children: Sequence[Child]) -> None:
+    """Stop the emulator last, so that it saves all that the others did."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop(children[1:], _STOP_SECONDS)
+    stop(children[:1], _SAVE_SECONDS)
+
+
+def ready(port: int, folder: Path, seconds: float) -> str:
+    """Return what is printed when all is up: where, and a first try by hand."""
+    url = _address(port)
+    create = f"curl -s {url}/organizations -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
+    return f"""
+Atrium is ready after {seconds:.1f} s.
+
+  URL    {url}
+  docs   {url}/docs
+  logs   {os.path.relpath(folder)}/*.log
+  mail   .venv/bin/python -m local mail
+  DNS    .venv/bin/python -m local dns list
+
+  TOKEN={_token()}
+  ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+  curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
+  curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
+
+Ctrl-C stops everything and saves the emulator's state; `make run FRESH=1` starts from nothing.
+"""
+
+
+def _token() -> str:
+    """Return where a token comes from: the development issuer's are worth nothing when another one is trusted."""
+    known, own = settings(), Issuer().settings()
+    trusted = {name: getattr(known, name) for name in own} == own
+    return "$(.venv/bin/python -m local token --name demo)" if trusted else f"<a token of {known.auth_issuer}>"

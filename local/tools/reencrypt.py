@@ -1,0 +1,106 @@
+"""Seals anew what a former DATA_KEY has sealed, so that it can be dropped: `python -m local reseal`.
+
+That is the secrets of webhooks, the addresses of channels and the key that hashes addresses. Stored answers of an
+`Idempotency-Key` end by themselves.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.features.channels.entities import IntegrationChannel, kept
+from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.webhooks import signing
+from chalicelib.features.webhooks.entities import Webhook
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.encryption import SealBroken
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.identity import email_hashes
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.storage.entity import organization_of
+from chalicelib.kernel.transactions.unit_of_work import Changes
+from infrastructure.account import Refused, explained
+from infrastructure.configuration import deployed
+from infrastructure.names import first_of
+from infrastructure.secrets import SECRETS, note_resealed, read
+from local.tools.verify_logs import places
+
+_TRIES: Final = 5
+
+
+class NotResealed(Exception):
+    """Something is left that another key has sealed; says why, and what to do."""
+
+
+def reseal(stage: str | None) -> None:
+    """Seal anew what is not sealed by the present key, until nothing is left, and say so; of a stage also to `rotate`.
+
+    It may be repeated and interrupted: what is done is done. Raises NotResealed.
+    """
+    secret = SECRETS[Purpose.DATA_KEY]
+    try:
+        with explained():
+            place = deployed(first_of(stage)) if stage else None
+            if place and read(place)[secret] != settings().data_key:
+                raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
+            renewed = 0
+            again = ", and the key of addresses" if email_hashes.reseal() else ""
+            while changed := sum(map(_renewed, _sealing())):
+                renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
+            if place:
+                note_resealed(place)
+    except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, SealBroken) as error:
+        raise NotResealed(f"{error} Run it again: what is done is done.") from error
+    print(f"{renewed} webhooks and channels{again} were sealed anew; nothing is left that another key has sealed.")
+
+
+def _sealing() -> Iterator[Webhook | IntegrationChannel]:
+    """Yield all that keeps something sealed, organization by organization."""
+    for place in places(""):
+        if organization_id := organization_of(place.log):
+            pk, _ = Organization.key_of(id=organization_id)
+            for kind in (Webhook, IntegrationChannel):
+                begins = kind.sk.partition("{")[0]
+                for items in table.pages(pk, begins=begins):
+                    yield from map(kind.from_item, items)
+
+
+def _renewed(record: Webhook | IntegrationChannel) -> bool:
+    """Seal a record anew, unless the present key has, or it was removed meanwhile; return whether that was done."""
+    found: Webhook | IntegrationChannel | None = record
+    for _ in range(_TRIES):
+        if found is None or not (fields := _anew(found)):
+            return False
+        changes = Changes(now())
+        changes.settle(found, **fields)
+        try:
+            changes.commit()
+        except ConcurrentModification:
+            item = table.get(record.stored_at)
+            found = type(record).from_item(item) if item else None
+        else:
+            return True
+    raise NotResealed(f"{record.kind} {record.id} keeps changing.")
+
+
+def _anew(record: Webhook | IntegrationChannel) -> dict[str, Any]:
+    """Return the fields of a record that have to be sealed anew, sealed by the present key."""
+    try:
+        if isinstance(record, IntegrationChannel):
+            return {} if _is_present(record.sealed_url) else kept(record.id, record.url)
+        if all(_is_present(one["sealed"]) for one in record.secrets):
+            return {}
+        return {"secrets": [signing.sealed_anew(record, one) for one in signing.live(record, now())]}
+    except SealBroken as broken:
+        raise NotResealed(
+            f"{record.kind} {record.id}: {broken}. List the key that sealed it behind the others."
+        ) from None
+
+
+def _is_present(sealed: bytes) -> bool:
+    return sealed[:KEY_ID_BYTES] == keyrings.present(Purpose.DATA_KEY).id

@@ -1,0 +1,187 @@
+"""A program that does what a process of the service does, and dies at whatever call of AWS it is told to.
+
+It holds the imported app and no connection. Each task is done by a fork of it, so every task begins as a process does
+that was just started; but for tasks that warm it up, which it does itself, so that its forks have done them already.
+Tasks come in, and answers go out, as lines of JSON; `process.py` is the other side.
+"""
+
+import gc
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import IO, Any
+
+from chalice.local import LambdaContext
+from chalice.test import Client
+
+import app
+from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core import aws, clock
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.jwt import verify_token
+from chalicelib.kernel.storage import item_json, table
+from chalicelib.kernel.storage.entity import Item
+from local.server import event_source_emulator
+from local.server.provisioning import provision
+from tests.harness.stored_records import join
+
+_HTTP = Client(app.app).http
+_CONTEXT = LambdaContext("mortal", 512, 60_000)
+
+
+def main(prefix: str) -> None:
+    """Answer tasks until the input ends, with a table and queues of that prefix."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # What the service logs must not stand between the answers.
+    os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
+    settings.cache_clear()
+    aws.forget_clients()
+    clients = [aws.client("dynamodb"), aws.client("sqs"), event_source_emulator.sqs()]
+    catalogue.operations()
+    catalogue.load_tasks()
+    for line in sys.stdin:
+        task = json.loads(line)
+        if task["warming"]:
+            _answer(task, [], answers)
+            continue
+        for client in clients:
+            client.close()  # No fork may use a connection of this process.
+        gc.freeze()  # What no fork collects, no fork copies.
+        child = os.fork()
+        if child == 0:
+            _do(task, clients, answers)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status:
+            print(json.dumps({"ended": os.waitstatus_to_exitcode(status)}), file=answers, flush=True)
+
+
+def _do(task: Mapping[str, Any], clients: Sequence[Any], answers: IO[str]) -> None:
+    if task["ahead"]:
+        _move_clock(task["ahead"])
+    calls: list[str] = []
+    for client in clients:
+        client.meta.events.register("before-call", _reaper(calls, task["death"], "before"))
+        client.meta.events.register("after-call", _reaper(calls, task["death"], "after"))
+    _answer(task, calls, answers)
+
+
+def _answer(task: Mapping[str, Any], calls: Sequence[str], answers: IO[str]) -> None:
+    done = [_STEPS[step](**words) for step, words in task["steps"]]
+    print(json.dumps({"answers": done, "calls": calls}), file=answers, flush=True)
+
+
+def _move_clock(seconds: float) -> None:
+    real = clock.now_ms
+    clock.now_ms = lambda: real() + round(seconds * 1000)
+
+
+def _reaper(calls: list[str], death: Sequence[Any] | None, moment: str) -> Callable[..., None]:
+    def reap(model: Any, **_: object) -> None:
+        if moment == "before":
+            calls.append(model.name)
+        if death and (len(calls), moment) == tuple(death):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return reap
+
+
+def _request(method: str, path: str, token: str, body: object = None, key: str | None = None) -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    headers |= {"idempotency-key": key} if key else {}
+    sent = b"" if body is None else json.dumps(body).encode()
+    answer = _HTTP.request(method, path, headers=headers, body=sent)
+    return {"status": answer.status_code, "headers": answer.headers, "body": json.loads(answer.body or b"null")}
+
+
+def _join(organization: str, token: str, role: str) -> str:
+    """Make a user a member, as accepting an invitation does; return their id."""
+    return join(organization, verify_token(token), role).user_id
+
+
+def _append(log: str, at_once: int) -> Any:
+    """Append what waits in a log, so many entries at once."""
+    ledger.BATCH = at_once  # type: ignore[misc]
+    return app.events(_batch({"log": log}), _CONTEXT)
+
+
+def _work(message: Mapping[str, Any]) -> Any:
+    return app.jobs(_batch(message), _CONTEXT)
+
+
+def _batch(message: Mapping[str, Any]) -> dict[str, Any]:
+    record = {
+        "messageId": "1",
+        "body": json.dumps(message),
+        "attributes": {"MessageGroupId": "1", "ApproximateReceiveCount": "1"},
+    }
+    return {"Records": [record | {"eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:0:it"}]}
+
+
+def _sweep() -> Any:
+    names = ("id", "version", "account", "region", "time", "source", "detail-type")
+    return app.sweep({"resources": [], "detail": {}, **dict.fromkeys(names, "")}, _CONTEXT)
+
+
+def _deliver() -> None:
+    """Let the ledger's worker take messages until none is left."""
+    queue = settings().events_queue_url
+    worker = next(replace(c, queue_url=queue) for c in event_source_emulator.consumers(app.app) if c.name == "events")
+    wanted = "ApproximateNumberOfMessages"
+    while int(aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[wanted])["Attributes"][wanted]):
+        worker.poll(0)
+
+
+def _contents(slugs: Sequence[str], people: Sequence[str], key: str, known: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what an organization, known or found by one of its slugs, and a request have in the table."""
+    guards = _read(f"U#organization-slug#{slug}" for slug in slugs)
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    organizations = {*known, *(item["ref"] for item in guards)}
+    pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OAQ"]
+    assert not any(page.last for page in pages)
+    items = [*guards, *_read(f"I#{person}#{digest}" for person in people), *(i for page in pages for i in page.items)]
+    pointers = _read(f"K#{digest}" for item in items for digest in item.get("digests", ()))
+    return [_readable(item) for item in [*items, *pointers]]
+
+
+def _lose() -> None:
+    """Lose every message that wakes a log."""
+    aws.client("sqs").purge_queue(QueueUrl=settings().events_queue_url)
+
+
+def _read(partitions: Iterable[str]) -> list[Item]:
+    return list(table.get_all((pk, "#") for pk in partitions).values())
+
+
+def _everything() -> list[dict[str, Any]]:
+    return [_readable(item_json.from_wire(item)) for item in _scanned()]
+
+
+def _scanned() -> Iterator[Any]:
+    for page in aws.client("dynamodb").get_paginator("scan").paginate(TableName=settings().table_name):
+        yield from page["Items"]
+
+
+def _readable(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.hex() if isinstance(value, bytes) else value for name, value in item.items()}
+
+
+_STEPS: dict[str, Callable[..., Any]] = {
+    "request": _request,
+    "join": _join,
+    "append": _append,
+    "work": _work,
+    "sweep": _sweep,
+    "deliver": _deliver,
+    "lose": _lose,
+    "contents": _contents,
+    "everything": _everything,
+}
+
+if __name__ == "__main__":
+    main(sys.argv[1])

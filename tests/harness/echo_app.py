@@ -1,0 +1,56 @@
+"""An app that says what reached it, behind the local server: `python -m tests.harness.echo_app <port>`."""
+
+import sys
+import time
+from threading import Barrier
+from typing import Final
+
+from chalice.app import Chalice, Response
+from chalice.config import Config
+
+from chalicelib.entrypoints.http import problems_of_chalice
+from chalicelib.kernel.core.version import API_VERSION
+from local.server.http_server import serve
+
+SLOW_SECONDS: Final = 1.0
+_PAIR: Final = Barrier(2, timeout=10)
+
+echo = Chalice(app_name="echo", configure_logs=False)
+echo.api.binary_types = []
+echo.register_middleware(problems_of_chalice, "http")
+
+
+def _said(text: str, status: int = 200) -> Response:
+    return Response(text, status_code=status, headers={"API-Version": API_VERSION, "Content-Type": "text/plain"})
+
+
+def _repeated() -> Response:
+    assert echo.current_request
+    sent = echo.current_request.raw_body
+    return _said(f"<{sent if isinstance(sent, str) else sent.decode()}>")
+
+
+@echo.route("/echo", methods=["GET", "POST"], content_types=["*/*"])
+def _echo() -> Response:
+    return _repeated()
+
+
+@echo.route("/together", methods=["POST"], content_types=["*/*"])
+def _together() -> Response:
+    _PAIR.wait()
+    return _repeated()
+
+
+@echo.route("/nothing", methods=["GET"])
+def _nothing() -> Response:
+    return _said("", 204)
+
+
+@echo.route("/slow", methods=["GET"])
+def _slow() -> Response:
+    time.sleep(SLOW_SECONDS)
+    return _said("slept")
+
+
+if __name__ == "__main__":
+    serve(echo, Config.create(chalice_app=echo), int(sys.argv[1]))

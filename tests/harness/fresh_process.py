@@ -1,0 +1,15 @@
+"""Programs in a process that begins with them."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from local.paths import ROOT
+
+
+def fresh(program: str) -> Any:
+    """Run a program in a fresh interpreter and return the JSON that it prints last."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -1,0 +1,226 @@
+"""JSON Web Tokens that nobody but a forger makes: none of them is anybody's, whichever way it was made up."""
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any, Final
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
+from chalicelib.kernel.identity.jwt import verify_token
+from tests.kernel.issued_tokens import (
+    GOOD_HEADER,
+    KEY_SET,
+    PRIVATE,
+    STRANGERS,
+    SUBJECT,
+    assembled,
+    claims,
+    is_unauthenticated,
+    public_jwk,
+    refusal,
+    signed,
+    token,
+)
+
+pytestmark = pytest.mark.usefixtures("token_issuer")
+
+P256_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+ED25519_ORDER: Final = 2**252 + 27742317777372353535851937790883648493
+SMALL_ORDER: Final = [
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]
+"""Points of edwards25519 whose order divides 8, and other ways to write them."""
+
+
+def input_of(header: dict[str, Any], **changes: Any) -> str:
+    """What is signed of a token."""
+    return assembled(header, claims(**changes), b"").removesuffix(".")
+
+
+def parts_of(text: str) -> tuple[str, bytes]:
+    """A token's signing input, and its signature."""
+    signing_input, _, signature = text.rpartition(".")
+    return signing_input, from_base64url(signature)
+
+
+class TestNone:
+    @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "none ", " none", "none\x00", "", "null"])
+    @pytest.mark.parametrize("signature", [b"", b"\x00", b"signature"])
+    def test_is_no_algorithm(self, algorithm: str, signature: bytes) -> None:
+        for kid in ({}, {"kid": "ES256"}, {"kid": None}):
+            assert is_unauthenticated(assembled({"alg": algorithm, **kid}, claims(groups=["operators"]), signature))
+
+    def test_nor_is_a_token_without_its_signature(self) -> None:
+        signing_input, _ = parts_of(token())
+        for end in ("", ".", "..", ".=", ".AA"):
+            assert is_unauthenticated(signing_input + end)
+
+
+def known_to_all(kid: str) -> list[bytes]:
+    """Every way to write the issuer's public key that a forger could take for a shared secret."""
+    key, (jwk,) = PRIVATE[kid].public_key(), [jwk for jwk in KEY_SET["keys"] if jwk["kid"] == kid]
+    infos = [key.public_bytes(e, PublicFormat.SubjectPublicKeyInfo) for e in (Encoding.PEM, Encoding.DER)]
+    if kid == "RS256":
+        infos += [key.public_bytes(e, PublicFormat.PKCS1) for e in (Encoding.PEM, Encoding.DER)]
+    if kid == "ES256":
+        infos += [key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)]
+    if kid == "EdDSA":
+        infos += [key.public_bytes(Encoding.Raw, PublicFormat.Raw)]
+    texts = [json.dumps(jwk), json.dumps(jwk, separators=(",", ":"), sort_keys=True), json.dumps(KEY_SET), kid, ""]
+    values = [value for name, value in jwk.items() if name in ("n", "x", "y", "e")]
+    return [*infos, *(info.strip() for info in infos), *(text.encode() for text in (*texts, *values)),
+            *map(from_base64url, values)]  # fmt: skip
+
+
+@pytest.mark.parametrize("kid", PRIVATE)
+@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
+def test_no_form_of_a_public_key_is_a_shared_secret(kid: str, algorithm: str) -> None:
+    for secret in known_to_all(kid):
+        signing_input = input_of({"alg": algorithm, "kid": kid})
+        signature = hmac.new(secret, signing_input.encode(), f"sha{algorithm[2:]}").digest()
+        assert is_unauthenticated(f"{signing_input}.{to_base64url(signature)}")
+
+
+class TestASignatureOfES256:
+    @pytest.mark.parametrize(
+        ("r", "s"),
+        [(0, 0), (0, 1), (1, 0), (1, 1), (P256_ORDER, P256_ORDER), (P256_ORDER, 1), (1, P256_ORDER),
+         (0, P256_ORDER), (2**256 - 1, 2**256 - 1)],
+    )  # fmt: skip
+    def test_of_zeros_and_the_order_is_none(self, r: int, s: int) -> None:
+        for header in (GOOD_HEADER, {"alg": "ES256"}):
+            signature = r.to_bytes(32, "big") + s.to_bytes(32, "big")
+            assert is_unauthenticated(f"{input_of(header)}.{to_base64url(signature)}")
+
+    def test_of_any_other_form_is_none(self) -> None:
+        signing_input, raw = parts_of(token())
+        r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big")
+        assert decode_dss_signature(encode_dss_signature(r, s)) == (r, s)
+        others = [
+            encode_dss_signature(r, s),
+            raw + b"\x00",
+            b"\x00" + raw,
+            raw[:-1],
+            raw[32:] + raw[:32],
+            raw.hex().encode(),
+        ]
+        for other in others:
+            assert is_unauthenticated(f"{signing_input}.{to_base64url(other)}")
+
+
+class TestASignatureOfEd25519:
+    @pytest.mark.parametrize("point", SMALL_ORDER)
+    def test_by_a_point_of_small_order_is_none(self, point: str) -> None:
+        for s in (0, 1, ED25519_ORDER):
+            signature = bytes.fromhex(point) + s.to_bytes(32, "little")
+            assert is_unauthenticated(f"{input_of({'alg': 'EdDSA', 'kid': 'EdDSA'})}.{to_base64url(signature)}")
+
+    def test_can_not_be_written_in_another_way(self) -> None:
+        signing_input, raw = parts_of(signed({"alg": "EdDSA", "kid": "EdDSA"}, claims(), PRIVATE["EdDSA"], "EdDSA"))
+        s = int.from_bytes(raw[32:], "little") + ED25519_ORDER
+        assert is_unauthenticated(f"{signing_input}.{to_base64url(raw[:32] + s.to_bytes(32, 'little'))}")
+
+
+class TestAHeader:
+    @pytest.mark.parametrize(
+        "kid",
+        ["../../tmp/jwks.json", "/proc/self/environ", "file:///dev/null", "http://127.0.0.1:9/jwks", "ES256\x00",
+         "es256", "ES256 ", "ES256' OR '1'='1", "ES256'; DROP TABLE keys;--", "$(id)", "| id", "{{7*7}}", "%s%s%s",
+         "ES256\n", "x" * 7000, "\u202eES256", [], {}, 0, -1, False, ["ES256", "RS256"]],
+    )  # fmt: skip
+    def test_names_a_key_by_its_very_id(self, kid: object) -> None:
+        assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
+        assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims(), STRANGERS))
+
+    @pytest.mark.parametrize("name", ["jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256"])
+    def test_brings_no_key_along(self, name: str) -> None:
+        own = public_jwk(STRANGERS, "ES256", "ES256")
+        der = STRANGERS.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        certificate = base64.b64encode(der).decode()
+        said = {
+            "jwk": own, "jku": "https://evil.example/jwks", "x5u": "https://evil.example/cert", "x5c": [certificate],
+            "x5t": to_base64url(b"t" * 20), "x5t#S256": to_base64url(hashlib.sha256(der).digest()),
+        }  # fmt: skip
+        for kid in ({"kid": "ES256"}, {}, {"kid": "evil"}):
+            assert is_unauthenticated(signed({"alg": "ES256", **kid, name: said[name]}, claims(), STRANGERS))
+
+    def test_that_names_its_algorithm_twice_is_read_once(self) -> None:
+        for header in (b'{"alg":"none","kid":"ES256","alg":"ES256"}', b'{"alg":"ES256","kid":"ES256","alg":"none"}'):
+            for signature in (b"", b"\x00" * 64):
+                assert is_unauthenticated(assembled(header, claims(), signature))
+
+    def test_can_not_take_the_payload_out_of_what_is_signed(self) -> None:
+        unencoded = {**GOOD_HEADER, "b64": False, "crit": ["b64"]}
+        header = to_base64url(json.dumps(unencoded).encode())
+        assert is_unauthenticated(signed(unencoded, claims()))
+        assert is_unauthenticated(f"{header}.{json.dumps(claims())}.{to_base64url(b's' * 64)}")
+
+
+class TestAnotherForm:
+    def test_of_a_token_that_is_encrypted_is_none(self) -> None:
+        for algorithm in ("RSA-OAEP", "dir", "ECDH-ES", "PBES2-HS256+A128KW"):
+            header = {"alg": algorithm, "enc": "A256GCM", "zip": "DEF", "kid": "RS256", "p2c": 2**31, "p2s": "AA"}
+            head = to_base64url(json.dumps(header).encode())
+            assert is_unauthenticated(f"{head}.AA.AA.AA.AA")
+            assert is_unauthenticated(f"{head}..AA.AA.AA")
+            assert is_unauthenticated(assembled(header, claims(), b"tag"))
+
+    def test_as_json_is_none(self) -> None:
+        header, payload, signature = token().split(".")
+        flat = {"protected": header, "payload": payload, "signature": signature}
+        assert is_unauthenticated(json.dumps(flat))
+        assert is_unauthenticated(json.dumps({"payload": payload, "signatures": [flat]}))
+
+    def test_that_is_shorter_or_longer_is_none(self) -> None:
+        good = token()
+        for end in range(len(good)):
+            assert is_unauthenticated(good[:end])
+        longer = [f"{good}{end}" for end in (".", "=", " ", "\n", "A", f".{good}")]
+        within = [good.replace(".", dots) for dots in ("..", " .", ".\t", "\r\n.", "%2e", "\u3002")]
+        for other in (*longer, *within, f".{good}", f" {good}", good.swapcase()):
+            assert is_unauthenticated(other)
+
+    def test_in_the_alphabet_of_plain_base64_is_none(self) -> None:
+        texts = [token(filler="\u00ff\u00fe?>" * n) for n in range(1, 4)]
+        for good in texts:
+            plain = good.replace("-", "+").replace("_", "/")
+            assert plain == good or is_unauthenticated(plain)
+
+
+class TestClaims:
+    def test_that_are_named_twice_count_once_and_as_all_see_them(self) -> None:
+        whole, other = json.dumps(claims())[:-1], "4c1a2b5e-0000-4000-8000-00000000000b"
+        assert verify_token(signed(GOOD_HEADER, f'{whole},"sub":"{other}"}}'.encode())).id == other
+        assert refusal(signed(GOOD_HEADER, f'{whole},"exp":1}}'.encode())).code == "token_expired"
+        assert is_unauthenticated(signed(GOOD_HEADER, f'{whole},"aud":"elsewhere"}}'.encode()))
+
+    @pytest.mark.parametrize(
+        "groups",
+        ["operators\x00", "operators\n", "OPERATORS", "\u200boperators", "operator\u017f", "operators,admins",
+         '["operators"]', ["operators "], [["operators"]], {"0": "operators"}, {"operators": ["operators"]}, [True], 1],
+    )  # fmt: skip
+    def test_make_no_operator_by_what_only_looks_like_the_group(self, groups: object) -> None:
+        for name in ("groups", "cognito:groups", "roles", "scope", "permissions"):
+            assert not verify_token(token(**{name: groups})).operator
+
+    @pytest.mark.parametrize("name", ["roles", "scope", "permissions", "Groups", "group", "operator", "custom:groups"])
+    def test_make_no_operator_by_another_name(self, name: str) -> None:
+        assert not verify_token(token(**{name: ["operators"]})).operator
+        assert not verify_token(token(**{name: "operators"})).operator
+
+    def test_make_no_user_of_what_only_looks_like_their_id(self) -> None:
+        ids = {
+            verify_token(token(sub=subject)).id for subject in (SUBJECT, f" {SUBJECT}", f"{SUBJECT} ", f"{SUBJECT}\x00")
+        }
+        assert len(ids) == 4

@@ -1,0 +1,71 @@
+"""No address that somebody gives us to send to leads inside, however it is written; nor one that a page leads to."""
+
+from typing import Final
+
+import pytest
+
+from tests.catalogue.tenant_fixture import World
+from tests.conftest import Configure
+from tests.harness import snapshots
+from tests.harness.api import Answer
+from tests.harness.data_keys import all_wrapped
+from tests.harness.external_servers import unreached
+
+INSIDE: Final = [
+    "127.0.0.1", "127.1", "127.0.1", "0", "0.0.0.0", "0x7f.0.0.1", "0x7f000001", "0177.0.0.1", "017700000001",  # noqa: S104
+    "2130706433", "127.0.0.1.", "127\u30020\u30020\u30021", "\uff11\uff12\uff17.0.0.1", "\u2460\u2461\u2466.0.0.1",
+    "169.254.169.254", "169.254.170.2", "169.254.169.253", "0xa9fea9fe", "2852039166", "0251.0376.0251.0376",
+    "169.254.43518", "10.0.0.7", "172.16.0.1", "192.168.1.1", "100.64.0.1", "192.0.0.192", "198.18.0.1", "224.0.0.1",
+    "255.255.255.255", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:a9fe:a9fe]", "[0:0:0:0:0:ffff:7f00:1]",
+    "[64:ff9b::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]", "[2002:a9fe:a9fe::1]", "[2001:0:7f00:1::1]",
+    "[fd00:ec2::254]", "[fe80::1]", "[fe80::1%25eth0]", "[fc00::1]", "[ff02::1]", "[::127.0.0.1]", "localhost",
+    "LOCALHOST.", "api.localhost", "localhost\u3002", "\u24c1\u24deCALHOST", "intranet", "metadata", "kubernetes",
+    "example.com@127.0.0.1", "127.0.0.1#@example.com", "example.com\\@127.0.0.1", "example.com:80@127.0.0.1",
+    "127.0.0.1%2f@example.com", "example.com%00.127.0.0.1", "example.com\n.127.0.0.1", "[::1]example.com",
+    "[127.0.0.1]",
+    "127.0.0.1\u2044x", "127.0.0.1%20", "%31%32%37.0.0.1", "//127.0.0.1", "example.com:0", "example.com:99999", "",
+]  # fmt: skip
+"""Hosts of the machine, its network and its cloud, and ways to let two programs read two hosts in one address."""
+ODD: Final = [
+    "file:///etc/passwd", "gopher://127.0.0.1:6379/_INFO", "dict://127.0.0.1:11211/", "ftp://example.com/", "ldap://x.example/",
+    "javascript:alert(1)", "data:text/html,x", "//example.com/hooks", "https:/example.com", "https:example.com", "HTTPS://",
+    "jar:https://example.com!/", "unix:/var/run/docker.sock", "s3://bucket/key", "https://example.com/\r\nHost: x", "",
+]  # fmt: skip
+"""Addresses of what is no web server."""
+
+
+def given(world: World, url: str) -> list[Answer]:
+    """Give an address wherever one is taken to be sent to."""
+    owner, path = world.people.owner, world.organization.path
+    channel = {"provider": "webhook", "name": "#engines", "config": {"webhookUrl": url}}
+    return [
+        world.api.post(f"{path}/webhooks", as_=owner, json={"url": url}),
+        world.api.patch(world.organization.webhook_path, as_=owner, json={"url": url}),
+        world.api.post(f"{path}/integration-channels", as_=owner, json=channel),
+    ]
+
+
+@pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INSIDE), *ODD])
+def test_is_not_taken_and_never_asked(url: str, world: World) -> None:
+    before = snapshots.stored()
+    with unreached():
+        for answer in given(world, url):
+            assert answer.code == "422 validation_failed", answer.text
+            assert set(answer.faults) <= {"/url", "/config/webhookUrl"}
+    assert snapshots.stored() == before
+
+
+@pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
+@pytest.mark.parametrize(
+    "url",
+    ["https://hooks.slack.com.evil.example/services/T0/B0/x", "https://evil.example/hooks.slack.com/services/T0/B0/x",
+     "https://hooks.slack.com@evil.example/services/T0/B0/x", "https://evil.example#hooks.slack.com/services/T0/B0/x",
+     "https://hooks\u3002slack\u3002com.evil.example/services/T0/B0/x", "https://discord.com.evil.example/api/webhooks/1/x",
+     "https://discordapp.com.evil.example/api/webhooks/1/x", "https://evil-discord.com/api/webhooks/1/x",
+     "https://logic.azure.com.evil.example/workflows/x", "https://evil.example/?x=.logic.azure.com"],
+)  # fmt: skip
+def test_a_room_is_at_its_provider(provider: str, url: str, world: World, configure: Configure) -> None:
+    configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
+    body = {"provider": provider, "name": "#engines", "config": {"webhookUrl": url}}
+    answer = world.api.post(f"{world.organization.path}/integration-channels", as_=world.people.owner, json=body)
+    assert answer.code == "422 validation_failed"

@@ -1,0 +1,75 @@
+"""Paths that mean to lead elsewhere lead nowhere: of pages, of files that are served, of files that are made."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+from zipfile import ZipFile
+
+import pytest
+
+from infrastructure import archive
+from tests.catalogue.tenant_fixture import World
+from tests.harness.clock import Clock
+from tests.harness.exports import begin_export
+from tests.harness.workers import Workers
+
+CLIMBING: Final = [
+    "/../..", "/../looms", "/..%2f..%2flooms", "/%2e%2e/looms", "/%252e%252e/looms", "/..\\..\\looms", "\\looms",
+    "/%5c%5cevil.example", "//evil.example", "/\\evil.example", "///evil.example/%2e%2e", "https://evil.example/",
+    "/.%00./looms", "/looms%00.html", "/looms;jsessionid=1", "/%c0%ae%c0%ae/", "/\uff0e\uff0e/looms", "/looms/..;/",
+    "/etc/passwd", "file:///etc/passwd", "/%0d%0aSet-Cookie:%20a=b", "/\u202elooms", "/%", "/%zz", "/?path=/looms",
+    "/#looms",
+]  # fmt: skip
+
+
+def led_to(answer: Any) -> list[str]:
+    """Where an answer leads: by its header, or by what it says of a redirect."""
+    said = answer.json.get("redirect") if answer.text.startswith("{") else None
+    return [answer.headers.get("Location", ""), (said or {}).get("location", "")]
+
+
+class TestAPageByPath:
+    @pytest.mark.parametrize("path", CLIMBING)
+    def test_is_one_of_the_site_or_none(self, path: str, world: World) -> None:
+        pages = f"{world.site.path}/pages"
+        shown = [world.api.get(f"{pages}/by-path", query={"path": own}).json for own in ("/", "/looms")]
+        by_path = world.api.get(f"{pages}/by-path", query={"path": path})
+        assert by_path.status in (404, 422) or by_path.json in shown
+        visited = world.api.get("/sites/resolve", query={"host": world.site.record["host"], "path": path})
+        assert visited.status in (404, 422) or visited.json["page"] in (None, *shown)
+        for place in (*led_to(by_path), *led_to(visited)):
+            assert "evil.example" not in (urlsplit(place).netloc, urlsplit(place.replace("\\", "/")).netloc)
+            assert not re.match(r"[/\\]{2}|\w+:(?!//)", place)
+
+
+class TestAFileThatIsMade:
+    def test_of_an_export_is_called_by_what_nobody_chooses(self, world: World, workers: Workers, clock: Clock) -> None:
+        owner = world.people.owner
+        clock.freeze("2027-03-21T09:00:00.000Z")
+        name = '../../x"; filename="evil.exe\r\nSet-Cookie: a=b'
+        renamed = world.api.patch(world.organization.path, as_=owner, json={"name": name.replace("\r\n", " ")})
+        assert renamed.status == 200
+        text = world.api.get(f"{world.organization.path}/audit-log/export", as_=owner)
+        assert re.fullmatch(r'attachment; filename="[a-z0-9.-]+"', text.headers["Content-Disposition"])
+        export = begin_export(world.api, world.organization)
+        workers.settle()
+        address = export.now(world.api)["downloadUrl"]
+        url = urlsplit(address)
+        assert f"/{world.id}/{export.id}/audit-log." in url.path
+        assert ".." not in url.path
+        assert "evil" not in address
+
+    def test_of_a_package_stays_in_its_folder(self, tmp_path: Path) -> None:
+        task = tmp_path / "task"
+        (task / "..deep" / "a").mkdir(parents=True)
+        for name in ("..deep/a/b.py", "a\\..\\b.py", "-rf", "\u202eyp.x"):
+            (task / name).write_text("pass\n")
+        (tmp_path / "outside.py").write_text("pass\n")
+        archive.write(task, tmp_path / "package.zip")
+        with ZipFile(tmp_path / "package.zip") as package:
+            names = package.namelist()
+            package.extractall(tmp_path / "unpacked" / "deep")
+        assert not [name for name in names if name.startswith("/") or ".." in name.split("/")]
+        assert [path.name for path in (tmp_path / "unpacked").iterdir()] == ["deep"]
+        assert "outside.py" not in " ".join(names)
