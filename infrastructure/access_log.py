@@ -16,21 +16,23 @@ from infrastructure.resources import LOGS_KEPT_DAYS
 
 ROLE: Final = "atrium-gateway-logs"
 
-FORMAT: Final = json.dumps({
-    "requestId": "$context.requestId",
-    "extendedRequestId": "$context.extendedRequestId",
-    "invocationId": "$context.integration.requestId",
-    "time": "$context.requestTimeEpoch",
-    "method": "$context.httpMethod",
-    "path": "$context.path",
-    "status": "$context.status",
-    "responseLength": "$context.responseLength",
-    "latencyMs": "$context.responseLatency",
-    "integrationLatencyMs": "$context.integrationLatency",
-    "refusedAs": "$context.error.responseType",
-    "ip": "$context.identity.sourceIp",
-    "userAgent": "$context.identity.userAgent",
-})  # fmt: skip
+FORMAT: Final = json.dumps(
+    {
+        "requestId": "$context.requestId",
+        "extendedRequestId": "$context.extendedRequestId",
+        "invocationId": "$context.integration.requestId",
+        "time": "$context.requestTimeEpoch",
+        "method": "$context.httpMethod",
+        "path": "$context.path",
+        "status": "$context.status",
+        "responseLength": "$context.responseLength",
+        "latencyMs": "$context.responseLatency",
+        "integrationLatencyMs": "$context.integrationLatency",
+        "refusedAs": "$context.error.responseType",
+        "ip": "$context.identity.sourceIp",
+        "userAgent": "$context.identity.userAgent",
+    }
+)
 """A line of the access log; it has neither query nor headers, where a secret could be."""
 
 _TRUST: Final = {
@@ -38,7 +40,7 @@ _TRUST: Final = {
     "Statement": [
         {"Effect": "Allow", "Principal": {"Service": "apigateway.amazonaws.com"}, "Action": "sts:AssumeRole"}
     ],
-}  # fmt: skip
+}
 ADVICE: Final = (
     "API Gateway may not write logs in this account and region yet ({}). `make deploy` goes on without. It is tried"
     " again by every `make bootstrap` and `make deploy`; docs/deployment.md says what it takes."
@@ -54,9 +56,10 @@ def make_role(stage: Stage) -> None:
         iam = client("iam")
         with suppress(iam.exceptions.EntityAlreadyExistsException):
             iam.create_role(
-                RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(_TRUST),
+                RoleName=ROLE,
+                AssumeRolePolicyDocument=json.dumps(_TRUST),
                 Description="Lets API Gateway write its logs, for every API of the account.",
-            )  # fmt: skip
+            )
         policy = f"arn:{stage.partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
         iam.attach_role_policy(RoleName=ROLE, PolicyArn=policy)
 

@@ -11,10 +11,18 @@ from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionEr
 
 from infrastructure.names import Stage
 
-_REFUSALS: Final = frozenset({
-    "AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId",
-    "SignatureDoesNotMatch", "UnauthorizedOperation", "UnrecognizedClientException",
-})  # fmt: skip
+_REFUSALS: Final = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "SignatureDoesNotMatch",
+        "UnauthorizedOperation",
+        "UnrecognizedClientException",
+    }
+)
 
 
 class Refused(Exception):

@@ -96,18 +96,26 @@ def _of_api() -> dict[str, Alarm]:
     return {
         "api-5xx": Alarm(
             "More than 1 % of requests failed for a reason of ours, and at least 5.",
-            {"failed": api("5XXError", "Sum"), "all": api("Count", "Sum")}, 1, _PERCENT, FIVE_MINUTES,
+            {"failed": api("5XXError", "Sum"), "all": api("Count", "Sum")},
+            1,
+            _PERCENT,
+            FIVE_MINUTES,
         ),
         "api-latency": Alarm(
             "The slowest 1 % of requests took more than 3 s, of at least 100 in 5 minutes.",
-            {"p99": api("Latency", "p99"), "all": api("Count", "Sum")}, 3000, "IF(all >= 100, p99, 0)", FIVE_MINUTES,
-            times=3, window=3,
+            {"p99": api("Latency", "p99"), "all": api("Count", "Sum")},
+            3000,
+            "IF(all >= 100, p99, 0)",
+            FIVE_MINUTES,
+            times=3,
+            window=3,
         ),
         "api-near-limit": Alarm(
             f"More than 80 % of the {most} requests a second that the API lets through.",
-            {"all": api("Count", "Sum")}, 0.8 * most * MINUTE,
+            {"all": api("Count", "Sum")},
+            0.8 * most * MINUTE,
         ),
-    }  # fmt: skip
+    }
 
 
 def _of_functions(functions: list[str]) -> dict[str, Alarm]:
@@ -115,10 +123,13 @@ def _of_functions(functions: list[str]) -> dict[str, Alarm]:
     return {
         "functions-throttled": Alarm(
             "Lambda refused to run a function: the account, or what is reserved for it, is used up.",
-            throttled, 0, _sum(throttled), FIVE_MINUTES,
+            throttled,
+            0,
+            _sum(throttled),
+            FIVE_MINUTES,
         ),
         **{_errors(name): _of_errors(name) for name in functions},
-    }  # fmt: skip
+    }
 
 
 def _errors(name: str) -> str:
@@ -142,12 +153,15 @@ def _of_table() -> dict[str, Alarm]:
     return {
         "table-throttled": Alarm(
             "DynamoDB put off reads or writes of the table or of an index, again and again.",
-            throttled, 10, _sum(throttled), FIVE_MINUTES, times=2, window=3,
+            throttled,
+            10,
+            _sum(throttled),
+            FIVE_MINUTES,
+            times=2,
+            window=3,
         ),
-        "table-errors": Alarm(
-            "DynamoDB itself fails.", failed, 10, _sum(failed), FIVE_MINUTES, times=2, window=3
-        ),
-    }  # fmt: skip
+        "table-errors": Alarm("DynamoDB itself fails.", failed, 10, _sum(failed), FIVE_MINUTES, times=2, window=3),
+    }
 
 
 def _of_queues() -> dict[str, Alarm]:
@@ -156,13 +170,17 @@ def _of_queues() -> dict[str, Alarm]:
         short, seconds = name.removesuffix(".fifo"), OLDEST_SECONDS[name]
         found[f"oldest-{short}"] = Alarm(
             f"A message waits in the queue {short} for more than {seconds} s.",
-            {"age": queue(name, "ApproximateAgeOfOldestMessage")}, seconds, times=3, window=3,
-        )  # fmt: skip
+            {"age": queue(name, "ApproximateAgeOfOldestMessage")},
+            seconds,
+            times=3,
+            window=3,
+        )
         found[f"dead-letters-{short}"] = Alarm(
             f"A message of the queue {short} was tried in vain and put aside.",
-            {"waiting": queue(dead_letter_queue(name), "ApproximateNumberOfMessagesVisible")}, 0,
+            {"waiting": queue(dead_letter_queue(name), "ApproximateNumberOfMessagesVisible")},
+            0,
             missing="ignore",  # SQS stops measuring a queue that nobody touches for hours; its letters still wait.
-        )  # fmt: skip
+        )
     return found
 
 
@@ -171,34 +189,59 @@ def _of_work() -> dict[str, Alarm]:
     return {
         "messages-failing": Alarm(
             "More than 10 % of the messages of all queues fail, and at least 5. They are tried again, then put aside.",
-            failed, 10, _PERCENT, FIVE_MINUTES, times=2, window=3,
+            failed,
+            10,
+            _PERCENT,
+            FIVE_MINUTES,
+            times=2,
+            window=3,
         ),
         "ledger-lag": Alarm(
             "A committed entry waited for its place in its log for more than 2 minutes.",
-            {"lag": ours("LedgerLag", "Maximum")}, 120_000, times=3, window=5,
+            {"lag": ours("LedgerLag", "Maximum")},
+            120_000,
+            times=3,
+            window=5,
         ),
         "due-lag": Alarm(
             "Something is overdue by more than 5 minutes.",
-            {"lag": ours("DueLag", "Maximum")}, 300_000, times=3, window=3,
+            {"lag": ours("DueLag", "Maximum")},
+            300_000,
+            times=3,
+            window=3,
         ),
         "sweep-missing": Alarm(
             "The sweep did not come to its end for 5 minutes: what was lost is not found, what is due does not happen.",
-            {"sweeps": ours("DueLag", "SampleCount")}, 1, times=5, window=5, below=True, missing="breaching",
+            {"sweeps": ours("DueLag", "SampleCount")},
+            1,
+            times=5,
+            window=5,
+            below=True,
+            missing="breaching",
         ),
         "anchor-missing": Alarm(
             "For 3 hours the function that has the logs anchored was not called.",
-            {"runs": function("anchor", "Invocations")}, 1, period=HOUR, times=3, window=3, below=True,
+            {"runs": function("anchor", "Invocations")},
+            1,
+            period=HOUR,
+            times=3,
+            window=3,
+            below=True,
             missing="breaching",
         ),
         "forged-entries": Alarm(
             "Something lay in a log's outbox that no function of the service had committed, and was set aside.",
-            {"forged": ours("ForgedEntries", "Sum")}, 0, period=FIVE_MINUTES,
+            {"forged": ours("ForgedEntries", "Sum")},
+            0,
+            period=FIVE_MINUTES,
         ),
         "anchors-refused": Alarm(
             "A log does not lead on from its last anchor: it was cut off, forked or altered.",
-            {"refused": ours("AnchorsRefused", "Sum")}, 0, period=HOUR,
+            {"refused": ours("AnchorsRefused", "Sum")},
+            0,
+            period=HOUR,
         ),
-    }  # fmt: skip
+    }
 
 
 def _of_mail() -> dict[str, Alarm]:
@@ -206,13 +249,17 @@ def _of_mail() -> dict[str, Alarm]:
     return {
         "mail-bounces": Alarm(
             "More than 5 % of the account's mail can't be delivered; at 10 % SES may stop sending.",
-            {"rate": Metric("AWS/SES", "Reputation.BounceRate", "Average")}, 0.05, **words,
+            {"rate": Metric("AWS/SES", "Reputation.BounceRate", "Average")},
+            0.05,
+            **words,
         ),
         "mail-complaints": Alarm(
             "More than 0.1 % of the account's mail is called spam; at 0.5 % SES may stop sending.",
-            {"rate": Metric("AWS/SES", "Reputation.ComplaintRate", "Average")}, 0.001, **words,
+            {"rate": Metric("AWS/SES", "Reputation.ComplaintRate", "Average")},
+            0.001,
+            **words,
         ),
-    }  # fmt: skip
+    }
 
 
 def _sum(metrics: Mapping[str, Metric]) -> str:
@@ -242,11 +289,12 @@ def _measured(alarm: Alarm) -> dict[str, Any]:
         return {**_named(metric), "Statistic": metric.statistic, "Period": alarm.period}
     stats = [
         {
-            "Id": name, "ReturnData": False,
+            "Id": name,
+            "ReturnData": False,
             "MetricStat": {"Metric": _named(metric), "Stat": metric.statistic, "Period": alarm.period},
         }
         for name, metric in alarm.metrics.items()
-    ]  # fmt: skip
+    ]
     return {"Metrics": [{"Id": "result", "Expression": alarm.expression}, *stats]}
 
 

@@ -24,9 +24,13 @@ def apply(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[st
         if former is None:
             print(f"Making the stack {name}: a few minutes.", flush=True)
             client("cloudformation").create_stack(
-                StackName=name, TemplateBody=_small(template), Parameters=_given(parameters), DisableRollback=True,
-                EnableTerminationProtection=True, Capabilities=["CAPABILITY_NAMED_IAM"],
-            )  # fmt: skip
+                StackName=name,
+                TemplateBody=_small(template),
+                Parameters=_given(parameters),
+                DisableRollback=True,
+                EnableTerminationProtection=True,
+                Capabilities=["CAPABILITY_NAMED_IAM"],
+            )
             _wait(name, "stack_create_complete")
         elif _updated(name, template, parameters, former):
             print(f"Bringing the stack {name} up to date.", flush=True)
@@ -83,9 +87,12 @@ def _updated(name: str, template: str, parameters: Mapping[str, str], former: Ma
     ]
     try:
         client("cloudformation").update_stack(
-            StackName=name, TemplateBody=_small(template), Parameters=_given(parameters) + same,
-            DisableRollback=status in _UNFINISHED, Capabilities=["CAPABILITY_NAMED_IAM"],
-        )  # fmt: skip
+            StackName=name,
+            TemplateBody=_small(template),
+            Parameters=_given(parameters) + same,
+            DisableRollback=status in _UNFINISHED,
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+        )
     except ClientError as error:
         if "No updates are to be performed" in str(error) and status not in _UNFINISHED:
             return False

@@ -77,9 +77,10 @@ def kept_in(stage: Stage, known: Mapping[str, str]) -> Stage:
     """Return a stage with the table and the bucket of anchors that its settings name, if they are not the stack's."""
     table, anchors = known.get("TABLE_NAME", ""), known.get("ANCHORS_BUCKET", "")
     return replace(
-        stage, restored="" if table == stage.table else table,
+        stage,
+        restored="" if table == stage.table else table,
         anchors="" if anchors == stage.bucket("anchors") else anchors,
-    )  # fmt: skip
+    )
 
 
 def here(name: str) -> Stage:

@@ -52,15 +52,21 @@ def _widget(title: str, metrics: list[Metric], number: int) -> dict[str, Any]:
     statistics = {metric.statistic for metric in metrics}
     common = {"stat": statistics.pop()} if len(statistics) == 1 else {}
     return {
-        "type": "metric", "x": column * _WIDTH, "y": row * _HEIGHT, "width": _WIDTH, "height": _HEIGHT,
+        "type": "metric",
+        "x": column * _WIDTH,
+        "y": row * _HEIGHT,
+        "width": _WIDTH,
+        "height": _HEIGHT,
         "properties": {
-            "title": title, "region": HERE.region, **common,
+            "title": title,
+            "region": HERE.region,
+            **common,
             "metrics": [
                 [*_named(metric, former), *([] if common else [{"stat": metric.statistic}])]
                 for metric, former in zip(metrics, [None, *metrics[:-1]], strict=True)
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def _named(metric: Metric, former: Metric | None) -> list[str]:

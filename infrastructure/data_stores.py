@@ -22,10 +22,22 @@ Resources = dict[str, dict[str, Any]]
 
 _ACCOUNT: Final = {"AWS": sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root")}
 _MANAGING: Final = [
-    "kms:CancelKeyDeletion", "kms:Create*", "kms:Delete*", "kms:Describe*", "kms:Disable*", "kms:Enable*", "kms:Get*",
-    "kms:List*", "kms:Put*", "kms:Revoke*", "kms:RotateKeyOnDemand", "kms:ScheduleKeyDeletion", "kms:TagResource",
-    "kms:UntagResource", "kms:Update*",
-]  # fmt: skip
+    "kms:CancelKeyDeletion",
+    "kms:Create*",
+    "kms:Delete*",
+    "kms:Describe*",
+    "kms:Disable*",
+    "kms:Enable*",
+    "kms:Get*",
+    "kms:List*",
+    "kms:Put*",
+    "kms:Revoke*",
+    "kms:RotateKeyOnDemand",
+    "kms:ScheduleKeyDeletion",
+    "kms:TagResource",
+    "kms:UntagResource",
+    "kms:Update*",
+]
 _PURPOSES: Final = ("exports", "anchors")
 
 
@@ -50,14 +62,15 @@ def _table() -> dict[str, Any]:
     properties = described | {
         "TableName": sub(described["TableName"]),
         "PointInTimeRecoverySpecification": {
-            "PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": RECOVERY_DAYS,
+            "PointInTimeRecoveryEnabled": True,
+            "RecoveryPeriodInDays": RECOVERY_DAYS,
         },
         "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
         # By the key that AWS manages for DynamoDB. With the stage's own, each function would have to be allowed to
         # unwrap whatever that key has wrapped; and what is secret is sealed before it gets here.
         "SSESpecification": {"SSEEnabled": True},
         "DeletionProtectionEnabled": True,
-    }  # fmt: skip
+    }
     return {"Type": "AWS::DynamoDB::Table", "Properties": properties}
 
 
@@ -99,10 +112,11 @@ def _typed(text: str) -> bool | int | str:
 def _exports() -> dict[str, Any]:
     # The service removes them at their time; this is for what it could not. S3 counts from when a file was begun.
     rule = {
-        "Id": "expired", "Status": "Enabled",
+        "Id": "expired",
+        "Status": "Enabled",
         "ExpirationInDays": EXPORTS_MADE_WITHIN_DAYS + EXPORTS_KEPT_DAYS + 1,
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": EXPORTS_MADE_WITHIN_DAYS},
-    }  # fmt: skip
+    }
     return _bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})
 
 
@@ -154,10 +168,12 @@ def _key() -> dict[str, Any]:
         # To tell an encrypted topic of an alarm: alarms can't use the key that AWS manages for SNS. Whose they are is
         # up to the topic's policy: AWS does not say that KMS is told, and without it every alarm would be silent.
         allow(
-            {"Service": "cloudwatch.amazonaws.com"}, ["kms:Decrypt", "kms:GenerateDataKey*"], "*",
+            {"Service": "cloudwatch.amazonaws.com"},
+            ["kms:Decrypt", "kms:GenerateDataKey*"],
+            "*",
             StringNotEquals=context,
         ),
-    ]  # fmt: skip
+    ]
     properties = {
         "Description": sub("What wraps the secrets of Atrium, stage ${Stage}"),
         "EnableKeyRotation": True,

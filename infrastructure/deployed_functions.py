@@ -81,9 +81,13 @@ def _mappings(stage: Stage, name: str, queue: str) -> Iterator[Resource]:
     for mapping in (mapping for page in pages for mapping in page["EventSourceMappings"]):
         if mapping["FunctionArn"] == function_arn and mapping.get("State") != "Deleting":
             yield {
-                "name": f"{name}-sqs-event-source", "resource_type": "sqs_event", "queue": queue,
-                "queue_arn": queue_arn, "event_uuid": mapping["UUID"], "lambda_arn": function_arn,
-            }  # fmt: skip
+                "name": f"{name}-sqs-event-source",
+                "resource_type": "sqs_event",
+                "queue": queue,
+                "queue_arn": queue_arn,
+                "event_uuid": mapping["UUID"],
+                "lambda_arn": function_arn,
+            }
 
 
 def _api(stage: Stage, config: Config, recorded: str | None) -> Iterator[Resource]:

@@ -19,12 +19,14 @@ _NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its header
 _FORBIDDEN: Final = Problem("forbidden", _REFUSED)
 _UNAUTHENTICATED: Final = unauthenticated()
 _TOO_MANY: Final = Problem(
-    "rate_limited", "Too many requests at once. Try again in a moment.",
+    "rate_limited",
+    "Too many requests at once. Try again in a moment.",
     headers={
-        "Retry-After": "1", "RateLimit": '"gateway";r=0;t=1',
+        "Retry-After": "1",
+        "RateLimit": '"gateway";r=0;t=1',
         "RateLimit-Policy": f'"gateway";q={THROTTLE["ThrottlingRateLimit"]};w=1',
     },
-)  # fmt: skip
+)
 _OURS: Final = internal_error()
 _LATE: Final = unavailable("The service did not answer in time.")
 

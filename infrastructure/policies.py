@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
 from typing import Any, Final, NamedTuple
 
-from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, KeyPurpose
 from infrastructure.names import Stage
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 
@@ -21,7 +21,7 @@ class Grant(NamedTuple):
     why: str
     actions: Sequence[str]
     resources: Sequence[str]
-    purposes: Sequence[Purpose] = ()
+    purposes: Sequence[KeyPurpose] = ()
     prefixes: Sequence[str] = ()
 
 
@@ -42,7 +42,7 @@ def _queue(*queues: str) -> Grant:
     return Grant("QueueMessages", ["sqs:SendMessage"], [f"queue {queue}" for queue in queues])
 
 
-def _unwrap(*purposes: Purpose) -> Grant:
+def _unwrap(*purposes: KeyPurpose) -> Grant:
     return Grant("UnwrapSecrets", ["kms:Decrypt"], ["key"], purposes)
 
 
@@ -57,13 +57,50 @@ _DUE: Final = ("N#", "O#", "P#", "Q#", "RJ#", "V#", "W#", "Z#")
 
 _OF_EVENTS: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
 _OF_THE_API: Final = (
-    "A#", "ADDRESS-HASH-KEY", "B#", "H#", "I#", "K#", "L#", "O#", "P#", "Q#", "R#", "RJ#", "S#", "SUPPRESSED#", "U#",
-    "USER#", "V#", "W#", "Y#", "Z#",
-)  # fmt: skip
+    "A#",
+    "ADDRESS-HASH-KEY",
+    "B#",
+    "H#",
+    "I#",
+    "K#",
+    "L#",
+    "O#",
+    "P#",
+    "Q#",
+    "R#",
+    "RJ#",
+    "S#",
+    "SUPPRESSED#",
+    "U#",
+    "USER#",
+    "V#",
+    "W#",
+    "Y#",
+    "Z#",
+)
 _OF_JOBS: Final = (
-    "A#", "B#", "F#", "H#", "K#", "N#", "O#", "P#", "PACE#", "Q#", "QUARANTINE#", "R#", "RA#", "RJ#", "RL#", "RO#",
-    "S#", "U#", "V#", "W#", "Z#",
-)  # fmt: skip
+    "A#",
+    "B#",
+    "F#",
+    "H#",
+    "K#",
+    "N#",
+    "O#",
+    "P#",
+    "PACE#",
+    "Q#",
+    "QUARANTINE#",
+    "R#",
+    "RA#",
+    "RJ#",
+    "RL#",
+    "RO#",
+    "S#",
+    "U#",
+    "V#",
+    "W#",
+    "Z#",
+)
 
 GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     "api_handler": (
@@ -75,7 +112,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
         Grant("ReadAnchors", ["s3:GetObject"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
-        _unwrap(*(purpose for purpose in Purpose if purpose is not Purpose.AUDIT_SIGNING_KEY)),
+        _unwrap(*(purpose for purpose in KeyPurpose if purpose is not KeyPurpose.AUDIT_SIGNING_KEY)),
     ),
     "events": (
         _take("events.fifo"),
@@ -83,21 +120,21 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _list("index1"),
         _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", to=_OF_EVENTS),
         _queue("jobs", "deliveries.fifo"),
-        _unwrap(Purpose.AUDIT_SIGNING_KEY, Purpose.SEAL_KEY, Purpose.ENTRY_KEY),
+        _unwrap(KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY, KeyPurpose.ENTRY_KEY),
     ),
     "deliveries": (
         _take("deliveries.fifo"),
         _read("BatchGetItem", "GetItem", "Query"),
         _write("DeleteItem", "PutItem", "UpdateItem", to=["N#", "O#", "V#", "Y#sends#"]),
         _queue("deliveries.fifo", "deliveries-slow", "jobs"),
-        _unwrap(Purpose.DATA_KEY),
+        _unwrap(KeyPurpose.DATA_KEY),
     ),
     "deliveries_slow": (
         _take("deliveries-slow"),
         _read("BatchGetItem", "GetItem"),
         _write("DeleteItem", "PutItem", "UpdateItem", to=["O#", "V#", "Y#sends#"]),
         _queue("deliveries.fifo", "jobs"),
-        _unwrap(Purpose.DATA_KEY),
+        _unwrap(KeyPurpose.DATA_KEY),
     ),
     "jobs": (
         _take("jobs"),
@@ -120,7 +157,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
             ["files exports"],
         ),
         Grant("FindWhatExportsLeft", ["s3:ListBucket", "s3:ListBucketMultipartUploads"], ["bucket exports"]),
-        _unwrap(*Purpose),
+        _unwrap(*KeyPurpose),
     ),
     "sweep": (_list("due"), _write("UpdateItem", to=_DUE), _queue("events.fifo", "jobs")),
     "anchor": (_list("index2"), _queue("jobs")),
@@ -162,9 +199,12 @@ def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
     if grant.prefixes:
         patterns = [f"{prefix}*" for prefix in grant.prefixes]
         # All of no keys match: so there has to be one.
-        return statement | {"Condition": {
-            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns}, "Null": {"dynamodb:LeadingKeys": "false"},
-        }}  # fmt: skip
+        return statement | {
+            "Condition": {
+                "ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns},
+                "Null": {"dynamodb:LeadingKeys": "false"},
+            }
+        }
     if not grant.purposes:
         return statement
     context = {**KEY_CONTEXT, "purpose": [purpose.value for purpose in grant.purposes]}

@@ -12,11 +12,11 @@ from typing import Final, Literal
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import WRAPPED
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.keyrings import Purpose
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.account import Refused, client
 from infrastructure.names import Stage
 
-SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in Purpose}
+SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in KeyPurpose}
 """Each secret, and the setting that takes it: `data-key`, `DATA_KEY`."""
 
 FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
@@ -73,8 +73,9 @@ def read(stage: Stage) -> dict[str, str]:
     if missing := sorted(names.keys() - values):
         raise Refused(f"There is no parameter {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
     return {
-        **{setting: values[name] for name, setting in names.items()}, "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, "")
-    }  # fmt: skip
+        **{setting: values[name] for name, setting in names.items()},
+        "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, ""),
+    }
 
 
 def public_keys(signing_keys: str) -> str:
@@ -96,7 +97,7 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
     return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, kept)
 
 
-def note_resealed(stage: Stage, secret: str = Purpose.DATA_KEY.value) -> None:
+def note_resealed(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None:
     """Keep in mind that nothing is left in the table that the former key of ANEW has made: it may be dropped.
 
     Raises Refused if no rotation of that key waits for that.
@@ -172,7 +173,7 @@ def _finish(stage: Stage, kept: _Kept, *, at_once: bool) -> str:
             f"The former key has made what still holds: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC or, if the key "
             "leaked, now with --at-once: then these end."
         )
-    if kept.secret == Purpose.AUDIT_SIGNING_KEY:
+    if kept.secret == KeyPurpose.AUDIT_SIGNING_KEY:
         _keep_public_key(stage, kept.keys[1])
     _keep(stage, kept, kept.keys[:1], _FINISHED)
     return f"Finished: the former key of {kept.secret} is dropped. {_deploy(stage)}."
@@ -229,7 +230,7 @@ def _keep_public_key(stage: Stage, former: str) -> None:
 
 def _public_half(signing: str) -> bytes:
     ciphertext = from_base64(signing.removeprefix(WRAPPED))
-    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=Purpose.AUDIT_SIGNING_KEY.context)
+    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.context)
     return public_key(seed["Plaintext"])
 
 
@@ -247,6 +248,6 @@ def _kept_first(stage: Stage, secret: str) -> bool:
 
 def _new_key(stage: Stage, secret: str) -> str:
     answer = client("kms").generate_data_key_without_plaintext(
-        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=Purpose(secret).context
+        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=KeyPurpose(secret).context
     )
     return WRAPPED + to_base64(answer["CiphertextBlob"])

@@ -17,18 +17,23 @@ LARGEST_BYTES: Final = 51_200
 _DKIM_TOKENS: Final = (1, 2, 3)
 _PARAMETERS: Final = {
     "Stage": {
-        "Type": "String", "AllowedPattern": NAMES,
+        "Type": "String",
+        "AllowedPattern": NAMES,
         "Description": "Name of the stage, part of every name here. The anchors of prod can't be unlocked by anyone.",
     },
     "MailDomain": {
-        "Type": "String", "Default": "", "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
+        "Type": "String",
+        "Default": "",
+        "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
         "Description": "Domain that mail is sent from, to be verified with SES by DKIM; empty makes no identity.",
     },
     "AlarmEmail": {
-        "Type": "String", "Default": "", "AllowedPattern": "[^@ ]+@[^@ ]+\\.[^@ ]+|",
+        "Type": "String",
+        "Default": "",
+        "AllowedPattern": "[^@ ]+@[^@ ]+\\.[^@ ]+|",
         "Description": "Address that is told of alarms, once it has confirmed that; empty subscribes nobody.",
     },
-}  # fmt: skip
+}
 
 
 def stack(functions: Iterable[str]) -> dict[str, Any]:
@@ -78,9 +83,11 @@ def _mail() -> Resources:
 def _topic() -> Resources:
     topic = {"TopicName": sub(f"{HERE.prefix}-alarms"), "KmsMasterKeyId": of("Key", "Arn")}
     publishing = allow(
-        {"Service": "cloudwatch.amazonaws.com"}, ["sns:Publish"], ref("Alarms"),
+        {"Service": "cloudwatch.amazonaws.com"},
+        ["sns:Publish"],
+        ref("Alarms"),
         StringEquals={"aws:SourceAccount": ref("AWS::AccountId")},
-    )  # fmt: skip
+    )
     subscription = {"TopicArn": ref("Alarms"), "Protocol": "email", "Endpoint": ref("AlarmEmail")}
     return {
         "Alarms": {"Type": "AWS::SNS::Topic", "Properties": topic},
@@ -89,9 +96,11 @@ def _topic() -> Resources:
             "Properties": {"Topics": [ref("Alarms")], "PolicyDocument": policy(publishing)},
         },
         "AlarmsByMail": {
-            "Type": "AWS::SNS::Subscription", "Condition": "TellsSomebody", "Properties": subscription,
+            "Type": "AWS::SNS::Subscription",
+            "Condition": "TellsSomebody",
+            "Properties": subscription,
         },
-    }  # fmt: skip
+    }
 
 
 def _logs(functions: Iterable[str]) -> Resources:
@@ -116,19 +125,24 @@ def _queries(functions: Iterable[str]) -> Resources:
             "Type": "AWS::Logs::QueryDefinition",
             "Properties": {
                 "Name": sub(f"{HERE.prefix}/{name}"),  # What stands before the slash is shown as a folder.
-                "QueryString": query.text, "LogGroupNames": reads[query.log_groups],
+                "QueryString": query.text,
+                "LogGroupNames": reads[query.log_groups],
             },
         }
         for name, query in QUERIES.items()
-    }  # fmt: skip
+    }
 
 
 def _outputs() -> dict[str, Any]:
     found: dict[str, Any] = {
-        "TableName": ref("Table"), "TableArn": of("Table", "Arn"),
-        "ExportsBucket": ref("ExportsBucket"), "AnchorsBucket": ref("AnchorsBucket"),
-        "KeyArn": of("Key", "Arn"), "AlarmTopicArn": ref("Alarms"), "AccessLogArn": of("AccessLog", "Arn"),
-    }  # fmt: skip
+        "TableName": ref("Table"),
+        "TableArn": of("Table", "Arn"),
+        "ExportsBucket": ref("ExportsBucket"),
+        "AnchorsBucket": ref("AnchorsBucket"),
+        "KeyArn": of("Key", "Arn"),
+        "AlarmTopicArn": ref("Alarms"),
+        "AccessLogArn": of("AccessLog", "Arn"),
+    }
     for queue in QUEUES:
         name = resource_of(queue)
         found |= {titled(queue_setting(queue)): ref(name), f"{name}Arn": of(name, "Arn")}

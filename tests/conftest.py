@@ -33,12 +33,26 @@ _KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
 # The service reads its settings when it first needs one, and that is later.
 os.environ.update(
-    STAGE="local", SETTINGS_FILE="", AUDIT_SIGNING_KEY=_KEY, AUDIT_PUBLIC_KEYS=public_halves(_KEY),
-    SEAL_KEY=_KEY, ENTRY_KEY=_KEY, DATA_KEY=_KEY, TOKEN_KEY=_KEY,
-    LOG_LEVEL="INFO", PLATFORMS_DOMAIN="atrium.example", ORCID_RATE="1000", OPENALEX_RATE="1000", DBLP_RATE="1000",
-    REQUESTS_PER_MINUTE="0", NETWORK_REQUESTS_PER_MINUTE="0",
-    AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests",
-)  # fmt: skip
+    STAGE="local",
+    SETTINGS_FILE="",
+    AUDIT_SIGNING_KEY=_KEY,
+    AUDIT_PUBLIC_KEYS=public_halves(_KEY),
+    SEAL_KEY=_KEY,
+    ENTRY_KEY=_KEY,
+    DATA_KEY=_KEY,
+    TOKEN_KEY=_KEY,
+    LOG_LEVEL="INFO",
+    PLATFORMS_DOMAIN="atrium.example",
+    ORCID_RATE="1000",
+    OPENALEX_RATE="1000",
+    DBLP_RATE="1000",
+    REQUESTS_PER_MINUTE="0",
+    NETWORK_REQUESTS_PER_MINUTE="0",
+    AWS_REGION="us-east-1",
+    AWS_DEFAULT_REGION="us-east-1",
+    AWS_ACCESS_KEY_ID="tests",
+    AWS_SECRET_ACCESS_KEY="tests",
+)
 
 
 _OVER_AND_OVER: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")

@@ -28,20 +28,48 @@ CLASSES: Final[Mapping[str, str]] = {
 _OF: Final[Mapping[str, tuple[str, ...]]] = {
     MAILED: ("invite_to_organization", "resend_invitation", "invite_to_platform"),
     SITE: (
-        "resolve_site", "get_page_by_path", "get_home_page", "get_robots_txt", "get_sitemap", "preview_page",
-        "preview_page_publicly", "resolve_taxonomy_path", "resolve_platform_config",
+        "resolve_site",
+        "get_page_by_path",
+        "get_home_page",
+        "get_robots_txt",
+        "get_sitemap",
+        "preview_page",
+        "preview_page_publicly",
+        "resolve_taxonomy_path",
+        "resolve_platform_config",
     ),
     VERIFY: ("verify_audit_integrity", "export_audit_log"),
     WORK: (
-        "start_audit_export", "erase_person", "delete_organization", "delete_platform", "delete_site", "delete_page",
-        "delete_taxonomy_node", "delete_webhook", "delete_integration_channel", "delete_space",
-        "replay_webhook_deliveries", "retry_webhook_delivery", "test_webhook", "test_integration_channel",
-        "import_research", "reconcile_research", "backfill_venue_edition", "remove_organization_member",
-        "remove_platform_member", "remove_space_member", "leave_organization", "leave_platform", "leave_space",
-        "set_custom_domain", "verify_custom_domain", "remove_custom_domain", "respond_to_invitation",
+        "start_audit_export",
+        "erase_person",
+        "delete_organization",
+        "delete_platform",
+        "delete_site",
+        "delete_page",
+        "delete_taxonomy_node",
+        "delete_webhook",
+        "delete_integration_channel",
+        "delete_space",
+        "replay_webhook_deliveries",
+        "retry_webhook_delivery",
+        "test_webhook",
+        "test_integration_channel",
+        "import_research",
+        "reconcile_research",
+        "backfill_venue_edition",
+        "remove_organization_member",
+        "remove_platform_member",
+        "remove_space_member",
+        "leave_organization",
+        "leave_platform",
+        "leave_space",
+        "set_custom_domain",
+        "verify_custom_domain",
+        "remove_custom_domain",
+        "respond_to_invitation",
         "accept_invitation",
     ),
-}  # fmt: skip
+}
 _PUBLIC: Final = frozenset({"reference", "system", "event_types"})
 
 
@@ -50,8 +78,8 @@ def class_of(operation: Operation) -> str:
     named = next((name for name, ids in _OF.items() if operation.id in ids), None)
     if named:
         return named
-    if not operation.mutates and (operation.everyones or operation.function.__module__.split(".")[2] in _PUBLIC):
+    if not operation.mutates and (operation.allows_anonymous or operation.function.__module__.split(".")[2] in _PUBLIC):
         return PUBLIC
     if operation.mutates:
         return CHANGE
-    return LIST if operation.lists else READ
+    return LIST if operation.is_list else READ

@@ -108,10 +108,14 @@ def _class(results: Results, name: str, text: str) -> tuple[str, ...]:
 
 def _figures(record: Record) -> tuple[str, ...]:
     return (
-        f"{sums(record, 'read'):g}", f"{sums(record, 'written'):g}, {sums(record, 'indexed'):g}",
-        str(queue_requests(record)), str(len(record["turns"])), f"{all_ms(record):.0f}",
-        f"{sum(map(log_bytes, record['turns'])):,}", _money(dollars(record).total),
-    )  # fmt: skip
+        f"{sums(record, 'read'):g}",
+        f"{sums(record, 'written'):g}, {sums(record, 'indexed'):g}",
+        str(queue_requests(record)),
+        str(len(record["turns"])),
+        f"{all_ms(record):.0f}",
+        f"{sum(map(log_bytes, record['turns'])):,}",
+        _money(dollars(record).total),
+    )
 
 
 def _parts(results: Results) -> str:

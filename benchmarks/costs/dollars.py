@@ -15,9 +15,16 @@ PROCESSORS: Final = 1024 / 1769
 """What share of a processor Lambda gives a function of that memory."""
 
 WAIT_MS: Final[Mapping[str, float]] = {
-    "GetItem": 4, "BatchGetItem": 6, "Query": 6, "TransactWriteItems": 14, "DescribeTable": 8,
-    "SendMessage": 8, "SendMessageBatch": 10, "GetQueueAttributes": 8, "SendEmail": 60,
-}  # fmt: skip
+    "GetItem": 4,
+    "BatchGetItem": 6,
+    "Query": 6,
+    "TransactWriteItems": 14,
+    "DescribeTable": 8,
+    "SendMessage": 8,
+    "SendMessageBatch": 10,
+    "GetQueueAttributes": 8,
+    "SendEmail": 60,
+}
 """Assumed: milliseconds until an answer is there, by the call."""
 
 OTHER_WAIT_MS: Final = 25.0

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from benchmarks.costs import sizes
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.storage.table import SIDE_BY_SIDE
+from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
 from tests.harness import cloud, snapshots
 
 COUNTED: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
@@ -117,7 +117,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> None:
     service, body = model.service_model.service_name, params["body"]
     _here.call = f"{service}:{model.name}"
     _here.asked = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
-    _here.beside = current_thread().name.startswith(SIDE_BY_SIDE)
+    _here.beside = current_thread().name.startswith(MAX_PARALLEL_READS)
     _here.stored = [_standing(action) for action in _here.asked.get("TransactItems", ())]
     _here.sent = None
     _apart.append(time.thread_time() - began)

@@ -92,28 +92,35 @@ def growth(results: Results) -> str:
 def _column(figures: Mapping[str, Mapping[str, Any]], times: int) -> dict[str, str]:
     rates = {name: share * _BASE * times for name, share in _MIX.items()}
     each = {name: dollars(figures[name]) for name in rates}
-    of = Dollars(**{
-        field: sum(rate * _MONTH_SECONDS * getattr(each[name], field) for name, rate in rates.items())
-        for field in vars(Dollars())
-    })  # fmt: skip
+    of = Dollars(
+        **{
+            field: sum(rate * _MONTH_SECONDS * getattr(each[name], field) for name, rate in rates.items())
+            for field in vars(Dollars())
+        }
+    )
     read, written = (_per_second(rates, figures, *names) for names in (("read",), ("written", "indexed")))
     provisioned = (
         (read * prices.DYNAMODB_PROVISIONED_READ_HOUR + written * prices.DYNAMODB_PROVISIONED_WRITE_HOUR)
-        * _MONTH_HOURS / _USED
-    )  # fmt: skip
+        * _MONTH_HOURS
+        / _USED
+    )
     kept = sum(rate * _MONTH_SECONDS * figures[name]["stored"] for name, rate in rates.items())
     return {
-        "read units": f"{read:,.0f}", "write units": f"{written:,.0f}",
+        "read units": f"{read:,.0f}",
+        "write units": f"{written:,.0f}",
         "functions busy at once": f"{_busy(rates, figures, *functions(app)):,.1f}",
         "the API's of these": f"{_busy(rates, figures, 'api_handler'):,.1f}",
         "those of `events`": f"{_busy(rates, figures, 'events'):,.1f}",
-        "gateway, $ a month": f"{of.gateway:,.0f}", "Lambda": f"{of.functions:,.0f}",
+        "gateway, $ a month": f"{of.gateway:,.0f}",
+        "Lambda": f"{of.functions:,.0f}",
         "DynamoDB, on demand": f"{of.table:,.0f}",
-        f"the same provisioned, {_USED:.0%} used": f"{provisioned:,.0f}", "SQS": f"{of.queues:,.0f}",
-        "logs": f"{of.logs:,.0f}", "S3, SES, KMS": f"{of.others:,.0f}",
+        f"the same provisioned, {_USED:.0%} used": f"{provisioned:,.0f}",
+        "SQS": f"{of.queues:,.0f}",
+        "logs": f"{of.logs:,.0f}",
+        "S3, SES, KMS": f"{of.others:,.0f}",
         "storage, for each month that is kept": f"{_kept(kept):,.0f}",
         "**in all, without storage**": f"**{of.total:,.0f}**",
-    }  # fmt: skip
+    }
 
 
 def _busy(rates: Mapping[str, float], figures: Mapping[str, Any], *names: str) -> float:

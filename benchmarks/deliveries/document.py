@@ -83,9 +83,11 @@ def hanging_endpoints(figures: Figures) -> str:
     """Return the section about endpoints that never answer."""
     load, designs = figures["load"], figures["designs"]
     known = {
-        "all": load["hanging"] + load["healthy"], "pause": 60 / figures["eventsAMinute"],
-        "patience": figures["patience"], "work": load["hanging"] * figures["patience"],
-    }  # fmt: skip
+        "all": load["hanging"] + load["healthy"],
+        "pause": 60 / figures["eventsAMinute"],
+        "patience": figures["patience"],
+        "work": load["hanging"] * figures["patience"],
+    }
     periods = list(designs[0]["lag"])
     heads = ["design", "workers", *(f"minutes {period}" for period in periods), "time-outs"]
     rows = [

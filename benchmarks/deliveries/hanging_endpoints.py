@@ -28,7 +28,7 @@ from benchmarks.deliveries.lag import spread
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.webhooks.rules import parked
 from chalicelib.features.webhooks.tasks import _PROBING_SECONDS
-from chalicelib.kernel.core.clock import after, milliseconds, timestamp
+from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
 FAST: Final = "atrium-deliveries.fifo"
@@ -236,8 +236,10 @@ class Simulation:
         if lot:
             delivery = lot.popleft()
             tried = self._is_tried(delivery.webhook, batch.pool)
-            self._at(self.now + _OWN_SECONDS + (self._answer_seconds(delivery) if tried else 0),
-                     partial(self._handled, batch, lot, delivery, tried))  # fmt: skip
+            self._at(
+                self.now + _OWN_SECONDS + (self._answer_seconds(delivery) if tried else 0),
+                partial(self._handled, batch, lot, delivery, tried),
+            )
             return
         batch.open -= 1
         if not batch.open:
@@ -321,7 +323,7 @@ class Batch:
 
 
 def _seconds(moment: str) -> float:
-    return (milliseconds(moment) - milliseconds(_BEGIN)) / 1000
+    return (timestamp_ms(moment) - timestamp_ms(_BEGIN)) / 1000
 
 
 def figures(load: Load) -> dict[str, Any]:

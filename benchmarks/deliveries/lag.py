@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from benchmarks.deliveries import document
 from benchmarks.log_scale.results import circumstances
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 from local.server.run import free_port
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage
@@ -49,7 +49,7 @@ class Arrival:
     def of(cls, request: Request) -> "Arrival":
         """Read a request."""
         body = json.loads(request.body)
-        at = milliseconds(body["timestamp"]) / 1000
+        at = timestamp_ms(body["timestamp"]) / 1000
         return cls(request.path, body["sequence"], request.headers["webhook-id"], at, request.at - at)
 
 
@@ -86,14 +86,19 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause:
     _check(arrivals, living, events)
     first = min(arrival.at for arrival in arrivals) + _FIRST_SECONDS
     return {
-        "of": circumstances(), "events": events, "webhooks": webhooks, "dead": dead, "deliveries": len(arrivals),
-        "pause": round(happened / events, 2), "repeated": len(arrivals) - len({(a.path, a.event) for a in arrivals}),
+        "of": circumstances(),
+        "events": events,
+        "webhooks": webhooks,
+        "dead": dead,
+        "deliveries": len(arrivals),
+        "pause": round(happened / events, 2),
+        "repeated": len(arrivals) - len({(a.path, a.event) for a in arrivals}),
         "lag": {
             "the first minute": spread([arrival.lag for arrival in arrivals if arrival.at < first]),
             "afterwards": spread([arrival.lag for arrival in arrivals if arrival.at >= first]),
             "all": spread([arrival.lag for arrival in arrivals]),
         },
-    }  # fmt: skip
+    }
 
 
 def _make_webhooks(ada: Caller, organization: str, receiver: Receiver, webhooks: int, dead: int) -> Sequence[str]:

@@ -26,8 +26,10 @@ Key = tuple[str, str]
 _PAGE_BYTES: Final = 1024 * 1024
 _BUSY_SECONDS: Final = 300
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "=": operator.eq, "<": operator.lt, "<=": operator.le,
-}  # fmt: skip
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 _EXISTS: Final = re.compile(r"attribute_(not_)?exists\(#(\w+)\)")
 _COMPARISON: Final = re.compile(r"#(\w+) (=|<|<=) :(\w+)")
 _SET: Final = re.compile(r"#(\w+) = :(\w+)")
@@ -68,10 +70,18 @@ class DiskTable:
         return _told("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_size, items)))
 
     def query(
-        self, *, KeyConditionExpression: str, ExpressionAttributeValues: Wire, IndexName: str | None = None,  # noqa: N803
-        Limit: int | None = None, ScanIndexForward: bool = True, ExclusiveStartKey: Wire | None = None,  # noqa: N803
-        ConsistentRead: bool = False, Select: str = "", **_: object,  # noqa: N803
-    ) -> Wire:  # fmt: skip
+        self,
+        *,
+        KeyConditionExpression: str,  # noqa: N803
+        ExpressionAttributeValues: Wire,  # noqa: N803
+        IndexName: str | None = None,  # noqa: N803
+        Limit: int | None = None,  # noqa: N803
+        ScanIndexForward: bool = True,  # noqa: N803
+        ExclusiveStartKey: Wire | None = None,  # noqa: N803
+        ConsistentRead: bool = False,  # noqa: N803
+        Select: str = "",  # noqa: N803
+        **_: object,
+    ) -> Wire:
         """Return a page of one partition of the table or of an index."""
         pk_name, sk_name = INDEX_KEYS[IndexName] if IndexName else ("pk", "sk")
         sql, given = _search(IndexName, KeyConditionExpression, ExpressionAttributeValues)

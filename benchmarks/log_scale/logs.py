@@ -18,7 +18,7 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.ledger import Head, head_key
-from chalicelib.kernel.core.clock import milliseconds, now_ms, timestamp
+from chalicelib.kernel.core.clock import now_ms, timestamp, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
@@ -27,7 +27,7 @@ from tests.harness.callers import Person
 from tests.harness.entries import items_of
 from tests.harness.stored_records import beginning
 
-_BEGAN_MS: Final = milliseconds("2024-11-01T00:00:00Z")
+_BEGAN_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")
 _APART_MS: Final = 60_000
 _CHUNK: Final = 1_000
 _APPENDED_MS: Final = 5_000
@@ -37,16 +37,44 @@ PEOPLE: Final = 200
 TARGETS: Final = 2_000
 ONE_LONG_IN: Final = 40
 KINDS: Final = {
-    "page.updated": 40, "page.published": 12, "page.created": 8, "space.updated": 8, "taxonomy.node.created": 8,
-    "platform.theme.updated": 4, "organization.member.updated": 8, "organization.member.removed": 3,
-    "organization.invitation.accepted": 5, "organization.api_key.rotated": 2, "organization.updated": 2,
-}  # fmt: skip
+    "page.updated": 40,
+    "page.published": 12,
+    "page.created": 8,
+    "space.updated": 8,
+    "taxonomy.node.created": 8,
+    "platform.theme.updated": 4,
+    "organization.member.updated": 8,
+    "organization.member.removed": 3,
+    "organization.invitation.accepted": 5,
+    "organization.api_key.rotated": 2,
+    "organization.updated": 2,
+}
 """Types of event, and how often each is among a hundred."""
 
 _WORDS: Final = (
-    "engine", "loom", "punched", "card", "operation", "variable", "symbol", "analytical", "notes", "Bernoulli",
-    "numbers", "science", "of", "the", "and", "to", "weaves", "algebraic", "patterns", "Straße", "naïve", "“quoted”",
-)  # fmt: skip
+    "engine",
+    "loom",
+    "punched",
+    "card",
+    "operation",
+    "variable",
+    "symbol",
+    "analytical",
+    "notes",
+    "Bernoulli",
+    "numbers",
+    "science",
+    "of",
+    "the",
+    "and",
+    "to",
+    "weaves",
+    "algebraic",
+    "patterns",
+    "Straße",
+    "naïve",
+    "“quoted”",
+)
 
 
 @dataclass(frozen=True)
@@ -75,12 +103,12 @@ class Log:
 
     def fill(self) -> Iterator[int]:
         """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
-        ledger.append(self.id)  # What an earlier run committed and didn't append comes first.
+        ledger.append_pending(self.id)  # What an earlier run committed and didn't append comes first.
         size = self.size
         with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as beside:
             committed = beside.submit(_commit, self.id, size, self.entries)
             while size < self.entries and not (committed.done() and committed.exception()):
-                ledger.append(self.id, now_ms() + _APPENDED_MS)
+                ledger.append_pending(self.id, now_ms() + _APPENDED_MS)
                 time.sleep(_PAUSE_SECONDS)
                 size = self.size
                 yield size
@@ -99,15 +127,21 @@ def event(log: str, number: int) -> Event:
     actor, target = actor_id(int(PEOPLE * chance.random() ** 2)), target_id(chance.randrange(TARGETS))
     data, changes = _record(chance, number, target, moment)
     return Event(
-        id=new_id(moment), type=kind, occurred_at=moment, log=log,
+        id=new_id(moment),
+        type=kind,
+        occurred_at=moment,
+        log=log,
         actor={"type": "user", "id": actor, "name": f"Person {actor[:4]}"},
         target={"type": kind.rpartition(".")[0], "id": target, "name": data["name"]},
         context={
-            "operationId": f"{kind.rpartition('.')[2]}_{kind.split('.')[-2]}", "requestId": _id(f"request {number}"),
-            "ipAddress": f"192.0.2.{chance.randrange(1, 255)}", "userAgent": "Mozilla/5.0 (X11; Linux x86_64)",
+            "operationId": f"{kind.rpartition('.')[2]}_{kind.split('.')[-2]}",
+            "requestId": _id(f"request {number}"),
+            "ipAddress": f"192.0.2.{chance.randrange(1, 255)}",
+            "userAgent": "Mozilla/5.0 (X11; Linux x86_64)",
         },
-        changes=changes, data=data,
-    )  # fmt: skip
+        changes=changes,
+        data=data,
+    )
 
 
 def _record(chance: Random, number: int, target: str, moment: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -115,11 +149,16 @@ def _record(chance: Random, number: int, target: str, moment: str) -> tuple[dict
     long = number % ONE_LONG_IN == 0
     before, now = (_text(chance, 400 if long else 12) for _ in range(2))
     data = {
-        "id": target, "createdAt": at(0), "updatedAt": moment, "version": number + 1,
-        "name": _text(chance, 3), "description": _text(chance, chance.randrange(5, 60)), "text": now,
+        "id": target,
+        "createdAt": at(0),
+        "updatedAt": moment,
+        "version": number + 1,
+        "name": _text(chance, 3),
+        "description": _text(chance, chance.randrange(5, 60)),
+        "text": now,
         "seo": {"title": _text(chance, 5), "noindex": False, "image": None},
         "more": _text(chance, 300) if long else None,
-    }  # fmt: skip
+    }
     return data, [{"field": "text", "from": before, "to": now}]
 
 

@@ -19,7 +19,7 @@ from benchmarks.log_scale import disk_table
 from benchmarks.log_scale.stage import prepare
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ADDRESS
@@ -103,12 +103,17 @@ def ask(
     """
     operation, parameters = _operation(name), {"organization_id": log, **records}
     request = Request(
-        method=operation.method, path=operation.path.format_map(parameters), parameters=parameters,
-        query={name: [value] for name, value in (query or {}).items()}, body=b"", id="benchmark", ip=ADDRESS,
+        method=operation.method,
+        path=operation.path.format_map(parameters),
+        parameters=parameters,
+        query={name: [value] for name, value in (query or {}).items()},
+        body=b"",
+        id="benchmark",
+        ip=ADDRESS,
         headers={"authorization": f"Bearer {owner.credential}"},
-    )  # fmt: skip
+    )
     with taking() as taken:
-        response = perform(operation, request)
+        response = execute(operation, request)
     taken.sent = len(response.body)
     return from_json(response.body), taken
 

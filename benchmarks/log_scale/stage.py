@@ -69,5 +69,5 @@ def prepare() -> None:
 
 def _be_patient() -> None:
     # An emulator counts all items to describe a table, and shares the machine.
-    for service in aws._PATIENCE:  # noqa: SLF001 - nobody else has to wait so long
-        aws._PATIENCE[service] = (1, _PATIENCE_SECONDS)  # noqa: SLF001
+    for service in aws._TIMEOUTS:  # noqa: SLF001 - nobody else has to wait so long
+        aws._TIMEOUTS[service] = (1, _PATIENCE_SECONDS)  # noqa: SLF001

@@ -28,7 +28,7 @@ def learned(cloud: Cloud, stack: Stack, platform: str) -> dict[str, Event]:
     made = [
         event("POST", "/spaces", {}, cloud, body={"platformId": platform, "name": f"Room {number}", "description": "-"})
         for number in range(SPACES)
-    ]  # fmt: skip
+    ]
     spaces = answers(cloud, stack, made)
     events = {
         READ: event("GET", "/spaces/{space_id}", {"space_id": spaces[0]["id"]}, cloud),
@@ -39,8 +39,13 @@ def learned(cloud: Cloud, stack: Stack, platform: str) -> dict[str, Event]:
     _agree(stack, "get back what was made", read, spaces[0])
     _agree(stack, "list what was made", listed, {"items": spaces, "nextCursor": listed["nextCursor"]})
     wanted = {
-        "version": 1, "name": "Looms", "slug": "looms", "description": "Warp.", "visibility": "open", "position": SPACES
-    }  # fmt: skip
+        "version": 1,
+        "name": "Looms",
+        "slug": "looms",
+        "description": "Warp.",
+        "visibility": "open",
+        "position": SPACES,
+    }
     _agree(stack, "make a space", {name: created[name] for name in created if name not in _OF_EACH}, wanted)
     return events
 
@@ -86,29 +91,55 @@ def _agree(stack: Stack, what: str, found: Any, wanted: Any) -> None:
 
 
 def event(
-    method: str, resource: str, names: Mapping[str, str], cloud: Cloud, *, query: Mapping[str, str] | None = None,
+    method: str,
+    resource: str,
+    names: Mapping[str, str],
+    cloud: Cloud,
+    *,
+    query: Mapping[str, str] | None = None,
     body: Any = None,
-) -> Event:  # fmt: skip
+) -> Event:
     """Return what API Gateway hands over of a request of Ada's."""
     headers = {
-        "Accept": "application/json", "Accept-Encoding": "gzip, br", "Authorization": f"Bearer {cloud.ada.credential}",
-        "Content-Type": "application/json", "Host": "api.atrium.example", "User-Agent": "bench/1.0",
-        "X-Amzn-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700", "X-Forwarded-For": "192.0.2.7",
-        "X-Forwarded-Port": "443", "X-Forwarded-Proto": "https",
-    }  # fmt: skip
+        "Accept": "application/json",
+        "Accept-Encoding": "gzip, br",
+        "Authorization": f"Bearer {cloud.ada.credential}",
+        "Content-Type": "application/json",
+        "Host": "api.atrium.example",
+        "User-Agent": "bench/1.0",
+        "X-Amzn-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700",
+        "X-Forwarded-For": "192.0.2.7",
+        "X-Forwarded-Port": "443",
+        "X-Forwarded-Proto": "https",
+    }
     path = resource.format_map(names)
     return {
-        "resource": resource, "path": path, "httpMethod": method, "headers": headers,
+        "resource": resource,
+        "path": path,
+        "httpMethod": method,
+        "headers": headers,
         "multiValueHeaders": {name: [value] for name, value in headers.items()},
-        "queryStringParameters": query, "multiValueQueryStringParameters": _multiple(query), "stageVariables": None,
-        "pathParameters": dict(names) or None, "body": json.dumps(body) if body else None, "isBase64Encoded": False,
+        "queryStringParameters": query,
+        "multiValueQueryStringParameters": _multiple(query),
+        "stageVariables": None,
+        "pathParameters": dict(names) or None,
+        "body": json.dumps(body) if body else None,
+        "isBase64Encoded": False,
         "requestContext": {
-            "resourceId": "bench", "resourcePath": resource, "httpMethod": method, "stage": "api",
-            "path": f"/api{path}", "accountId": "123456789012", "apiId": "bench", "protocol": "HTTP/1.1",
-            "domainName": "api.atrium.example", "requestId": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef",
-            "requestTimeEpoch": 1795341600000, "identity": {"sourceIp": "192.0.2.7", "userAgent": "bench/1.0"},
+            "resourceId": "bench",
+            "resourcePath": resource,
+            "httpMethod": method,
+            "stage": "api",
+            "path": f"/api{path}",
+            "accountId": "123456789012",
+            "apiId": "bench",
+            "protocol": "HTTP/1.1",
+            "domainName": "api.atrium.example",
+            "requestId": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef",
+            "requestTimeEpoch": 1795341600000,
+            "identity": {"sourceIp": "192.0.2.7", "userAgent": "bench/1.0"},
         },
-    }  # fmt: skip
+    }
 
 
 def _multiple(query: Mapping[str, str] | None) -> dict[str, list[str]] | None:

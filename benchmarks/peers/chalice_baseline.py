@@ -71,10 +71,13 @@ def list_spaces(platform_id: str) -> Response:
     platform = _platform(_user(), platform_id, "member")
     query = app.current_request.query_params or {}
     found = dynamodb.query(
-        TableName=_TABLE, IndexName="gsi1", KeyConditionExpression="gsi1pk = :pk", Limit=int(query.get("limit", "25")),
+        TableName=_TABLE,
+        IndexName="gsi1",
+        KeyConditionExpression="gsi1pk = :pk",
+        Limit=int(query.get("limit", "25")),
         ExpressionAttributeValues={":pk": {"S": f"PLATFORM#{platform['id']}#SPACES"}},
         **({"ExclusiveStartKey": json.loads(query["cursor"])} if "cursor" in query else {}),
-    )  # fmt: skip
+    )
     last = found.get("LastEvaluatedKey")
     items = [_shown(_from_wire(item)) for item in found["Items"]]
     return _answer(SpacePage(items=items, next_cursor=json.dumps(last) if last else None))
@@ -93,10 +96,18 @@ def create_space() -> Response:
     space = new_space(body, platform, position)
     items = [space, *beside(space, user, app.current_request.context["requestId"])]
     try:
-        dynamodb.transact_write_items(TransactItems=[
-            {"Put": {"TableName": _TABLE, "Item": _to_wire(item), "ConditionExpression": "attribute_not_exists(pk)"}}
-            for item in items
-        ])  # fmt: skip
+        dynamodb.transact_write_items(
+            TransactItems=[
+                {
+                    "Put": {
+                        "TableName": _TABLE,
+                        "Item": _to_wire(item),
+                        "ConditionExpression": "attribute_not_exists(pk)",
+                    }
+                }
+                for item in items
+            ]
+        )
     except dynamodb.exceptions.TransactionCanceledException:
         raise ConflictError("The slug is taken.") from None
     sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=json.dumps({"entry": items[-1]["id"]}))
@@ -130,9 +141,13 @@ def _authorize(user: dict[str, Any], place: Item, role: str) -> None:
 
 def _next_position(platform: Item) -> int:
     found = dynamodb.query(
-        TableName=_TABLE, IndexName="gsi1", KeyConditionExpression="gsi1pk = :pk", Limit=1, ScanIndexForward=False,
+        TableName=_TABLE,
+        IndexName="gsi1",
+        KeyConditionExpression="gsi1pk = :pk",
+        Limit=1,
+        ScanIndexForward=False,
         ExpressionAttributeValues={":pk": {"S": f"PLATFORM#{platform['id']}#SPACES"}},
-    )  # fmt: skip
+    )
     return int(found["Items"][0]["position"]["N"]) + 1 if found["Items"] else 0
 
 

@@ -60,14 +60,26 @@ def _told(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, st
     trusted = folder / "trusted.pem"
     trusted.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
     return {
-        "AWS_ENDPOINT_URL": stand_in.address, "AWS_CA_BUNDLE": str(trusted), "SSL_CERT_FILE": str(trusted),
-        "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "bench",
-        "AWS_SECRET_ACCESS_KEY": "bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024", "LANG": "en_US.UTF-8",
-        "LAMBDA_TASK_ROOT": "/var/task", "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-        "AUTH_JWKS": f"{stand_in.address}/jwks.json", "AUTH_ISSUER": OF_TOKENS, "AUTH_AUDIENCE": AUDIENCE,
-        "STAGE": "prod", "PUBLIC_URL": "https://api.atrium.example", "PLATFORMS_DOMAIN": "atrium.example",
-        "REQUESTS_PER_MINUTE": "1000000", "NETWORK_REQUESTS_PER_MINUTE": "1000000",
-    }  # fmt: skip
+        "AWS_ENDPOINT_URL": stand_in.address,
+        "AWS_CA_BUNDLE": str(trusted),
+        "SSL_CERT_FILE": str(trusted),
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
+        "LANG": "en_US.UTF-8",
+        "LAMBDA_TASK_ROOT": "/var/task",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AUTH_JWKS": f"{stand_in.address}/jwks.json",
+        "AUTH_ISSUER": OF_TOKENS,
+        "AUTH_AUDIENCE": AUDIENCE,
+        "STAGE": "prod",
+        "PUBLIC_URL": "https://api.atrium.example",
+        "PLATFORMS_DOMAIN": "atrium.example",
+        "REQUESTS_PER_MINUTE": "1000000",
+        "NETWORK_REQUESTS_PER_MINUTE": "1000000",
+    }
 
 
 def _provisioned(origin: str) -> dict[str, str]:
@@ -103,13 +115,12 @@ def _of_peers(origin: str, ada: Person) -> str:
 
 def _table() -> dict[str, Any]:
     keys = [("pk", "sk"), ("gsi1pk", "gsi1sk")]
-    schemas = [
-        [{"AttributeName": p, "KeyType": "HASH"}, {"AttributeName": s, "KeyType": "RANGE"}] for p, s in keys
-    ]  # fmt: skip
+    schemas = [[{"AttributeName": p, "KeyType": "HASH"}, {"AttributeName": s, "KeyType": "RANGE"}] for p, s in keys]
     return {
-        "KeySchema": schemas[0], "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": schemas[0],
+        "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for pair in keys for name in pair],
         "GlobalSecondaryIndexes": [
             {"IndexName": "gsi1", "KeySchema": schemas[1], "Projection": {"ProjectionType": "ALL"}}
         ],
-    }  # fmt: skip
+    }

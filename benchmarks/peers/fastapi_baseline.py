@@ -61,9 +61,11 @@ def list_spaces(
     """List the spaces of a platform, by position."""
     platform = _platform(user, str(platform_id), "member")
     found = table.query(
-        IndexName="gsi1", KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"), Limit=limit,
+        IndexName="gsi1",
+        KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"),
+        Limit=limit,
         **({"ExclusiveStartKey": json.loads(cursor)} if cursor else {}),
-    )  # fmt: skip
+    )
     last = found.get("LastEvaluatedKey")
     logger.info("spaces of %s listed", platform_id)
     return {"items": [_shown(item) for item in found["Items"]], "nextCursor": json.dumps(last) if last else None}
@@ -77,10 +79,12 @@ def create_space(body: SpaceCreate, user: User, request: Request) -> Item:
     items = [space, *beside(space, user, request.scope["aws.context"].aws_request_id)]
     client = table.meta.client
     try:
-        client.transact_write_items(TransactItems=[
-            {"Put": {"TableName": _TABLE, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
-            for item in items
-        ])  # fmt: skip
+        client.transact_write_items(
+            TransactItems=[
+                {"Put": {"TableName": _TABLE, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+                for item in items
+            ]
+        )
     except client.exceptions.TransactionCanceledException:
         raise HTTPException(409, "The slug is taken.") from None
     sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=json.dumps({"entry": items[-1]["id"]}))
@@ -108,9 +112,11 @@ def _authorize(user: dict[str, Any], place: Item, role: str) -> None:
 
 def _next_position(platform: Item) -> int:
     found = table.query(
-        IndexName="gsi1", KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"), Limit=1,
+        IndexName="gsi1",
+        KeyConditionExpression=Key("gsi1pk").eq(f"PLATFORM#{platform['id']}#SPACES"),
+        Limit=1,
         ScanIndexForward=False,
-    )  # fmt: skip
+    )
     return int(found["Items"][0]["position"]) + 1 if found["Items"] else 0
 
 

@@ -37,9 +37,10 @@ def main() -> None:
     handler = getattr(__import__(sys.argv[1], fromlist=["_"]), sys.argv[2])
     handler(first, Context())
     found: dict[str, Any] = {
-        "coldMs": (time.perf_counter() - began) * 1000, "coldCpuMs": (time.process_time() - spent) * 1000,
+        "coldMs": (time.perf_counter() - began) * 1000,
+        "coldCpuMs": (time.process_time() - spent) * 1000,
         "memoryMb": _resident(),
-    }  # fmt: skip
+    }
     answers = {name: _called(handler, call["event"], call["warmUp"])[1] for name, call in plan["calls"].items()}
     gc.collect()
     found["cpuMs"] = {name: _called(handler, call["event"], call["times"])[0] for name, call in plan["calls"].items()}

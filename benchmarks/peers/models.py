@@ -57,41 +57,87 @@ class SpacePage(Model):
 
 
 NOUNS: Final = (
-    "Organization", "Member", "Invitation", "ApiKey", "AuditEntry", "Export", "Erasure", "Webhook", "Delivery",
-    "Replay", "Channel", "Platform", "PlatformMember", "Domain", "Module", "ProjectBlock", "Capability", "SpaceMember",
-    "TaxonomyNode", "Attachment", "Site", "Page", "Revision", "Menu", "Redirect", "Lead", "Researcher", "Output",
-    "Artefact", "Job",
-)  # fmt: skip
+    "Organization",
+    "Member",
+    "Invitation",
+    "ApiKey",
+    "AuditEntry",
+    "Export",
+    "Erasure",
+    "Webhook",
+    "Delivery",
+    "Replay",
+    "Channel",
+    "Platform",
+    "PlatformMember",
+    "Domain",
+    "Module",
+    "ProjectBlock",
+    "Capability",
+    "SpaceMember",
+    "TaxonomyNode",
+    "Attachment",
+    "Site",
+    "Page",
+    "Revision",
+    "Menu",
+    "Redirect",
+    "Lead",
+    "Researcher",
+    "Output",
+    "Artefact",
+    "Job",
+)
 """What the rest of the service is about."""
 
 _PARTS: Final = ("Theme", "Navigation", "Home", "Robots", "Block", "Consent", "Address", "Schedule", "Status")
 
 BODIES: Final[dict[str, type[Model]]] = {
     noun: create_model(
-        f"{noun}Create", __base__=Model,
-        name=Name, slug=(Slug | None, None), description=(Text | None, None), position=(int, Field(0, ge=0)),
-        starts_at=(datetime | None, None), labels=(list[Name], Field([], max_length=40)), parent_id=(UUID | None, None),
+        f"{noun}Create",
+        __base__=Model,
+        name=Name,
+        slug=(Slug | None, None),
+        description=(Text | None, None),
+        position=(int, Field(0, ge=0)),
+        starts_at=(datetime | None, None),
+        labels=(list[Name], Field([], max_length=40)),
+        parent_id=(UUID | None, None),
     )
     for noun in (*NOUNS, *_PARTS)
-}  # fmt: skip
+}
 """What creates one of each."""
 
 PATCHES: Final[dict[str, type[Model]]] = {
     noun: create_model(
-        f"{noun}Patch", __base__=Model,
-        name=(Name | None, None), slug=(Slug | None, None), description=(Text | None, None),
-        position=(int | None, Field(None, ge=0)), starts_at=(datetime | None, None),
+        f"{noun}Patch",
+        __base__=Model,
+        name=(Name | None, None),
+        slug=(Slug | None, None),
+        description=(Text | None, None),
+        position=(int | None, Field(None, ge=0)),
+        starts_at=(datetime | None, None),
     )
     for noun in (*NOUNS, *_PARTS)
-}  # fmt: skip
+}
 """What changes one of each."""
 
 SHOWN: Final[dict[str, type[Model]]] = {
     noun: create_model(
-        f"{noun}Out", __base__=Model,
-        id=UUID, created_at=str, updated_at=str, version=int, name=str, slug=str, description=(str | None),
-        position=int, labels=list[str], state=Literal["draft", "published", "archived"], parent_id=(UUID | None),
+        f"{noun}Out",
+        __base__=Model,
+        id=UUID,
+        created_at=str,
+        updated_at=str,
+        version=int,
+        name=str,
+        slug=str,
+        description=(str | None),
+        position=int,
+        labels=list[str],
+        state=Literal["draft", "published", "archived"],
+        parent_id=(UUID | None),
     )
     for noun in (*NOUNS, *_PARTS)
-}  # fmt: skip
+}
 """How one of each is shown."""

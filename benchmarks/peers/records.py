@@ -47,27 +47,46 @@ def new_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> 
     """Return a new space."""
     space_id, at = str(uuid4()), now()
     return {
-        "pk": f"SPACE#{space_id}", "sk": META,
-        "gsi1pk": f"PLATFORM#{platform['id']}#SPACES", "gsi1sk": f"{position:09d}#{space_id}",
-        "id": space_id, "createdAt": at, "updatedAt": at, "version": 1, "platformId": platform["id"],
-        "organizationId": platform["organizationId"], "name": body.name, "slug": body.slug or slug_of(body.name),
-        "description": body.description, "visibility": body.visibility, "position": position,
-    }  # fmt: skip
+        "pk": f"SPACE#{space_id}",
+        "sk": META,
+        "gsi1pk": f"PLATFORM#{platform['id']}#SPACES",
+        "gsi1sk": f"{position:09d}#{space_id}",
+        "id": space_id,
+        "createdAt": at,
+        "updatedAt": at,
+        "version": 1,
+        "platformId": platform["id"],
+        "organizationId": platform["organizationId"],
+        "name": body.name,
+        "slug": body.slug or slug_of(body.name),
+        "description": body.description,
+        "visibility": body.visibility,
+        "position": position,
+    }
 
 
 def beside(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
     """Return what is committed with a new space: the guard of its slug, its creator's membership, the audit entry."""
     guard = {"pk": f"SLUG#{space['platformId']}#{space['slug']}", "sk": META, "spaceId": space["id"]}
     member = {
-        "pk": space["pk"], "sk": f"MEMBER#{user['sub']}", "role": "admin", "userId": user["sub"],
-        "name": user.get("name"), "email": user.get("email"), "joinedAt": space["createdAt"],
-    }  # fmt: skip
+        "pk": space["pk"],
+        "sk": f"MEMBER#{user['sub']}",
+        "role": "admin",
+        "userId": user["sub"],
+        "name": user.get("name"),
+        "email": user.get("email"),
+        "joinedAt": space["createdAt"],
+    }
     entry_id = str(uuid4())
     entry = {
-        "pk": f"AUDIT#{space['organizationId']}", "sk": f"{space['createdAt']}#{entry_id}", "id": entry_id,
-        "type": "space.created", "occurredAt": space["createdAt"], "requestId": request_id,
+        "pk": f"AUDIT#{space['organizationId']}",
+        "sk": f"{space['createdAt']}#{entry_id}",
+        "id": entry_id,
+        "type": "space.created",
+        "occurredAt": space["createdAt"],
+        "requestId": request_id,
         "actor": {"type": "user", "id": user["sub"], "name": user.get("name")},
         "target": {"type": "space", "id": space["id"], "name": space["name"]},
         "changes": {name: {"from": None, "to": space[name]} for name in ("name", "slug", "description", "visibility")},
-    }  # fmt: skip
+    }
     return guard, member, entry

@@ -44,9 +44,14 @@ class Stack:
         """Carry out a plan in a process of its own, and return what it found. Raises Failed."""
         done = subprocess.run(  # noqa: S603 - our own program
             [str(_ENVIRONMENT / "bin" / "python"), "-B", str(_PROGRAM), self.module, self.attribute],
-            cwd=self.folder, env={"PATH": os.environ["PATH"], "TABLE": self.table, **environment},
-            input=json.dumps(plan), capture_output=True, text=True, check=False, timeout=_SECONDS,
-        )  # fmt: skip
+            cwd=self.folder,
+            env={"PATH": os.environ["PATH"], "TABLE": self.table, **environment},
+            input=json.dumps(plan),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
         if done.returncode:
             raise Failed(f"{self.name} failed:\n{done.stderr[-4000:]}")
         found: dict[str, Any] = json.loads(done.stdout)

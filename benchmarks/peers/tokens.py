@@ -14,7 +14,11 @@ def verified(header: str | None) -> dict[str, Any]:
     if scheme.lower() != "bearer":
         raise jwt.InvalidTokenError("Send a bearer token.")
     claims: dict[str, Any] = jwt.decode(
-        token, _keys.get_signing_key_from_jwt(token), algorithms=["RS256", "ES256", "EdDSA"], leeway=60,
-        audience=os.environ["AUTH_AUDIENCE"], issuer=os.environ["AUTH_ISSUER"],
-    )  # fmt: skip
+        token,
+        _keys.get_signing_key_from_jwt(token),
+        algorithms=["RS256", "ES256", "EdDSA"],
+        leeway=60,
+        audience=os.environ["AUTH_AUDIENCE"],
+        issuer=os.environ["AUTH_ISSUER"],
+    )
     return claims

@@ -27,7 +27,7 @@ from benchmarks.deliveries.lag import Arrival, spread
 from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.load_section import written
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 from tests.emulator.outside import Entry, entries_of, settled, whole_log
 from tests.emulator.people import Caller
 from tests.emulator.stage import Stage
@@ -83,7 +83,7 @@ class Tenant:
             page = answer.json()
             waiting += [entry for entry in page["items"] if entry["sequence"] is None]
             if page["nextCursor"] is None or any(entry["sequence"] for entry in page["items"]):
-                return max((asked - milliseconds(entry["occurredAt"]) / 1000 for entry in waiting), default=0.0)
+                return max((asked - timestamp_ms(entry["occurredAt"]) / 1000 for entry in waiting), default=0.0)
             query["cursor"] = page["nextCursor"]
 
 
@@ -111,9 +111,14 @@ def measured(tenant: Tenant, receiver: Receiver) -> dict[str, Any]:
             rows.append({"kind": kind, "connections": connections} | turn(tenant, receiver, kind, connections))
     proven(tenant, receiver)
     return {
-        "of": circumstances(), "seconds": SECONDS, "listed": LISTED, "mix": MIX,
-        "spaces": SPACES, "changed": len(tenant.names), "rows": rows,
-    }  # fmt: skip
+        "of": circumstances(),
+        "seconds": SECONDS,
+        "listed": LISTED,
+        "mix": MIX,
+        "spaces": SPACES,
+        "changed": len(tenant.names),
+        "rows": rows,
+    }
 
 
 def turn(tenant: Tenant, receiver: Receiver, kind: str, connections: int) -> dict[str, Any]:
@@ -139,13 +144,20 @@ def turn(tenant: Tenant, receiver: Receiver, kind: str, connections: int) -> dic
 def loaded(tenant: Tenant, kind: str, connections: int, seconds: int) -> dict[str, Any]:
     """Make load, and return how much was answered a second, and how soon. Ends the program if anything failed."""
     asked = {
-        "url": str(tenant.owner.base_url), "connections": connections, "seconds": seconds,
-        "token": tenant.owner.token, "requests": tenant.requests(kind),
-    }  # fmt: skip
+        "url": str(tenant.owner.base_url),
+        "connections": connections,
+        "seconds": seconds,
+        "token": tenant.owner.token,
+        "requests": tenant.requests(kind),
+    }
     cannon = subprocess.run(  # noqa: S603 - our own program, and what it is told
-        [which("node") or "node", str(_CANNON)], input=json.dumps(asked), capture_output=True, text=True, check=False,
+        [which("node") or "node", str(_CANNON)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=_MOST_SECONDS,
-    )  # fmt: skip
+    )
     if cannon.returncode:
         raise SystemExit(f"autocannon did not run; `make load` installs it:\n{cannon.stderr}")
     found = json.loads(cannon.stdout)

@@ -36,9 +36,17 @@ def written(results: Mapping[str, Any]) -> str:
     """Return the section."""
     known = {**results, **results["of"], **results["mix"], "all": sum(results["mix"].values())}
     heads = (
-        "request", "connections", "a second", "p50", "p99", "409", "entry waits", "all placed after",
-        "told p50", "told p99",
-    )  # fmt: skip
+        "request",
+        "connections",
+        "a second",
+        "p50",
+        "p99",
+        "409",
+        "entry waits",
+        "all placed after",
+        "told p50",
+        "told p99",
+    )
     return "\n".join(
         (_MEASURED.format_map(known), f"{table(heads, map(_row, results['rows']))}\n", _READ.format_map(known))
     )
@@ -48,7 +56,10 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     ledger, delivery = row.get("ledger", {}), row.get("delivery", {})
     behind = (ledger.get("max"), ledger.get("behind"), delivery.get("p50"), delivery.get("p99"))
     return [
-        _NAMES[row["kind"]], str(row["connections"]), f"{row['aSecond']:,.1f}",
-        *(f"{row[name]:,.0f}" for name in ("p50", "p99")), str(row["putOff"]),
+        _NAMES[row["kind"]],
+        str(row["connections"]),
+        f"{row['aSecond']:,.1f}",
+        *(f"{row[name]:,.0f}" for name in ("p50", "p99")),
+        str(row["putOff"]),
         *("" if figure is None else f"{figure:.1f}" for figure in behind),
-    ]  # fmt: skip
+    ]

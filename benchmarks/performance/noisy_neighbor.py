@@ -173,8 +173,15 @@ def measured(pool: Pool, calm: Tenant, flooding: Tenant, ports: dict[str, Sequen
             turns[name].append(turn(pool, calm, flooding if name != "alone" else None, where, SECONDS[name]))
     passing = [asked for turn in turns["on"] for asked in turn.passing]
     return {
-        "of": circumstances(), "setting": SETTING, "processes": _PROCESSES, "keys": KEYS, "pace": PACE_SECONDS,
-        "connections": CONNECTIONS, "floodPace": FLOOD_PACE_SECONDS, "rounds": ROUNDS, "seconds": SECONDS,
+        "of": circumstances(),
+        "setting": SETTING,
+        "processes": _PROCESSES,
+        "keys": KEYS,
+        "pace": PACE_SECONDS,
+        "connections": CONNECTIONS,
+        "floodPace": FLOOD_PACE_SECONDS,
+        "rounds": ROUNDS,
+        "seconds": SECONDS,
         "calm": {
             "alone": spread([asked for turn in turns["alone"] for asked in turn.calm]),
             "off": spread([asked for turn in turns["off"] for asked in turn.calm]),
@@ -182,7 +189,7 @@ def measured(pool: Pool, calm: Tenant, flooding: Tenant, ports: dict[str, Sequen
             "refused": spread([asked for turn in turns["on"] for asked in turn.calm if asked not in passing]),
         },
         "flood": {name: flood_of(turns[name], SECONDS[name]) for name in ("off", "on")},
-    }  # fmt: skip
+    }
 
 
 def turn(pool: Pool, calm: Tenant, flooding: Tenant | None, ports: Sequence[int], seconds: int) -> Turn:
@@ -200,9 +207,10 @@ def flood_of(turns: Sequence[Turn], seconds: int) -> dict[str, float]:
     served = [sum(each.status == _OK for each in turn.flood) for turn in turns]
     slots = {ceil(each.done / _NEAR_SECONDS) for turn in turns for each in turn.flood if each.status == _OK}
     return {
-        "aSecond": round(sum(asked) / (len(turns) * seconds)), "served": sum(served),
+        "aSecond": round(sum(asked) / (len(turns) * seconds)),
+        "served": sum(served),
         "servedASecond": round(sum(served) / (len(slots) * _NEAR_SECONDS)),
-    }  # fmt: skip
+    }
 
 
 def spread(requests: Sequence[Asked]) -> dict[str, float]:

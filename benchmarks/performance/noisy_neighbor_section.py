@@ -33,10 +33,15 @@ def written(results: Mapping[str, Any]) -> str:
     calm, flood = results["calm"], results["flood"]
     passing = results["setting"] / flood["on"]["servedASecond"]
     known = {
-        **results, **results["of"], "offered": results["connections"] / results["floodPace"],
-        "off_a_second": flood["off"]["aSecond"], "on_a_second": flood["on"]["aSecond"], "served": flood["on"]["served"],
-        "passing_seconds": passing, "share": passing / 60 * 100,
-    }  # fmt: skip
+        **results,
+        **results["of"],
+        "offered": results["connections"] / results["floodPace"],
+        "off_a_second": flood["off"]["aSecond"],
+        "on_a_second": flood["on"]["aSecond"],
+        "served": flood["on"]["served"],
+        "passing_seconds": passing,
+        "share": passing / 60 * 100,
+    }
     turns = {
         "alone": "alone",
         "off": "beside the flood, not counted",

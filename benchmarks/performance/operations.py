@@ -73,9 +73,12 @@ def figures(operation: Operation, world: World, table: Snapshot) -> Figures:
     if answer.status != operation.success:
         raise SystemExit(f"{operation.id}: {answer.text}")
     return {
-        "calls": len(answer.calls.made), "trips": _trips(answer.calls.made),
-        "read": spent.read, "written": spent.written, "indexed": spent.indexed,
-    }  # fmt: skip
+        "calls": len(answer.calls.made),
+        "trips": _trips(answer.calls.made),
+        "read": spent.read,
+        "written": spent.written,
+        "indexed": spent.indexed,
+    }
 
 
 def _trips(made: Iterable[calls.Call]) -> int:

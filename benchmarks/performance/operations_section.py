@@ -10,8 +10,12 @@ Figures = Mapping[str, float]
 title: Final = "What each operation asks of AWS, beside 10, 1,000 and 10,000 neighbours"
 
 _WORDS: Final = {
-    "calls": "calls", "trips": "round trips", "read": "read units", "written": "write units", "indexed": "of indexes",
-}  # fmt: skip
+    "calls": "calls",
+    "trips": "round trips",
+    "read": "read units",
+    "written": "write units",
+    "indexed": "of indexes",
+}
 
 _MEASURED: Final = """\
 `python -m benchmarks.performance.operations` calls each operation's example on AWS in memory, by who has just the right
@@ -45,9 +49,13 @@ def written(results: Mapping[str, Any]) -> str:
     more = sorted(name for name, sizes in grown.items() if sizes[-1] != sizes[1])
     same = sum(all(figures == sizes[0] for figures in sizes) for sizes in grown.values())
     known = {
-        "same": same, "all": len(found), "filled": len(grown) - same - len(more), "more": len(more),
-        "which": f": {', '.join(map(code, more))}" if more else "", "logs": len(found) - len(grown),
-    }  # fmt: skip
+        "same": same,
+        "all": len(found),
+        "filled": len(grown) - same - len(more),
+        "more": len(more),
+        "which": f": {', '.join(map(code, more))}" if more else "",
+        "logs": len(found) - len(grown),
+    }
     heads = ("operation", "calls", "round trips", "read units", "write units: table, indexes", "beside more neighbours")
     rows = [_row(name, found[name]) for name in sorted(found)]
     measured = "Measured on {day}, {machine}.\n".format_map(results["of"])

@@ -70,10 +70,15 @@ MEASURES: Final = (
 def written(results: Results) -> str:
     """Return the section."""
     of = results["of"]
-    return "\n".join((
-        _ABOUT.format(processes=len(results["stacks"][ATRIUM])), f"{told(results)}\n", _COMPILED_TEXT,
-        f"{_compiled(results)}\n", f"Measured on {of['day']}, {of['machine']}, Python {of['python']}.\n",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            _ABOUT.format(processes=len(results["stacks"][ATRIUM])),
+            f"{told(results)}\n",
+            _COMPILED_TEXT,
+            f"{_compiled(results)}\n",
+            f"Measured on {of['day']}, {of['machine']}, Python {of['python']}.\n",
+        )
+    )
 
 
 def told(results: Results) -> str:
@@ -81,12 +86,15 @@ def told(results: Results) -> str:
     heads = ("", ATRIUM, USUAL, POPULAR, "of usual", "goal (beyond)", "of popular", "goal (beyond)")
     rows = [
         (
-            measure.name, *(_shown(measure, results["stacks"][stack]) for stack in (ATRIUM, USUAL, POPULAR)),
-            _marked(results, measure, USUAL), goal(measure, USUAL),
-            _marked(results, measure, POPULAR), goal(measure, POPULAR),
+            measure.name,
+            *(_shown(measure, results["stacks"][stack]) for stack in (ATRIUM, USUAL, POPULAR)),
+            _marked(results, measure, USUAL),
+            goal(measure, USUAL),
+            _marked(results, measure, POPULAR),
+            goal(measure, POPULAR),
         )
         for measure in MEASURES
-    ]  # fmt: skip
+    ]
     return table(heads, rows)
 
 
@@ -110,10 +118,13 @@ def _marked(results: Results, measure: Measure, peer: str) -> str:
 def _compiled(results: Results) -> str:
     names = [USUAL + _COMPILED, POPULAR + _COMPILED]
     rows = [
-        (measure.name, *(_shown(measure, results["stacks"][name]) for name in names),
-         *(f"{ratio(results, measure, name):.2f}" for name in names))
+        (
+            measure.name,
+            *(_shown(measure, results["stacks"][name]) for name in names),
+            *(f"{ratio(results, measure, name):.2f}" for name in names),
+        )
         for measure in MEASURES
-    ]  # fmt: skip
+    ]
     return table(("", *names, *(f"of {name}" for name in names)), rows)
 
 

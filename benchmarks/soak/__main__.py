@@ -26,7 +26,7 @@ from benchmarks.soak.fault_injection import Mishaps, Watch
 from benchmarks.soak.journal import History
 from benchmarks.soak.record_types import KINDS
 from benchmarks.soak.tenants import Tenant
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 from tests.emulator.outside import entries_of
 from tests.emulator.stage import Stage
 from tests.harness.receiver import Receiver, Reply, Request
@@ -91,9 +91,12 @@ class Soak:
         for tenant in self._tenants:
             tenant.replay([one for one in replayed if one.tenant == tenant.number])
         return self._found(versions) | {
-            "of": circumstances(), "seed": self._asked.seed, "minutes": round(loaded / 60, 1),
-            "settled": settled, "exported": exported,
-        }  # fmt: skip
+            "of": circumstances(),
+            "seed": self._asked.seed,
+            "minutes": round(loaded / 60, 1),
+            "settled": settled,
+            "exported": exported,
+        }
 
     def _open_endpoints(self) -> None:
         for tenant in self._tenants:
@@ -147,11 +150,13 @@ class Soak:
         broken = {
             "acknowledged": assertions.acknowledged_without_entry(history.told, entries),
             "whole": [
-                line for tenant, had in zip(self._tenants, versions, strict=True)
+                line
+                for tenant, had in zip(self._tenants, versions, strict=True)
                 for line in assertions.torn(entries[tenant.organization], had, tenant.gone)
             ],
             "complete": [
-                line for tenant in self._tenants
+                line
+                for tenant in self._tenants
                 for line in assertions.halves(entries[tenant.organization], tenant.listed(), _MADE)
             ],
             "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
@@ -161,16 +166,25 @@ class Soak:
             "exported": [line for tenant in self._tenants for line in checks.bad_exports(tenant)],
             "bounded": self._unbounded(),
             "struck": [f"no {name} was killed" for name, times in self._mishaps.kills.items() if not times],
-        }  # fmt: skip
+        }
         return {
-            "broken": broken, "entries": sum(map(len, entries.values())), "asked": dict(history.asked),
-            "answers": dict(history.answers), "acknowledged": len(history.told), "abandoned": history.abandoned,
-            "triedAgain": history.tried_again, "kills": self._mishaps.kills,
-            "revived": spread(self._mishaps.revived_after), "lag": spread(self._lags(entries)),
-            "deliveries": len(self._receiver.requests), "exports": sum(len(t.exports) for t in self._tenants),
-            "checkpoints": sum(len(t.checkpoints) for t in self._tenants), "memory": self._watch.memory,
-            "files": self._watch.files, "deadLetters": checks.dead_letters(self._stage),
-        }  # fmt: skip
+            "broken": broken,
+            "entries": sum(map(len, entries.values())),
+            "asked": dict(history.asked),
+            "answers": dict(history.answers),
+            "acknowledged": len(history.told),
+            "abandoned": history.abandoned,
+            "triedAgain": history.tried_again,
+            "kills": self._mishaps.kills,
+            "revived": spread(self._mishaps.revived_after),
+            "lag": spread(self._lags(entries)),
+            "deliveries": len(self._receiver.requests),
+            "exports": sum(len(t.exports) for t in self._tenants),
+            "checkpoints": sum(len(t.checkpoints) for t in self._tenants),
+            "memory": self._watch.memory,
+            "files": self._watch.files,
+            "deadLetters": checks.dead_letters(self._stage),
+        }
 
     def _lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
         """Return how long each event took to arrive for the first time at an endpoint that is well, in seconds."""
@@ -178,7 +192,7 @@ class Soak:
         for tenant in self._tenants:
             arrived = checks.arrived(self._receiver, f"/well/{tenant.number}")
             told = [entry for entry in entries[tenant.organization] if entry["id"] in arrived]
-            found += [min(arrived[entry["id"]]) - milliseconds(entry["occurredAt"]) / 1000 for entry in told]
+            found += [min(arrived[entry["id"]]) - timestamp_ms(entry["occurredAt"]) / 1000 for entry in told]
         return found
 
     def _unbounded(self) -> list[str]:

@@ -59,11 +59,14 @@ def torn(entries: Iterable[Entry], versions: Mapping[str, int], gone: Collection
         if _ends(entry):
             ended.add(target)
     return [
-        *(f"{target} has version {version}, and its log {said.get(target)}" for target, version in versions.items()
-          if said.get(target) != version),
+        *(
+            f"{target} has version {version}, and its log {said.get(target)}"
+            for target, version in versions.items()
+            if said.get(target) != version
+        ),
         *(f"{target} is there, and its log says that it is deleted" for target in versions if target in ended),
         *(f"{target} is gone, and its log does not say so" for target in gone if target not in ended),
-    ]  # fmt: skip
+    ]
 
 
 def halves(entries: Iterable[Entry], listed: Collection[str], events: Collection[str]) -> list[str]:
@@ -83,9 +86,10 @@ def halves(entries: Iterable[Entry], listed: Collection[str], events: Collection
 def untold(entries: Iterable[Entry], arrived: Collection[str], explained: Collection[str]) -> list[str]:
     """Return each event that did not reach a webhook whose deliveries don't say why."""
     return [
-        f"{entry['type']} {entry['id']}" for entry in entries
+        f"{entry['type']} {entry['id']}"
+        for entry in entries
         if entry["id"] not in arrived and entry["id"] not in explained
-    ]  # fmt: skip
+    ]
 
 
 def _version(entry: Entry) -> int:

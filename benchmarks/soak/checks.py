@@ -45,9 +45,10 @@ def explained(tenant: Tenant, webhook: str) -> set[str]:
     """Return the events whose delivery has not succeeded and says why, or when it is tried next."""
     path = f"/organizations/{tenant.organization}/webhooks/{webhook}/deliveries"
     return {
-        delivery["eventId"] for delivery in items_of(tenant.caller, path)
+        delivery["eventId"]
+        for delivery in items_of(tenant.caller, path)
         if delivery["status"] != "succeeded" and (delivery["attempts"] or delivery["nextAttemptAt"])
-    }  # fmt: skip
+    }
 
 
 def verified(tenant: Tenant) -> list[str]:
@@ -91,9 +92,12 @@ def bad_exports(tenant: Tenant) -> list[str]:
 def dead_letters(stage: Stage) -> dict[str, int]:
     """Return how many messages each dead-letter queue holds that has any."""
     client = boto3.client(
-        "sqs", endpoint_url=stage.endpoint, region_name="us-east-1", aws_access_key_id="local",
+        "sqs",
+        endpoint_url=stage.endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="local",
         aws_secret_access_key="local",  # noqa: S106 - the emulator's  # nosec B106
-    )  # fmt: skip
+    )
     wanted = "ApproximateNumberOfMessages"
     found: dict[str, int] = {}
     for url in client.list_queues()["QueueUrls"]:

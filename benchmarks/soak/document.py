@@ -45,14 +45,22 @@ def written(found: Mapping[str, Any]) -> str:
     broken = [f"- {line}" for lines in found["broken"].values() for line in lines[:_SHOWN]]
     parts = [
         _SOAK.format(
-            **found | found["of"], requests=sum(found["asked"].values()), service=found["kills"]["service"],
-            workers=found["kills"]["workers"], letters=sum(found["deadLetters"].values()),
+            **found | found["of"],
+            requests=sum(found["asked"].values()),
+            service=found["kills"]["service"],
+            workers=found["kills"]["workers"],
+            letters=sum(found["deadLetters"].values()),
             statuses=", ".join(f"{status} {count:,} times" for status, count in sorted(found["answers"].items())),
-            took=", ".join(f"{name} {mib:.0f} MiB and {found['files'][name]} files" for name, mib in
-                           sorted(found["memory"].items())),
+            took=", ".join(
+                f"{name} {mib:.0f} MiB and {found['files'][name]} files"
+                for name, mib in sorted(found["memory"].items())
+            ),
         ),
-        table(["asked", "answered, times"], asked), table(["promise", "held"], promises), *broken, _LIMITS,
-    ]  # fmt: skip
+        table(["asked", "answered, times"], asked),
+        table(["promise", "held"], promises),
+        *broken,
+        _LIMITS,
+    ]
     return "\n\n".join(parts)
 
 

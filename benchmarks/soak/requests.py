@@ -29,9 +29,15 @@ class Asking:
         self._caller, self._history, self._chance, self._tenant = caller, history, chance, tenant
 
     def ask(
-        self, kind: str, method: str, path: str, body: Json | None = None, *, headers: Mapping[str, str] | None = None,
+        self,
+        kind: str,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
         surely: bool = False,
-    ) -> httpx.Response | None:  # fmt: skip
+    ) -> httpx.Response | None:
         """Return the answer; None: the connection was cut, and nobody asks again. `surely`: somebody always does."""
         sent = dict(headers or {})
         if method == "POST":

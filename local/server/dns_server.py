@@ -27,8 +27,16 @@ TYPES: Final = ("A", "AAAA", "CNAME", "TXT")
 THIS_MACHINE: Final = {"A": ["127.0.0.1"], "AAAA": ["::1"]}
 
 _NOBODYS: Final = (
-    "example", "test", "invalid", "localhost", "local", "internal", "example.com", "example.net", "example.org",
-)  # fmt: skip
+    "example",
+    "test",
+    "invalid",
+    "localhost",
+    "local",
+    "internal",
+    "example.com",
+    "example.net",
+    "example.org",
+)
 _TRIES: Final = 10
 _MOST_LINKS: Final = 16
 _UDP_BYTES: Final = 512

@@ -170,10 +170,13 @@ class Sources:
             return Reply(404, told)
         own = [work for work in self.works if work.put_code and orcid in {each.orcid for each in work.authors}]
         groups = [
-            {"last-modified-date": {"value": _UPDATED}, "external-ids": summary["external-ids"],
-             "work-summary": [summary]}
+            {
+                "last-modified-date": {"value": _UPDATED},
+                "external-ids": summary["external-ids"],
+                "work-summary": [summary],
+            }
             for summary in (orcid_summary(work, orcid) for work in own)
-        ]  # fmt: skip
+        ]
         return Reply(200, {"last-modified-date": {"value": _UPDATED}, "group": groups, "path": f"/{orcid}/works"})
 
     def _author(self, author_id: str) -> Reply:
@@ -202,8 +205,11 @@ class Sources:
         first, size = int(query.get("f", 0)), min(int(query.get("h", 30)), self.page_size)
         page = own[first : first + size]
         hits: Json = {
-            "@total": str(len(own)), "@computed": str(len(own)), "@sent": str(len(page)), "@first": str(first),
-        }  # fmt: skip
+            "@total": str(len(own)),
+            "@computed": str(len(own)),
+            "@sent": str(len(page)),
+            "@first": str(first),
+        }
         hits |= {"hit": [dblp_hit(work) for work in page]} if page else {}
         status = {"@code": "200", "text": "OK"}
         return Reply(200, {"result": {"query": query.get("q", ""), "status": status, "hits": hits}})
@@ -217,21 +223,61 @@ _POTTER: Final = Researcher("Clay Potter 0001", "0000-0001-5109-3700", "A5000000
 
 SAMPLES: Final = Sources(
     works=(
-        Work("Toward a Unified Theory of High-Energy Metaphysics", 2008, [CARBERRY], "Journal of Psychoceramics",
-             doi="10.5555/12345678", put_code=1001, openalex="W5000000001"),
-        Work("The Memory Bus Considered Harmful", 2012, [CARBERRY, _WARE], "Journal of Psychoceramics",
-             doi="10.5555/987654321", put_code=1002, openalex="W5000000002"),
-        Work("Cracks in Kilns, Learned from Shards", 2025, [_WARE, CARBERRY], "NeurIPS", "conference-paper",
-             arxiv="2501.00001", openalex="W5000000003", dblp="conf/nips/WareC25", toc="db/conf/nips/neurips2025"),
-        Work("Glazing as Variational Inference", 2025, [_POTTER], "NeurIPS", "conference-paper",
-             doi="10.5555/3000001", dblp="conf/nips/Potter25", toc="db/conf/nips/neurips2025"),
-        Work("On the Firing of Deep Ceramics", 2024, [_POTTER, _WARE], "ICML", "conference-paper",
-             doi="10.5555/3000002", put_code=1003, openalex="W5000000004", dblp="conf/icml/PotterW24",
-             toc="db/conf/icml/icml2024"),
+        Work(
+            "Toward a Unified Theory of High-Energy Metaphysics",
+            2008,
+            [CARBERRY],
+            "Journal of Psychoceramics",
+            doi="10.5555/12345678",
+            put_code=1001,
+            openalex="W5000000001",
+        ),
+        Work(
+            "The Memory Bus Considered Harmful",
+            2012,
+            [CARBERRY, _WARE],
+            "Journal of Psychoceramics",
+            doi="10.5555/987654321",
+            put_code=1002,
+            openalex="W5000000002",
+        ),
+        Work(
+            "Cracks in Kilns, Learned from Shards",
+            2025,
+            [_WARE, CARBERRY],
+            "NeurIPS",
+            "conference-paper",
+            arxiv="2501.00001",
+            openalex="W5000000003",
+            dblp="conf/nips/WareC25",
+            toc="db/conf/nips/neurips2025",
+        ),
+        Work(
+            "Glazing as Variational Inference",
+            2025,
+            [_POTTER],
+            "NeurIPS",
+            "conference-paper",
+            doi="10.5555/3000001",
+            dblp="conf/nips/Potter25",
+            toc="db/conf/nips/neurips2025",
+        ),
+        Work(
+            "On the Firing of Deep Ceramics",
+            2024,
+            [_POTTER, _WARE],
+            "ICML",
+            "conference-paper",
+            doi="10.5555/3000002",
+            put_code=1003,
+            openalex="W5000000004",
+            dblp="conf/icml/PotterW24",
+            toc="db/conf/icml/icml2024",
+        ),
     ),
     merged={"A5000000096": "A5000000097"},
     page_size=2,
-)  # fmt: skip
+)
 """What stands in on `make run`."""
 
 

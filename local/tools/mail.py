@@ -64,6 +64,10 @@ def _taken(endpoint: str) -> Iterator[Sent]:
     for messages in answer["messages"].values():
         for message in messages:
             yield Sent(
-                message["Timestamp"], message["Source"], ", ".join(message["To"]), message["Subject"],
-                message["BodyText"], message["BodyHtml"],
-            )  # fmt: skip
+                message["Timestamp"],
+                message["Source"],
+                ", ".join(message["To"]),
+                message["Subject"],
+                message["BodyText"],
+                message["BodyHtml"],
+            )

@@ -55,9 +55,12 @@ class Letter:
         """Return the letter that SQS handed out."""
         told = message["Attributes"]
         return cls(
-            message["Body"], message["ReceiptHandle"], int(told["SentTimestamp"]) / 1000,
-            int(told["ApproximateReceiveCount"]), told.get("MessageGroupId", ""),
-        )  # fmt: skip
+            message["Body"],
+            message["ReceiptHandle"],
+            int(told["SentTimestamp"]) / 1000,
+            int(told["ApproximateReceiveCount"]),
+            told.get("MessageGroupId", ""),
+        )
 
     def line(self, moment: float) -> str:
         """Return what it is about, for which requests, how old it is, how long it is kept, and whether to send it."""
@@ -151,7 +154,7 @@ def redrive(names: Sequence[str], *, send: bool, most: int) -> None:
     The settings are this process's own. Raises NotRedriven.
     """
     load_tasks()
-    known = queues.urls()
+    known = queues.queue_urls()
     try:
         dead = [DeadLetters.of(known[name]) for name in names or known]
         total = sum([_sent(letters) if send else _shown(letters, most) for letters in dead])
@@ -203,7 +206,7 @@ def is_taken(body: str) -> bool:
     if message is None or "task" not in message:
         return message is not None and "log" in message
     try:
-        tasks.find(str(message["task"]))
+        tasks.get_task(str(message["task"]))
     except tasks.UnknownTask:
         return False
     return {"pk", "sk"} <= message.keys()
@@ -223,7 +226,7 @@ def about(body: str) -> str:
 
 def _standing_of_task(message: Mapping[str, Any]) -> str:
     try:
-        tasks.find(str(message["task"]))
+        tasks.get_task(str(message["task"]))
         item = table.get((message["pk"], message["sk"]))
     except tasks.UnknownTask:
         return "no task of this release, so it will be given up again"
@@ -239,7 +242,7 @@ def _standing_of_task(message: Mapping[str, Any]) -> str:
 def _standing_of_log(message: Mapping[str, Any]) -> str:
     starts = ", ".join(str(start.get("task")) for start in message.get("then", []))
     try:
-        waiting = ledger.pending(str(message["log"]))
+        waiting = ledger.count_pending(str(message["log"]))
     except Problem as problem:
         return problem.detail
     return f"{waiting} entries wait in it" + (f"; then {starts}" if starts else "")

@@ -17,13 +17,13 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.encryption import SealBroken
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.encryption import DecryptionError
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import organization_of
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.entity import organization_id_from_log
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import deployed
 from infrastructure.names import first_of
@@ -42,7 +42,7 @@ def reseal(stage: str | None) -> None:
 
     It may be repeated and interrupted: what is done is done. Raises NotResealed.
     """
-    secret = SECRETS[Purpose.DATA_KEY]
+    secret = SECRETS[KeyPurpose.DATA_KEY]
     try:
         with explained():
             place = deployed(first_of(stage)) if stage else None
@@ -54,7 +54,7 @@ def reseal(stage: str | None) -> None:
                 renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
             if place:
                 note_resealed(place)
-    except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, SealBroken) as error:
+    except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
         raise NotResealed(f"{error} Run it again: what is done is done.") from error
     print(f"{renewed} webhooks and channels{again} were sealed anew; nothing is left that another key has sealed.")
 
@@ -62,11 +62,11 @@ def reseal(stage: str | None) -> None:
 def _sealing() -> Iterator[Webhook | IntegrationChannel]:
     """Yield all that keeps something sealed, organization by organization."""
     for place in places(""):
-        if organization_id := organization_of(place.log):
-            pk, _ = Organization.key_of(id=organization_id)
+        if organization_id := organization_id_from_log(place.log):
+            pk, _ = Organization.make_key(id=organization_id)
             for kind in (Webhook, IntegrationChannel):
                 begins = kind.sk.partition("{")[0]
-                for items in table.pages(pk, begins=begins):
+                for items in table.iter_pages(pk, begins=begins):
                     yield from map(kind.from_item, items)
 
 
@@ -76,12 +76,12 @@ def _renewed(record: Webhook | IntegrationChannel) -> bool:
     for _ in range(_TRIES):
         if found is None or not (fields := _anew(found)):
             return False
-        changes = Changes(now())
-        changes.settle(found, **fields)
+        changes = UnitOfWork(now())
+        changes.update_untracked(found, **fields)
         try:
             changes.commit()
         except ConcurrentModification:
-            item = table.get(record.stored_at)
+            item = table.get(record.key)
             found = type(record).from_item(item) if item else None
         else:
             return True
@@ -96,11 +96,11 @@ def _anew(record: Webhook | IntegrationChannel) -> dict[str, Any]:
         if all(_is_present(one["sealed"]) for one in record.secrets):
             return {}
         return {"secrets": [signing.sealed_anew(record, one) for one in signing.live(record, now())]}
-    except SealBroken as broken:
+    except DecryptionError as broken:
         raise NotResealed(
             f"{record.kind} {record.id}: {broken}. List the key that sealed it behind the others."
         ) from None
 
 
 def _is_present(sealed: bytes) -> bool:
-    return sealed[:KEY_ID_BYTES] == keyrings.present(Purpose.DATA_KEY).id
+    return sealed[:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id

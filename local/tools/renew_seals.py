@@ -16,15 +16,15 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.rules import Fault, Verified
 from chalicelib.kernel.audit_log import entry_macs, ledger
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 from infrastructure import configuration
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import FORMER_SEALS
@@ -71,7 +71,7 @@ def renew_seals(stage: str | None) -> None:
     try:
         with explained():
             place = configuration.deployed(first_of(stage)) if stage else None
-            if place and read(place)[SECRETS[Purpose.SEAL_KEY]] != settings().seal_key:
+            if place and read(place)[SECRETS[KeyPurpose.SEAL_KEY]] != settings().seal_key:
                 raise NotRenewed(f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
             count, faulty = _renew_all()
             if not faulty and place:
@@ -90,14 +90,14 @@ def renew_seals(stage: str | None) -> None:
 
 def _wait_for_the_ledger() -> None:
     until = settings().signing_key_seals_until
-    if until and now_ms() < milliseconds(until) + _RUN_MS:
+    if until and now_ms() < timestamp_ms(until) + _RUN_MS:
         raise NotRenewed(f"The ledger seals with its signing key until {until}. Run it a quarter of an hour later.")
 
 
 def _end(stage: Stage) -> None:
     """Let the former key be dropped, and seals of the signing key count no more with the next deployment."""
-    if awaits_resealing(stage, Purpose.SEAL_KEY.value):
-        note_resealed(stage, Purpose.SEAL_KEY.value)
+    if awaits_resealing(stage, KeyPurpose.SEAL_KEY.value):
+        note_resealed(stage, KeyPurpose.SEAL_KEY.value)
     if configuration.variables(stage.name).get(FORMER_SEALS):
         configuration.write(stage.name, {FORMER_SEALS: ""})
 
@@ -106,7 +106,7 @@ def _renew_all() -> tuple[int, int]:
     """Return how many seals were made anew, and how many logs are not as they were signed; say which."""
     count, faulty, found = 0, 0, (place.log for place in places(""))
     while batch := list(islice(found, _AT_ONCE)):
-        for renewed in table.side_by_side(_renew, batch):
+        for renewed in table.gather(_renew, batch):
             count += renewed.seals
             if renewed.fault:
                 faulty += 1
@@ -156,8 +156,8 @@ class _Reading:
             if not writes:
                 return
             for start in range(0, len(writes), ledger.BATCH):
-                with suppress(Cancelled):  # An entry was erased meanwhile: the next look finds what is left.
-                    table.write(batch := writes[start : start + ledger.BATCH])
+                with suppress(TransactionCancelled):  # An entry was erased meanwhile: the next look finds what is left.
+                    table.write_transaction(batch := writes[start : start + ledger.BATCH])
                     self.renewed += len(batch)
         raise NotRenewed(f"The log {self.log} keeps changing. {_AGAIN}")
 
@@ -183,18 +183,22 @@ class _Reading:
         if not (size == self.batch_end if sequence <= self.batch_end else size >= sequence):
             raise _Faulty(Fault("modified", sequence))
         self.batch_end = size
-        if "erased" in item or item["seal"][:KEY_ID_BYTES] == keyrings.present(Purpose.SEAL_KEY).id:
+        if "erased" in item or item["seal"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.SEAL_KEY).id:
             return []
         since = self.verified.since
         chained = since is not None and size > since
-        seal = entry_macs.sealed_anew(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
+        seal = entry_macs.renew_entry_mac(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
         if seal is None:
             raise _Faulty(Fault("modified", sequence))
         former = {name: item[name] for name in _STATES}
         condition = " AND ".join(f"#{name} = :{name}" for name in former)
         return [
             Write(
-                "Update", (item["pk"], item["sk"]), update="SET #seal = :anew", condition=condition,
-                names=_STATES, values={**former, "anew": seal},
+                "Update",
+                (item["pk"], item["sk"]),
+                update="SET #seal = :anew",
+                condition=condition,
+                names=_STATES,
+                values={**former, "anew": seal},
             )
-        ]  # fmt: skip
+        ]

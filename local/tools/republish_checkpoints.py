@@ -34,6 +34,6 @@ def reanchor() -> None:
 def _waits(bucket: str, log: str) -> bool:
     """Let a log wait for its anchor, unless it has one in the bucket, or nothing to anchor; return whether it does."""
     head = table.get(ledger.head_key(log))
-    if head is None or files.first(bucket, f"{log}/"):
+    if head is None or files.find_first_key(bucket, f"{log}/"):
         return False
-    return "index2pk" in head or ledger.await_anchor(log, head)
+    return "index2pk" in head or ledger.mark_unanchored(log, head)

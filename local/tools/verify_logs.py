@@ -28,9 +28,11 @@ _STORED: Final = "stored"
 _ANCHORED: Final = "anchored"
 _OUTBOX, _ = ledger.head_key("")
 _SCAN: Final[dict[str, Any]] = {
-    "ConsistentRead": True, "ProjectionExpression": "pk", "FilterExpression": "begins_with(pk, :outbox)",
+    "ConsistentRead": True,
+    "ProjectionExpression": "pk",
+    "FilterExpression": "begins_with(pk, :outbox)",
     "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
-}  # fmt: skip
+}
 _AT_ONCE: Final = 8
 _TOLD_SECONDS: Final = 20
 _BEHIND_SLASH: Final = "0"
@@ -92,7 +94,7 @@ class Turn:
         """Verify the logs, some at the same time, in their order."""
         told = time.monotonic()
         while batch := list(islice(logs, _AT_ONCE)):
-            for place, outcomes in zip(batch, table.side_by_side(lambda p: outcomes_of(p.log), batch), strict=True):
+            for place, outcomes in zip(batch, table.gather(lambda p: outcomes_of(p.log), batch), strict=True):
                 self._count(place, outcomes)
             if time.monotonic() - told > _TOLD_SECONDS:
                 told = time.monotonic()

@@ -39,7 +39,9 @@ BEYOND: Final[Mapping[str, str]] = {
 FURTHER_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "update_organization": ("organization.restored",),
     "accept_invitation": (
-        "organization.invitation.declined", "platform.invitation.accepted", "platform.invitation.declined",
+        "organization.invitation.declined",
+        "platform.invitation.accepted",
+        "platform.invitation.declined",
     ),
     "revoke_invitation": ("platform.invitation.revoked",),
     "resend_invitation": ("platform.invitation.resent",),
@@ -51,6 +53,6 @@ FURTHER_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "update_space_member": ("space.member.added",),
     "update_site": ("site.published", "site.unpublished"),
     "update_page": ("page.unpublished",),
-}  # fmt: skip
+}
 """What operations of the list emit instead of the one event that it names for each, where they did something else by
 the same request; by their ids."""

@@ -108,4 +108,4 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.webhooks.tasks._admins in_organization": Shows("whom a mail tells: none who is an admin no more"),
     "kernel.due._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
     "kernel.ledger.unanchored 'index2'": Shows("logs that have grown; what is late is anchored an hour later"),
-}  # fmt: skip
+}

@@ -8,7 +8,7 @@ from tests.harness.api import Answer
 
 def one_time(operation: Operation) -> frozenset[str]:
     """Return the fields of an operation's answer that hold a secret when it is made, and null ever after."""
-    return frozenset(map(to_camel, operation.answer.one_time)) if operation.answer else frozenset()
+    return frozenset(map(to_camel, operation.response_model.secret_fields)) if operation.response_model else frozenset()
 
 
 def secrets_of(operation: Operation, answer: Answer) -> list[str]:

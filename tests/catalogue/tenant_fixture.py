@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item
@@ -96,12 +96,27 @@ class Furnished(Founded):
         preview = api.get(f"{page.path}/preview", as_=owner)
         edit(api, page, title="All looms")
         made = cls(
-            bare.record, owner, key, invitation, erasure.json["id"], begin_export(api, bare).id, webhook.id,
-            delivery["id"], replay.json["id"], channel.id, platform, make_space(api, platform),
-            run_platform(api, bare, published=True, name="Club", joinPolicy="open"), looms, attach(api, machines),
-            site, page, preview.json["token"], redirect(api, site, "/old-looms/*", "/looms"),
+            bare.record,
+            owner,
+            key,
+            invitation,
+            erasure.json["id"],
+            begin_export(api, bare).id,
+            webhook.id,
+            delivery["id"],
+            replay.json["id"],
+            channel.id,
+            platform,
+            make_space(api, platform),
+            run_platform(api, bare, published=True, name="Club", joinPolicy="open"),
+            looms,
+            attach(api, machines),
+            site,
+            page,
+            preview.json["token"],
+            redirect(api, site, "/old-looms/*", "/looms"),
             send(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
-        )  # fmt: skip
+        )
         put_menu(api, site, to_page(page), menu=made.navigation_id)
         furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
         return made
@@ -140,16 +155,31 @@ class Furnished(Founded):
     def things(self) -> Mapping[str, str]:
         """What names it and the things in it, by path parameter."""
         return {
-            "organization_id": self.id, "slug": str(self.record["slug"]), "user_id": self.owner.id,
-            "api_key_id": self.api_key.id, "invitation_id": self.invitation.id, "erasure_id": self.erasure_id,
-            "export_id": self.export_id, "webhook_id": self.webhook_id, "delivery_id": self.delivery_id,
-            "replay_id": self.replay_id, "channel_id": self.channel_id, "platform_id": self.platform.id,
-            "space_id": self.space.id, "project_block_id": self.project_block_id,
-            "capability_key": self.capability_key, "module_id": self.module_id, "taxonomy_node_id": self.node.id,
-            "attachment_id": self.attachment.id, "site_id": self.site.id, "page_id": self.page.id,
-            "revision_id": self.revision_id, "redirect_id": self.redirect.id, "navigation_id": self.navigation_id,
+            "organization_id": self.id,
+            "slug": str(self.record["slug"]),
+            "user_id": self.owner.id,
+            "api_key_id": self.api_key.id,
+            "invitation_id": self.invitation.id,
+            "erasure_id": self.erasure_id,
+            "export_id": self.export_id,
+            "webhook_id": self.webhook_id,
+            "delivery_id": self.delivery_id,
+            "replay_id": self.replay_id,
+            "channel_id": self.channel_id,
+            "platform_id": self.platform.id,
+            "space_id": self.space.id,
+            "project_block_id": self.project_block_id,
+            "capability_key": self.capability_key,
+            "module_id": self.module_id,
+            "taxonomy_node_id": self.node.id,
+            "attachment_id": self.attachment.id,
+            "site_id": self.site.id,
+            "page_id": self.page.id,
+            "revision_id": self.revision_id,
+            "redirect_id": self.redirect.id,
+            "navigation_id": self.navigation_id,
             "lead_id": self.lead.id,
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -247,11 +277,11 @@ class World:
 
     def entitled(self, operation: Operation) -> Person | None:
         """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""
-        if operation.everyones:
+        if operation.allows_anonymous:
             return None
-        if isinstance(operation.needs, At):
-            return self.people.of_role(operation.needs.role or Role.MEMBER)
-        return self.people.operator if operation.needs is Caller.OPERATOR else self.people.owner
+        if isinstance(operation.access, RequireRole):
+            return self.people.of_role(operation.access.role or Role.MEMBER)
+        return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
 
     def key(self, *scopes: str, **fields: Any) -> callers.Caller:
         """Return a new API key of the organization."""
@@ -273,7 +303,7 @@ def put_items(items: Iterable[Item]) -> None:
     """Put items into the table."""
     writes = [Write("Put", (item["pk"], item["sk"]), item=item) for item in items]
     for start in range(0, len(writes), _AT_ONCE):
-        table.write(writes[start : start + _AT_ONCE])
+        table.write_transaction(writes[start : start + _AT_ONCE])
 
 
-_AT_ONCE: Final = table.MOST_WRITES
+_AT_ONCE: Final = table.MAX_TRANSACT_ITEMS

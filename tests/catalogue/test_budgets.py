@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.audit import verification
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform
@@ -86,8 +86,11 @@ MORE_BYTES_READ: Final = {
 MOST_CPU_SECONDS: Final = 2.0
 
 BY_ORGANIZATION: Final = {
-    "list_platforms": 1, "list_project_block_platforms": 1, "list_artefacts": 2, "list_outputs": 2,
-}  # fmt: skip
+    "list_platforms": 1,
+    "list_project_block_platforms": 1,
+    "list_artefacts": 2,
+    "list_outputs": 2,
+}
 """Lists that take a Query of each organization of a group of those that the caller belongs to, and how many more of
 them at the same time: of the caller's own memberships; of their own library and everybody's."""
 
@@ -105,7 +108,7 @@ def called(operation: Operation, world: World, **words: Any) -> Answer:
     # Lists are looked at by pages of three, so that a page is full whatever stands beside it; a POST that can be
     # repeated asks for no more than one that can't.
     once = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else None
-    answer = perform(operation, world, query={"limit": 3} if operation.lists else None, headers=once, **words)
+    answer = perform(operation, world, query={"limit": 3} if operation.is_list else None, headers=once, **words)
     assert answer.status == operation.success
     return answer
 
@@ -132,7 +135,7 @@ class TestEveryOperation:
         assert len(made.reads) <= ALLOWANCES.get(operation.id, MOST_READS)
         if operation.mutates:
             # What can't be taken back is counted before it is done: that is a write of its own.
-            writes = 2 if operation.irrevocable else 1
+            writes = 2 if operation.has_external_effects else 1
             turns = {"dynamodb:UpdateItem": 1} if operation.id in TAKES_A_TURN else {}
             assert calls == {"dynamodb:TransactWriteItems": writes, "sqs:SendMessage": 1, **turns}
         else:
@@ -155,7 +158,9 @@ class TestEveryOperation:
         assert refused.calls.names == []
 
 
-@by_operation(lambda o: isinstance(o.needs, At) and (o.needs.place.within or o.needs.through))
+@by_operation(
+    lambda o: isinstance(o.access, RequireRole) and (o.access.container_type.parent_type or o.access.via_record)
+)
 def test_an_operation_reads_once_more_where_the_place_is_new_to_the_process(operation: Operation, world: World) -> None:
     reads = called(operation, world).calls.reads
     assert len(reads) <= 1 + ALLOWANCES.get(operation.id, MOST_READS)
@@ -174,24 +179,24 @@ def test_an_operation_asks_for_the_same_in_a_crowd_of_10_and_of_300(
     assert among_few == among_many
 
 
-@by_operation(lambda o: o.irrevocable)
+@by_operation(lambda o: o.has_external_effects)
 class TestWhatCanNotBeTakenBack:
     def test_is_limited_for_each_organization_whoever_asks(self, operation: Operation) -> None:
-        assert operation.budgets_per("organization")
+        assert operation.rate_limits_per("organization")
 
     def test_is_counted_before_it_is_done_and_not_done_once_nothing_is_left(
         self, operation: Operation, world: World, clock: Clock
     ) -> None:
-        (budget,) = operation.budgets_per("organization")
+        (budget,) = operation.rate_limits_per("organization")
         clock.freeze()
         with counted() as posts:
-            for number in range(1, budget.most + 1):
+            for number in range(1, budget.limit + 1):
                 clock.shift(seconds=2)  # A channel takes one message a second.
                 answer = perform(operation, world)
                 assert (answer.status, len(posts)) == (operation.success, number)
             refused = perform(operation, world)
             by_another = perform(operation, world, as_=world.key("admin"))
-            assert len(posts) == budget.most
+            assert len(posts) == budget.limit
         for each in (refused, by_another):
             assert each.code == "429 rate_limited"
             assert f'"{budget.name}";r=0;' in each.headers["RateLimit"]
@@ -203,16 +208,16 @@ class TestWhatCanNotBeTakenBack:
         with counted() as posts, failing(Fault.CONFLICT, name="dynamodb:TransactWriteItems", at=2, times=1) as injected:
             answer = perform(operation, world)
         assert (injected.hit, answer.status, len(posts)) == ("dynamodb:TransactWriteItems", operation.success, 1)
-        (budget,) = operation.budgets_per("organization")
-        assert f'"{budget.name}";r={budget.most - 1};' in answer.headers["RateLimit"]
+        (budget,) = operation.rate_limits_per("organization")
+        assert f'"{budget.name}";r={budget.limit - 1};' in answer.headers["RateLimit"]
 
     def test_is_counted_whatever_becomes_of_the_request(self, operation: Operation, world: World) -> None:
         with counted() as posts, failing(Fault.BROKEN, name="dynamodb:TransactWriteItems", at=2, times=None):
             lost = perform(operation, world)
         assert (lost.status, len(posts)) == (503, 1)
-        budget = operation.budgets_per("organization")[0]
+        budget = operation.rate_limits_per("organization")[0]
         left = perform(operation, world).headers["RateLimit"]
-        assert left.startswith(f'"{budget.name}";r={budget.most - 2};')
+        assert left.startswith(f'"{budget.name}";r={budget.limit - 2};')
 
 
 @by_operation(lambda o: o.mutates)
@@ -267,7 +272,7 @@ class TestByAnApiKey:
         assert first[0] == "dynamodb:GetItem"
         # Its record is read with what decides access: of what is done at no place that is a read of its own, and so is
         # whether its organization is there.
-        assert len(first) <= (1 if isinstance(operation.needs, At) else 2) + len(by_user)
+        assert len(first) <= (1 if isinstance(operation.access, RequireRole) else 2) + len(by_user)
         if not operation.mutates and operation.id != "get_sitemap":  # It is kept, and the next one reads that.
             assert called(operation, world, as_=key).calls.of("dynamodb") == first[1:]
 

@@ -12,16 +12,16 @@ from tests.harness.external_servers import unreached
 
 
 def is_one_record(operation: Operation) -> bool:
-    answer = operation.answer
-    return answer is not None and (issubclass(answer, RecordOutput) or answer.by_content) and not operation.lists
+    answer = operation.response_model
+    return answer is not None and (issubclass(answer, RecordOutput) or answer.content_etag) and not operation.is_list
 
 
 @by_operation()
 class TestEveryAnswer:
     def test_that_is_one_record_has_a_strong_entity_tag(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world)
-        documents = operation.answer is None and answer.text
-        assert ("ETag" in answer.headers) is bool(is_one_record(operation) or documents or operation.tagged)
+        documents = operation.response_model is None and answer.text
+        assert ("ETag" in answer.headers) is bool(is_one_record(operation) or documents or operation.has_etag)
         if is_one_record(operation):
             assert answer.etag.startswith('"')
             assert answer.etag.endswith('"')
@@ -38,7 +38,9 @@ class TestEveryAnswer:
 
 
 class TestARead:
-    @by_operation(lambda o: o.method == "GET" and not o.mutates and (is_one_record(o) or o.tagged or o.answer is None))
+    @by_operation(
+        lambda o: o.method == "GET" and not o.mutates and (is_one_record(o) or o.has_etag or o.response_model is None)
+    )
     def test_with_the_tag_in_hand_is_not_sent_again(self, operation: Operation, world: World) -> None:
         first = perform(operation, world)
         for tag in (first.etag, f'"other", {first.etag}', f"W/{first.etag}", "*"):

@@ -19,9 +19,17 @@ from tests.harness.by_operation import by_operation
 from tests.harness.conformance import document
 
 FOR_BROWSERS: Final = {
-    "cache-control", "content-length", "content-security-policy", "content-type", "cross-origin-opener-policy",
-    "referrer-policy", "vary", "x-content-type-options", "x-frame-options", "x-robots-tag",
-}  # fmt: skip
+    "cache-control",
+    "content-length",
+    "content-security-policy",
+    "content-type",
+    "cross-origin-opener-policy",
+    "referrer-policy",
+    "vary",
+    "x-content-type-options",
+    "x-frame-options",
+    "x-robots-tag",
+}
 """Headers that a page of another origin may read anyway, or that are for the browser itself, or for crawlers."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
@@ -39,7 +47,7 @@ by_path = pytest.mark.parametrize("path", AT_PATH)
 ONE_AT_MOST: Final = ("list_public_leads",)
 """Lists of what a token opens, which is one thing: they have no second page."""
 _cursors: Final[dict[str, str]] = {}
-LISTS: Final = [o for o in operations() if o.lists and o.method == "GET" and o.id not in ONE_AT_MOST]
+LISTS: Final = [o for o in operations() if o.is_list and o.method == "GET" and o.id not in ONE_AT_MOST]
 
 
 @by_operation()

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import evidence
@@ -54,7 +54,7 @@ def actor(operation: Operation, caller: Person | None) -> Json:
     """Whom an entry names who did it by just their right."""
     if caller is None:
         return {"type": "anonymous", "id": None, "name": None}
-    kind = "operator" if operation.needs is Caller.OPERATOR else "user"
+    kind = "operator" if operation.access is Caller.OPERATOR else "user"
     return {"type": kind, "id": caller.id, "name": caller.name}
 
 
@@ -101,8 +101,11 @@ class TestAMutation:
         entry = entry_about(answer)
         assert entry["actor"] == actor(operation, caller_of(operation, world))
         assert entry["context"] == {
-            "operationId": operation.id, "requestId": answer.request_id, "ipAddress": ADDRESS, "userAgent": USER_AGENT,
-        }  # fmt: skip
+            "operationId": operation.id,
+            "requestId": answer.request_id,
+            "ipAddress": ADDRESS,
+            "userAgent": USER_AGENT,
+        }
         event = operation.emits[0]
         assert f"{NAMED_OTHERWISE.get(event, event)}.".startswith(f"{entry['target']['type']}.")
         assert entry["target"]["id"] == entry["data"]["id"]
@@ -115,7 +118,7 @@ class TestAMutation:
             assert entry_about(done(operation, world))["changes"] == []
             return
         example = example_of(operation, world)
-        makes = operation.creates and not operation.renews
+        makes = operation.creates and not operation.returns_target
         before = None if makes and not example.merges else read(world, example.subject(operation))
         answer = done(operation, world)
         entry = entry_about(answer)
@@ -125,7 +128,7 @@ class TestAMutation:
             now = before | {change["field"]: change["to"] for change in entry["changes"]}
             now |= {name: entry["data"][name] for name in UNLOGGED}
         assert (entry["data"] if "id" in now else {"items": entry["data"]["items"]}) == now
-        unlogged = KINDS[entry["target"]["type"]].unlogged
+        unlogged = KINDS[entry["target"]["type"]].untracked_fields
         changed = differences(told(before), told(now)) if before else []
         assert entry["changes"] == [change for change in changed if change["field"] not in unlogged]
 
@@ -172,11 +175,13 @@ def refused(operation: Operation, world: World, problem: str, **words: Any) -> N
 class TestARefusedMutation:
     """Whatever it is refused for, the table holds what it held."""
 
-    @by_operation(lambda o: o.mutates and isinstance(o.needs, At) and o.needs.role not in (None, Role.MEMBER))
+    @by_operation(
+        lambda o: o.mutates and isinstance(o.access, RequireRole) and o.access.role not in (None, Role.MEMBER)
+    )
     def test_for_the_role(self, operation: Operation, world: World) -> None:
         refused(operation, world, "403 insufficient_role", as_=world.people.member)
 
-    @by_operation(lambda o: o.mutates and isinstance(o.needs, At) and o.needs.role)
+    @by_operation(lambda o: o.mutates and isinstance(o.access, RequireRole) and o.access.role)
     def test_for_being_a_stranger(self, operation: Operation, world: World) -> None:
         refused(operation, world, "404 not_found", as_=world.people.outsider)
 

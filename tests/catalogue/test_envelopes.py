@@ -35,12 +35,12 @@ def test_what_no_answer_holds_is_refused_and_changes_nothing(
         assert refused.text == ""  # A redirect has no body.
         return
     assert refused.code in ("409 limit_exceeded", "409 export_too_large")
-    if operation.mutates and not operation.irrevocable:
+    if operation.mutates and not operation.has_external_effects:
         assert "dynamodb:TransactWriteItems" not in refused.calls.names
     assert perform(operation, world).status == operation.success
 
 
-@by_operation(lambda o: o.lists and not o.mutates)
+@by_operation(lambda o: o.is_list and not o.mutates)
 def test_a_page_ends_where_the_next_item_would_not_fit(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

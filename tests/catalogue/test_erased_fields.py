@@ -52,7 +52,7 @@ def does_everything(world: World, owner: Person) -> None:
     Several fail, because others came before: what they would have stored is there.
     """
     for operation in (o for o in operations() if o.emits and o.method != "DELETE" and o.id not in NOT_CALLED):
-        if operation.needs not in (Caller.OPERATOR, Caller.PUBLIC):
+        if operation.access not in (Caller.OPERATOR, Caller.PUBLIC):
             perform(operation, world, as_=owner, json=in_her_organization(operation, world))
 
 

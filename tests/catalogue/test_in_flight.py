@@ -7,11 +7,11 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations, record_kinds
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from tests.catalogue.examples.registry import caller_of, perform
 from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
@@ -24,48 +24,66 @@ AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
 """Whoever may write there may let others in, or have something sent to them."""
 
 _BEYOND_AREAS: Final = {
-    "accept_invitation", "respond_to_invitation", "join_platform", "join_space", "leave_organization",
-    "leave_platform", "leave_space", "transfer_ownership", "create_platform", "delete_platform", "create_space",
-}  # fmt: skip
+    "accept_invitation",
+    "respond_to_invitation",
+    "join_platform",
+    "join_space",
+    "leave_organization",
+    "leave_platform",
+    "leave_space",
+    "transfer_ownership",
+    "create_platform",
+    "delete_platform",
+    "create_space",
+}
 """What else does so, by a person without a scope or along with a place."""
 
 KINDS_THAT_GIVE_ACCESS: Final = {
-    "organization.member", "platform.member", "space.member", "organization.invitation", "platform.invitation",
-    "organization.api_key", "organization.webhook", "organization.webhook.delivery", "organization.webhook.replay",
-    "organization.integration_channel", "organization.integration_channel.message", "platform.custom_domain",
-}  # fmt: skip
+    "organization.member",
+    "platform.member",
+    "space.member",
+    "organization.invitation",
+    "platform.invitation",
+    "organization.api_key",
+    "organization.webhook",
+    "organization.webhook.delivery",
+    "organization.webhook.replay",
+    "organization.integration_channel",
+    "organization.integration_channel.message",
+    "platform.custom_domain",
+}
 
 granting = by_operation(lambda o: o.grants_access)
-by_role = by_operation(lambda o: o.grants_access and isinstance(o.needs, At) and o.needs.role)
+by_role = by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
 by_higher_role = by_operation(
-    lambda o: o.grants_access and isinstance(o.needs, At) and o.needs.role and o.needs.role != Role.MEMBER
+    lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role and o.access.role != Role.MEMBER
 )
-by_key = by_operation(lambda o: o.grants_access and isinstance(o.needs, At) and o.scope)
+by_key = by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.scope)
 
-Keys = set[Key]
+Keys = set[ItemKey]
 
 
 def overtaken(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch, act: Callable[[], Answer], **words: Any
 ) -> tuple[Answer, Keys]:
     """Let something be answered when an operation is about to commit; return its answer, and what it changed then."""
-    write, before = table.write, dict[Key, Item]()
+    write, before = table.write_transaction, dict[ItemKey, Item]()
 
     def interrupted(writes: Sequence[table.Write]) -> None:
         if len(writes) > 1:  # A single one only notes something, such as that a key was used.
-            monkeypatch.setattr(table, "write", write)
+            monkeypatch.setattr(table, "write_transaction", write)
             answered = act()
             assert answered.status in (200, 204), answered.text
             before.update(snapshots.stored())
         write(writes)
 
-    monkeypatch.setattr(table, "write", interrupted)
+    monkeypatch.setattr(table, "write_transaction", interrupted)
     answer = perform(operation, world, **words)
     assert before, "it committed nothing"
     return answer, changed_since(before)
 
 
-def changed_since(before: dict[Key, Item]) -> Keys:
+def changed_since(before: dict[ItemKey, Item]) -> Keys:
     """Return where something else is stored since, counts of requests and marks of epochs aside."""
     now = snapshots.stored()
     changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
@@ -75,7 +93,7 @@ def changed_since(before: dict[Key, Item]) -> Keys:
 
 def holder(operation: Operation, world: World) -> Person:
     """Return an admin or, where only that will do, the owner."""
-    owners = isinstance(operation.needs, At) and operation.needs.role == Role.OWNER
+    owners = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
     return world.people.owner if owners else world.people.admin
 
 
@@ -143,7 +161,7 @@ def test_nor_if_the_removal_comes_between_what_is_read_together(
 ) -> None:
     caller, get_all = holder(operation, world), table.get_all
 
-    def of_two_moments(keys: Iterable[Key]) -> dict[Key, Item]:
+    def of_two_moments(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
         """Read memberships as they were before the removal, and the epoch as it is since."""
         wanted = list(keys)
         found = get_all(wanted)
@@ -155,7 +173,7 @@ def test_nor_if_the_removal_comes_between_what_is_read_together(
         before.update(snapshots.stored())
         return found | get_all(shards)
 
-    before: dict[Key, Item] = {}
+    before: dict[ItemKey, Item] = {}
     monkeypatch.setattr(table, "get_all", of_two_moments)
     assert perform(operation, world, as_=caller).code == "404 not_found"
     assert changed_since(before) == set()
@@ -175,8 +193,8 @@ def test_its_transaction_has_the_epochs_of_everyone_and_of_its_caller_as_conditi
         for action in actions(transaction)
         if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
     }
-    caller = {caller_of(operation, world).id} if isinstance(operation.needs, At) else set()  # type: ignore[union-attr]
-    partition = access_epochs.partition_of(world.id)
+    caller = {caller_of(operation, world).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
+    partition = access_epochs.log_partition(world.id)
     for whose in {access_epochs.EVERYONE, *caller}:
         assert checked & {*access_epochs.Subject(partition, whose).shards}, whose
 
@@ -205,7 +223,7 @@ def test_these_kinds_of_records_give_access() -> None:
     assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GIVE_ACCESS
 
 
-@by_operation(lambda o: o.grants_access and isinstance(o.needs, At) and not o.irrevocable)
+@by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
 def test_without_its_declaration_it_does_nothing(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,4 +241,4 @@ def test_without_its_declaration_it_does_nothing(
 def test_shards_stand_with_the_organization() -> None:
     from chalicelib.features.organizations.entities import Organization
 
-    assert access_epochs.partition_of("x") == Organization.key_of(id="x")[0]
+    assert access_epochs.log_partition("x") == Organization.make_key(id="x")[0]

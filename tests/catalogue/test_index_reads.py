@@ -22,9 +22,11 @@ LISTS: Final[Mapping[str, set[str]]] = {
 """The lists and filters of each record that an index holds."""
 
 CONSTANTS: Final = {
-    name for entity in entities() for name, value in vars(import_module(entity.__module__)).items()
+    name
+    for entity in entities()
+    for name, value in vars(import_module(entity.__module__)).items()
     if isinstance(value, Facet)
-}  # fmt: skip
+}
 """The filters that several records share, which have names of their own."""
 
 NO_LISTS: Final = ("ctx.access.below", "self.below", "part.below", "node.listed")
@@ -114,6 +116,9 @@ def test_one_that_is_new_is_found() -> None:
         "    def neither(self): return Partition('X'), ApiKey.in_organization, Member.in_organization.index\n"
     )
     assert {*reads_in(ast.parse(source), "new")} == {
-        ("new.Reader.one", "in_organization"), ("new.Reader.another", "by_email"), ("new.Reader.another", "'facet3'"),
-        ("new.Reader.another", "'due'"), ("new.Reader.shared", "WITH_MEMBER"),
-    }  # fmt: skip
+        ("new.Reader.one", "in_organization"),
+        ("new.Reader.another", "by_email"),
+        ("new.Reader.another", "'facet3'"),
+        ("new.Reader.another", "'due'"),
+        ("new.Reader.shared", "WITH_MEMBER"),
+    }

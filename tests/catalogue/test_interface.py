@@ -35,9 +35,15 @@ def as_listed(operation: Operation) -> Row:
     further = FURTHER_EVENTS.get(operation.id, ())
     usual = " ".join(event for event in operation.emits if event not in further)
     return Row(
-        operation.group, operation.id, operation.method, operation.path, str(operation.success), operation.access,
-        operation.scope or "-", usual or "-",
-    )  # fmt: skip
+        operation.group,
+        operation.id,
+        operation.method,
+        operation.path,
+        str(operation.success),
+        operation.access_label,
+        operation.scope or "-",
+        usual or "-",
+    )
 
 
 def test_the_list_is_whole() -> None:

@@ -11,8 +11,8 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.sites.entities import Site
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.operation import At, ByToken, Caller, Operation
-from chalicelib.kernel.permissions.roles import AREAS, Role
+from chalicelib.kernel.operations.operation import Caller, Operation, RequireRecordToken, RequireRole
+from chalicelib.kernel.permissions.roles import SCOPE_AREAS, Role
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.tenant_fixture import World
@@ -26,12 +26,14 @@ from tests.harness.organizations import make_key
 
 def is_shown(operation: Operation) -> bool:
     """Whether anybody sees what an operation's example is about: the world's site is published, its platform isn't."""
-    needs = operation.needs
-    return operation.everyones or (isinstance(needs, At) and needs.published and needs.place is Site)
+    needs = operation.access
+    return operation.allows_anonymous or (
+        isinstance(needs, RequireRole) and needs.if_published and needs.container_type is Site
+    )
 
 
-shown = by_operation(lambda o: isinstance(o.needs, At) and is_shown(o))
-at_a_place = by_operation(lambda o: isinstance(o.needs, At) and not is_shown(o))
+shown = by_operation(lambda o: isinstance(o.access, RequireRole) and is_shown(o))
+at_a_place = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
 by_role = pytest.mark.parametrize("role", list(Role))
 
 OPENED_BY: Final = {
@@ -54,7 +56,7 @@ def told(operation: Operation, answer: Answer) -> str:
 @by_operation()
 class TestWithoutACredential:
     def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
-        hidden = isinstance(operation.needs, At) and operation.needs.published
+        hidden = isinstance(operation.access, RequireRole) and operation.access.if_published
         unknown = "404 not_found" if hidden else "401 unauthenticated"
         # What one person alone decides, nobody in particular does, though they may look at it.
         theirs = example_of(operation, world).only is not None
@@ -68,7 +70,7 @@ def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person
     head, claims, signature = person.credential.split(".")
     unsigned = base64.urlsafe_b64encode(json.dumps({"alg": "none"}).encode()).decode().rstrip("=")
     operators = base64.urlsafe_b64encode(json.dumps({**good, "groups": ["operators"]}).encode()).decode().rstrip("=")
-    wrong_sum = api_key_format.generate()[:-1] + "!"
+    wrong_sum = api_key_format.generate_api_key()[:-1] + "!"
     return {
         "no token at all": ("Bearer", "unauthenticated"),
         "another scheme": (f"Basic {person.credential}", "unauthenticated"),
@@ -81,7 +83,7 @@ def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person
         "unsigned": (f"Bearer {unsigned}.{claims}.", "unauthenticated"),
         "altered": (f"Bearer {head}.{operators}.{signature}", "unauthenticated"),
         "a key with a wrong checksum": (f"Bearer {wrong_sum}", "unauthenticated"),
-        "a key that was never made": (f"Bearer {api_key_format.generate()}", "unauthenticated"),
+        "a key that was never made": (f"Bearer {api_key_format.generate_api_key()}", "unauthenticated"),
     }
 
 
@@ -101,7 +103,7 @@ class TestWithABrokenCredential:
 
 def is_its_makers(operation: Operation, world: World) -> bool:
     """Whether its example is about a record that is nobody's but its maker's."""
-    of_a_record = bool(operation.records) and not isinstance(operation.needs, At)
+    of_a_record = bool(operation.records) and not isinstance(operation.access, RequireRole)
     return of_a_record and example_of(operation, world).only is not None
 
 
@@ -109,9 +111,9 @@ def to_strangers(operation: Operation, world: World) -> str:
     """What users are told who have no part in it."""
     if is_its_makers(operation, world):
         return "404 not_found"
-    if isinstance(operation.needs, At):
+    if isinstance(operation.access, RequireRole):
         return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
-    if operation.needs is Caller.OPERATOR:
+    if operation.access is Caller.OPERATOR:
         return "403 forbidden"
     return "403 email_mismatch" if example_of(operation, world).only else "success"
 
@@ -125,15 +127,15 @@ class TestAStranger:
         assert world.organization.record["name"] not in answer.text
 
     def test_an_operator_has_no_part_in_tenants_either(self, operation: Operation, world: World) -> None:
-        expected = "success" if operation.needs is Caller.OPERATOR else to_strangers(operation, world)
+        expected = "success" if operation.access is Caller.OPERATOR else to_strangers(operation, world)
         assert attempt(operation, world, world.people.operator) == expected
 
 
 class TestWhatIsForeign:
     @at_a_place
     def test_is_answered_like_what_is_missing(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        example, owner, needs = example_of(operation, world), world.people.owner, operation.needs
+        assert isinstance(operation.access, RequireRole)
+        example, owner, needs = example_of(operation, world), world.people.owner, operation.access
         foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=owner)
         missing = perform(operation, world, example.at(needs), as_=owner)
         malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=owner)
@@ -144,10 +146,10 @@ class TestWhatIsForeign:
         else:
             assert malformed.refusal == missing.refusal
 
-    @by_operation(lambda o: isinstance(o.needs, At) and o.scope and not is_shown(o))
+    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_shown(o))
     def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        example, key, needs = example_of(operation, world), world.key("admin"), operation.needs
+        assert isinstance(operation.access, RequireRole)
+        example, key, needs = example_of(operation, world), world.key("admin"), operation.access
         foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=key)
         missing = perform(operation, world, example.at(needs), as_=key)
         assert foreign.code == "404 not_found"
@@ -157,8 +159,8 @@ class TestWhatIsForeign:
 @shown
 class TestWhatIsShownToAll:
     def test_is_not_found_where_there_is_none(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        example, needs = example_of(operation, world), operation.needs
+        assert isinstance(operation.access, RequireRole)
+        example, needs = example_of(operation, world), operation.access
         missing = perform(operation, world, example.at(needs), as_=None)
         malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=None)
         assert missing.code == "404 not_found"
@@ -172,14 +174,14 @@ class TestWhatIsShownToAll:
     def test_is_shown_to_its_own_members_only_while_it_is_a_draft(self, operation: Operation, world: World) -> None:
         taken_back = world.api.patch(world.site.path, as_=world.people.owner, json={"status": "draft"})
         assert taken_back.status == 200
-        unseen = "success" if operation.everyones else "404 not_found"
+        unseen = "success" if operation.allows_anonymous else "404 not_found"
         for caller in (None, world.people.outsider):
             assert attempt(operation, world, caller) == unseen
 
 
 class TestARecordOfOthers:
     # What a PUT names and isn't there, it makes.
-    @by_operation(lambda o: o.records and isinstance(o.needs, At) and o.method != "PUT")
+    @by_operation(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
     def test_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
         example, owner = example_of(operation, world), world.people.owner
         for record in operation.records.values():
@@ -191,7 +193,9 @@ class TestARecordOfOthers:
             assert foreign.refusal == missing.refusal == malformed.refusal
 
     @by_operation(
-        lambda o: o.records and isinstance(o.needs, At) and o.needs.role is not Role.MEMBER and o.method != "PUT"
+        lambda o: (
+            o.records and isinstance(o.access, RequireRole) and o.access.role is not Role.MEMBER and o.method != "PUT"
+        )
     )
     def test_is_not_looked_for_where_the_role_is_missing(self, operation: Operation, world: World) -> None:
         missing = example_of(operation, world).of_nothing(next(reversed(operation.path_parameters)))
@@ -203,20 +207,23 @@ def forged(token: str) -> dict[str, str]:
     middle = len(token) // 2
     swapped = "B" if token[middle] == "A" else "A"
     return {
-        "empty": "", "nonsense": "nonsense", "cut": token[:-1], "longer": f"{token}A",
+        "empty": "",
+        "nonsense": "nonsense",
+        "cut": token[:-1],
+        "longer": f"{token}A",
         "altered": token[:middle] + swapped + token[middle + 1 :],
-    }  # fmt: skip
+    }
 
 
-@by_operation(lambda o: isinstance(o.needs, ByToken))
+@by_operation(lambda o: isinstance(o.access, RequireRecordToken))
 class TestWithATokenOfARecord:
     def test_what_it_opens_is_there_whoever_carries_it(self, operation: Operation, world: World) -> None:
         for caller in (None, world.people.outsider, world.people.operator, world.key("read")):
             assert attempt(operation, world, caller) == "success"
 
     def test_one_that_was_not_made_here_is_refused(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, ByToken)
-        header, (token,) = operation.needs.header, example_of(operation, world).headers.values()
+        assert isinstance(operation.access, RequireRecordToken)
+        header, (token,) = operation.access.header, example_of(operation, world).headers.values()
         answers = {why: attempt(operation, world, None, headers={header: bad}) for why, bad in forged(token).items()}
         assert answers == dict.fromkeys(answers, "401 unauthenticated")
 
@@ -230,7 +237,7 @@ class TestWithATokenOfARecord:
         assert perform(operation, world).headers["Cache-Control"] == "no-store"
 
 
-@by_operation(lambda o: isinstance(o.needs, ByToken) and o.records)
+@by_operation(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
 class TestWithATokenOfAnotherRecord:
     def test_it_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
         example, (name,) = example_of(operation, world), operation.path_parameters
@@ -249,13 +256,13 @@ class TestWithATokenOfAnotherRecord:
 
 
 @by_role
-@by_operation(lambda o: isinstance(o.needs, At) and o.needs.role)
+@by_operation(lambda o: isinstance(o.access, RequireRole) and o.access.role)
 class TestAMember:
     def test_may_what_their_role_may(self, operation: Operation, role: Role, world: World) -> None:
-        assert isinstance(operation.needs, At)
+        assert isinstance(operation.access, RequireRole)
         found = attempt(operation, world, world.people.of_role(role))
         order = list(Role)
-        needed = operation.needs.role
+        needed = operation.access.role
         assert needed
         if order.index(role) < order.index(needed):
             assert found == "403 insufficient_role"
@@ -268,7 +275,7 @@ class TestAMember:
 def opened(operation: Operation, scope: str) -> bool:
     """Whether a key with one scope may perform an operation, by the contract's words."""
     area, _, verb = (operation.scope or "").partition(":")
-    role = (operation.needs.role if isinstance(operation.needs, At) else None) or "member"
+    role = (operation.access.role if isinstance(operation.access, RequireRole) else None) or "member"
     if operation.scope is None or scope.startswith("all but"):
         return False
     if scope in GENERAL:
@@ -286,7 +293,7 @@ def keys_of_every_kind(world: World) -> Keys:
     keys = {scope: world.key(scope) for scope in GENERAL}
     for area in sorted(set(AREA_OF.values())):
         keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
-        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in AREAS if other != area))
+        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in SCOPE_AREAS if other != area))
     keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
     keys["expired"] = world.key("admin", expiresAt=after(now(), days=1))
     keys["elsewhere"] = world.key("admin", allowedIps=["198.51.100.0/24"])
@@ -323,9 +330,11 @@ class TestAnApiKey:
     def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
-            hidden = is_its_makers(operation, world) or (isinstance(operation.needs, At) and not is_shown(operation))
+            hidden = is_its_makers(operation, world) or (
+                isinstance(operation.access, RequireRole) and not is_shown(operation)
+            )
             wanted = "404 not_found" if hidden else "success"
-            if operation.scope and not (isinstance(operation.needs, At) or opened(operation, scope)):
+            if operation.scope and not (isinstance(operation.access, RequireRole) or opened(operation, scope)):
                 wanted = "403 insufficient_scope"  # It is refused for that, whatever it would find.
             assert attempt(operation, world, key) == expected(operation, world, wanted)
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.rate_limits import request_quota
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, perform
@@ -52,7 +52,7 @@ class TestEveryOperation:
         assert refused.calls.names == []
 
 
-@by_operation(lambda o: o.everyones or (isinstance(o.needs, At) and o.needs.published))
+@by_operation(lambda o: o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published))
 class TestWithoutACredential:
     def test_each_is_limited_by_the_network_of_its_client(
         self, operation: Operation, world: World, configure: Configure, begin: Begin

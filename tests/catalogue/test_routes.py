@@ -8,7 +8,7 @@ from typing import Final
 from chalicelib.entrypoints.catalogue import FEATURES, operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
 from chalicelib.kernel.permissions.roles import SCOPES, Role
 from local.generators import generate
 from tests.harness.by_operation import by_operation
@@ -63,8 +63,8 @@ class TestEveryOperation:
 
     def test_takes_every_parameter_of_its_path(self, operation: Operation) -> None:
         taken = {record.parameter for record in operation.records.values()} | set(operation.plain_arguments)
-        if isinstance(operation.needs, At) and not operation.needs.in_body:
-            taken.add(operation.needs.parameter)
+        if isinstance(operation.access, RequireRole) and not operation.access.in_body:
+            taken.add(operation.access.parameter)
         assert taken == set(operation.path_parameters)
 
     def test_emits_an_event_if_it_can_change_something(self, operation: Operation) -> None:
@@ -81,8 +81,8 @@ class TestEveryOperation:
         assert operation.scope is None or operation.scope in SCOPES
 
     def test_has_no_scope_where_api_keys_are_refused_anyway(self, operation: Operation) -> None:
-        owners = isinstance(operation.needs, At) and operation.needs.role is Role.OWNER
-        if owners or operation.everyones or operation.needs in (Caller.USER, Caller.OPERATOR):
+        owners = isinstance(operation.access, RequireRole) and operation.access.role is Role.OWNER
+        if owners or operation.allows_anonymous or operation.access in (Caller.USER, Caller.OPERATOR):
             assert operation.scope is None
 
     def test_has_a_scope_that_reads_if_it_is_a_read(self, operation: Operation) -> None:

@@ -54,9 +54,14 @@ class Deployment:
         project_copies.copied(_PROJECT, self._project, "deployed", "deployments", "venv")
         self._allow_private()
         self._command(
-            "bootstrap", f"--issuer={ISSUER}", f"--audience={AUDIENCE}", f"--jwks={jwks}", f"--public-url={self.url}",
-            "--domain=platforms.atrium.example", "--mail-from=Atrium <mail@atrium.example>",
-        )  # fmt: skip
+            "bootstrap",
+            f"--issuer={ISSUER}",
+            f"--audience={AUDIENCE}",
+            f"--jwks={jwks}",
+            f"--public-url={self.url}",
+            "--domain=platforms.atrium.example",
+            "--mail-from=Atrium <mail@atrium.example>",
+        )
         self._command("template")
         self._apply(self._template())
         self._answer_as_a_gateway()
@@ -119,10 +124,11 @@ class Deployment:
         """Let CloudFormation make the application: `aws cloudformation deploy`."""
         self.account.client("s3").put_object(Bucket=_BUCKET, Key="template.json", Body=json.dumps(template))
         self.account.client("cloudformation").create_stack(
-            StackName=APPLICATION, TemplateURL=f"{self.endpoint}/{_BUCKET}/template.json",
+            StackName=APPLICATION,
+            TemplateURL=f"{self.endpoint}/{_BUCKET}/template.json",
             Parameters=[{"ParameterKey": "Stage", "ParameterValue": STAGE.name}],
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
-        )  # fmt: skip
+        )
         until(lambda: not self._stack["StackStatus"].endswith("_IN_PROGRESS"), seconds=_SECONDS)
         assert self._stack["StackStatus"] == "CREATE_COMPLETE", self._failures()
 
@@ -148,10 +154,12 @@ class Deployment:
         for kind, answer in template["Resources"]["RestAPI"]["Properties"]["GatewayResponses"].items():
             headers = answer["ResponseParameters"]["Headers"]
             gateway.put_gateway_response(
-                restApiId=api, responseType=kind, statusCode=str(answer["StatusCode"]),
+                restApiId=api,
+                responseType=kind,
+                statusCode=str(answer["StatusCode"]),
                 responseParameters={f"gatewayresponse.header.{name}": value for name, value in headers.items()},
                 responseTemplates=answer["ResponseTemplates"],
-            )  # fmt: skip
+            )
         made = gateway.create_deployment(restApiId=api)["id"]
         change = {"op": "replace", "path": "/deploymentId", "value": made}
         gateway.update_stage(restApiId=api, stageName=STAGE.name, patchOperations=[change])

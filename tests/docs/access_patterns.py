@@ -93,9 +93,11 @@ def _listed(_parameters: Any) -> str:
 
 
 _READS: Final = {
-    "dynamodb:GetItem": _got, "dynamodb:BatchGetItem": _batch_got, "dynamodb:Query": _queried,
+    "dynamodb:GetItem": _got,
+    "dynamodb:BatchGetItem": _batch_got,
+    "dynamodb:Query": _queried,
     "s3:ListObjectsV2": _listed,
-}  # fmt: skip
+}
 
 
 def _written(call: Call) -> str:

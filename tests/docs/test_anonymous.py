@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core.settings import Settings
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from local.paths import ROOT
 
 DOCUMENT: Final = (ROOT / "docs/anonymous.md").read_text()
@@ -19,7 +19,9 @@ BY_A_CREDENTIAL: Final = frozenset({"accept_invitation"})
 
 def anybodys() -> list[Operation]:
     """Return the operations that somebody without a credential can have performed."""
-    return [o for o in operations() if o.everyones or (isinstance(o.needs, At) and o.needs.published)]
+    return [
+        o for o in operations() if o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published)
+    ]
 
 
 def test_every_operation_that_is_open_to_anybody_has_its_row_and_no_other_has_one() -> None:
@@ -30,11 +32,11 @@ def test_every_operation_that_is_open_to_anybody_has_its_row_and_no_other_has_on
 class TestAnOperationThatIsOpenToAnybody:
     def test_has_a_limit_for_each_network_if_it_stores_something(self, operation: Operation) -> None:
         if operation.mutates and operation.id not in BY_A_CREDENTIAL:
-            assert operation.budgets_per("network")
+            assert operation.rate_limits_per("network")
 
     def test_tells_its_own_limits_in_its_row(self, operation: Operation) -> None:
-        for budget in operation.budgets:
-            assert f"{budget.most} times in {budget.seconds} s for each client network" in ROWS[operation.id]
+        for budget in operation.rate_limits:
+            assert f"{budget.limit} times in {budget.seconds} s for each client network" in ROWS[operation.id]
 
 
 def test_it_tells_the_default_of_the_setting() -> None:

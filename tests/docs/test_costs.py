@@ -73,14 +73,29 @@ def test_units_are_those_of_the_developer_guide() -> None:
 
 def test_a_request_is_priced_by_all_that_it_takes() -> None:
     turn = {
-        "function": "api_handler", "messages": 0, "logged": 150, "cpu": 0.010 * dollars.PROCESSORS, "waits": [],
-        "read": 8.0, "written": 4.0, "indexed": 4.0, "fifo": 1, "standard": 0, "puts": 0, "gets": 0, "mails": 1,
+        "function": "api_handler",
+        "messages": 0,
+        "logged": 150,
+        "cpu": 0.010 * dollars.PROCESSORS,
+        "waits": [],
+        "read": 8.0,
+        "written": 4.0,
+        "indexed": 4.0,
+        "fifo": 1,
+        "standard": 0,
+        "puts": 0,
+        "gets": 0,
+        "mails": 1,
         "keys": 0,
-    }  # fmt: skip
+    }
     behind = turn | {"function": "jobs", "messages": 1, "mails": 0, "fifo": 0, "logged": 650}
     of = dollars.dollars({"turns": [turn, behind]})
     priced = {name: round(each * 1e6, 6) for name, each in vars(of).items()}
     assert priced == {
-        "gateway": 3.5, "functions": 2 * (0.2 + 0.166667), "table": 2 * (8 * 0.125 + 8 * 0.625),
-        "queues": 0.5 + 2 * 0.4, "logs": 1.0, "others": 100.0,
-    }  # fmt: skip
+        "gateway": 3.5,
+        "functions": 2 * (0.2 + 0.166667),
+        "table": 2 * (8 * 0.125 + 8 * 0.625),
+        "queues": 0.5 + 2 * 0.4,
+        "logs": 1.0,
+        "others": 100.0,
+    }

@@ -23,8 +23,16 @@ from tests.harness.webhooks import hook, rename
 from tests.harness.workers import Workers
 
 POWERTOOLS: Final = {
-    "level", "message", "timestamp", "service", "stage", "invocationId", "xray_trace_id", "exception", "exception_name",
-}  # fmt: skip
+    "level",
+    "message",
+    "timestamp",
+    "service",
+    "stage",
+    "invocationId",
+    "xray_trace_id",
+    "exception",
+    "exception_name",
+}
 OWN: Final = {"kind", "operation", "error", "requestIds", "_aws", "Latency", "Errors", "Throttles", "coldStart"}
 """What `kernel/core/logs.py` itself writes, by names that are no keywords."""
 ACCESS_LOG: Final = "The access log"
@@ -98,7 +106,7 @@ COMMANDS: Final = {
     "stats": re.compile(r"(\w+\(.+?\) as \w+,?\s*)+ ?by (\w+\(\w+\)|[\w@]+)(, [\w@]+)*", re.DOTALL),
     "sort": re.compile(r"[\w@]+ (asc|desc)"),
     "limit": re.compile(r"\d+"),
-}  # fmt: skip
+}
 """What the queries use of the language, and how."""
 FUNCTIONS: Final = {"count", "pct", "max", "avg", "sum", "latest", "bin", "ispresent"}
 PLATFORM: Final = {"@timestamp", "@log", "@message", "@type", "@initDuration", "@maxMemoryUsed"}
@@ -122,6 +130,4 @@ class TestAQuery:
     def test_compares_with_what_the_fields_can_be(self, name: str) -> None:
         compared = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
         meanings = DOCUMENT.read_text()
-        assert all(
-            value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in meanings for _, value in compared
-        )  # fmt: skip
+        assert all(value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in meanings for _, value in compared)

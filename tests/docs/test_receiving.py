@@ -24,9 +24,12 @@ from local.paths import ROOT
 BLOCKS: Final = re.compile(r"^```(python|js)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PACKAGES: Final = ROOT / "tests/docs/receiver/node_modules"
 EVENT: Final = {
-    "type": "organization.updated", "timestamp": "2026-11-21T12:00:00.000Z", "data": {"name": "Zoë's Mühle ⚙"},
-    "organizationId": "01939d3c-5f2e-7c4e-9d3a-0242ac120002", "sequence": 42,
-}  # fmt: skip
+    "type": "organization.updated",
+    "timestamp": "2026-11-21T12:00:00.000Z",
+    "data": {"name": "Zoë's Mühle ⚙"},
+    "organizationId": "01939d3c-5f2e-7c4e-9d3a-0242ac120002",
+    "sequence": 42,
+}
 ID: Final = "01939d3c-5f2e-7c4e-9d3a-0242ac120009"
 
 

@@ -20,7 +20,7 @@ from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from local.generators.generate import GENERATED
 from local.generators.table_document import GUARD
 from local.paths import ROOT
@@ -94,7 +94,7 @@ def items(
     api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
     api.delete(gone.path, as_=ada)
     assert fell(api, machines, "cascade").status == 204
-    email_hashes.forget()
+    email_hashes.reset()
     invite(api, organization, "friend@example.com")
     unsubscribed = api.post(UNSUBSCRIBE, query={"token": token_for(keyed_hash("friend@example.com").hex())})
     assert unsubscribed.status == 200
@@ -110,14 +110,16 @@ def items(
     api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
     workers.migrate()
     set_aside(organization.id)
-    access_epochs.close([access_epochs.Subject(access_epochs.partition_of(organization.id), access_epochs.EVERYONE)])
+    access_epochs.close_epochs(
+        [access_epochs.Subject(access_epochs.log_partition(organization.id), access_epochs.EVERYONE)]
+    )
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     configure(requests_per_minute="600", network_requests_per_minute="3000")
     assert [api.get("/organizations", as_=ada).status for _ in range(request_quota.BATCH)] == [
         200
     ] * request_quota.BATCH
-    unknown = api_key_format.generate()
+    unknown = api_key_format.generate_api_key()
     for credential, status in ((None, 200), (unknown, 401)):
         answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(request_quota.BATCH)]
         assert [answer.status for answer in answers] == [status] * request_quota.BATCH
@@ -133,7 +135,7 @@ def a_researcher(organization: Founded) -> dict[str, str]:
 def set_aside(log: str) -> None:
     """Let the ledger find something in a log's outbox that nobody has committed."""
     cloud.put({"pk": f"Q#{log}", "sk": "forged"})
-    ledger.append(log)
+    ledger.append_pending(log)
 
 
 def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
@@ -155,14 +157,14 @@ def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
 
 def research_is_there(ada: Person) -> None:
     """Let there be an artefact that is stale, its output, and what a source's pace and an edition's count are."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     known = {"researcher_ids": ["0000-0002-1825-0097"]}
     for record in research.standing(ada):
-        changes.create(record.but(**known) if not isinstance(record, ResearchJob) else record)
-    changes.also(counted(COMMON, "neurips-2025", 1))
+        changes.create(record.replace(**known) if not isinstance(record, ResearchJob) else record)
+    changes.add_write(counted(COMMON, "neurips-2025", 1))
     changes.commit()
-    stale = Artefact.from_item(table.get(Artefact.key_of(id=research.ARTEFACT_ID)) or {})
-    changes = Changes(now())
+    stale = Artefact.from_item(table.get(Artefact.make_key(id=research.ARTEFACT_ID)) or {})
+    changes = UnitOfWork(now())
     changes.update(stale, stale=True)
     changes.commit()
     throttle.wait_for("DBLP", 1000, most=1)
@@ -172,13 +174,22 @@ def silent_webhook(organization_id: str) -> list[Entity]:
     """A webhook that has given no answer, and the mail that says so if it never does."""
     begun, moment = beginning(now()), now()
     webhook = Webhook(
-        **begun, organization_id=organization_id, url="https://hooks.example.com/silent", events=["*"],
+        **begun,
+        organization_id=organization_id,
+        url="https://hooks.example.com/silent",
+        events=["*"],
         parked_until=moment,
-    )  # fmt: skip
+    )
     failed = Exhaustion(
-        **beginning(now()), organization_id=organization_id, webhook_id=webhook.id, delivery_id=webhook.id,
-        turn_at=moment, attempt=10, due_before=None, completed_at=moment,
-    )  # fmt: skip
+        **beginning(now()),
+        organization_id=organization_id,
+        webhook_id=webhook.id,
+        delivery_id=webhook.id,
+        turn_at=moment,
+        attempt=10,
+        due_before=None,
+        completed_at=moment,
+    )
     return [webhook, DisabledNotice.of(webhook, moment), Disabling.of(webhook, moment, moment), failed]
 
 
@@ -186,9 +197,15 @@ def one_waits(organization_id: str) -> None:
     """Let a delivery wait for its webhook to answer."""
     webhook = Webhook(**beginning(now()), organization_id=organization_id, url="https://example.com", events=["*"])
     delivery = WebhookDelivery.planned(
-        webhook.id, event_id=str(beginning(now())["id"]), event_type="organization.updated",
-        organization_id=organization_id, sequence=1, occurred_at=now(), now=now(), at=now(),
-    )  # fmt: skip
+        webhook.id,
+        event_id=str(beginning(now())["id"]),
+        event_type="organization.updated",
+        organization_id=organization_id,
+        sequence=1,
+        occurred_at=now(),
+        now=now(),
+        at=now(),
+    )
     put([delivery])
     sending.put_off(webhook, delivery, 60)
 

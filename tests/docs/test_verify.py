@@ -153,9 +153,12 @@ class TestWhatIsWrongWithAnExport:
 
     @pytest.mark.parametrize(
         ("sequence", "fault"),
-        [(3, "3 is out of order."), (4, "4 is there twice."),
-         *((n, "5 is missing, and no evidence says that it was left out.") for n in (6, 7, 8, 99))],
-    )  # fmt: skip
+        [
+            (3, "3 is out of order."),
+            (4, "4 is there twice."),
+            *((n, "5 is missing, and no evidence says that it was left out.") for n in (6, 7, 8, 99)),
+        ],
+    )
     def test_a_wrong_sequence_is_told_by_its_line(self, sequence: int, fault: str) -> None:
         altered = LINES[4].replace(b',"sequence":5,"int', b',"sequence":%d,"int' % sequence)
         found = said(A_LOG, [*LINES[:4], altered, *LINES[5:]])
@@ -269,8 +272,9 @@ class TestWhatIsWrongWithACheckpoint:
         record = {"checkpoint": A_LOG.checkpoint, "evidence": A_LOG.evidence([1])}
         for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
             assert read_record(text.encode()) == (
-                A_LOG.checkpoint.encode(), read_evidence(json.dumps(record["evidence"]).encode()),
-            )  # fmt: skip
+                A_LOG.checkpoint.encode(),
+                read_evidence(json.dumps(record["evidence"]).encode()),
+            )
 
     @pytest.mark.parametrize("evidence", [{}, {"evidence": None}])
     def test_a_record_without_evidence_has_a_checkpoint_still(self, evidence: dict[str, None]) -> None:

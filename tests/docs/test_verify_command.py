@@ -99,9 +99,12 @@ class TestTheCommand:
         return tmp_path
 
     def words(
-        self, folder: Path, export: str = "export.ndjson.gz", evidence: str = "record.json",
+        self,
+        folder: Path,
+        export: str = "export.ndjson.gz",
+        evidence: str = "record.json",
         checkpoint: str = "checkpoint",
-    ) -> list[str]:  # fmt: skip
+    ) -> list[str]:
         return [
             *(str(folder / export), "--checkpoint", str(folder / checkpoint), "--public-key", PUBLIC_KEY),
             *("--evidence", str(folder / evidence)),

@@ -207,8 +207,9 @@ class TestTheServicesOwnLog:
             place = f',"sequence":{entry["sequence"]},"integrity":'
             left = dict.fromkeys(entry) | {
                 **{name: entry[name] for name in ("id", "type", "occurredAt", "organizationId")},
-                "changes": [], "erased": True,
-            }  # fmt: skip
+                "changes": [],
+                "erased": True,
+            }
             left = {name: value for name, value in sorted(left.items()) if name not in ("sequence", "integrity")}
             forged = json.dumps(left, separators=(",", ":"))[:-1].encode() + kept[kept.rindex(place.encode()) :]
             Path(given[0]).write_bytes(b"".join([*lines[:number], forged, *lines[number + 1 :]]))
@@ -233,9 +234,14 @@ class TestTheServicesOwnLog:
         assert "name that too, by one more --public-key" in capsys.readouterr().out
 
     def test_says_of_what_was_altered_before_that_it_was(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, words: Callable[[], list[str]],
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        clock: Clock,
+        words: Callable[[], list[str]],
         capsys: Captured,
-    ) -> None:  # fmt: skip
+    ) -> None:
         workers.settle()
         *_, member = api.items(f"{organization.path}/members", as_=organization.owner)
         named = next(e for e in logs.log_of(api, organization)[::-1] if member["userId"] in json.dumps(e))

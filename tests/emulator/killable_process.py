@@ -143,7 +143,7 @@ def _contents(slugs: Sequence[str], people: Sequence[str], key: str, known: Sequ
     digest = hashlib.sha256(key.encode()).hexdigest()
     organizations = {*known, *(item["ref"] for item in guards)}
     pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OAQ"]
-    assert not any(page.last for page in pages)
+    assert not any(page.last_evaluated_key for page in pages)
     items = [*guards, *_read(f"I#{person}#{digest}" for person in people), *(i for page in pages for i in page.items)]
     pointers = _read(f"K#{digest}" for item in items for digest in item.get("digests", ()))
     return [_readable(item) for item in [*items, *pointers]]

@@ -46,10 +46,13 @@ class Caller(httpx.Client):
         self.id = str(self.person.sub)
         self.token = token or signed(place, self.person)
         super().__init__(
-            base_url=place.url, headers={**place.headers, "Authorization": f"Bearer {self.token}"},
-            verify=_TLS, trust_env=False, timeout=_PATIENCE_SECONDS,
+            base_url=place.url,
+            headers={**place.headers, "Authorization": f"Bearer {self.token}"},
+            verify=_TLS,
+            trust_env=False,
+            timeout=_PATIENCE_SECONDS,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-        )  # fmt: skip
+        )
 
     def makes_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
         """Create an organization and return its id."""

@@ -50,9 +50,14 @@ class Processes:
         told = environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
         with self._log.open("wb") as log:
             self._program = subprocess.Popen(
-                [sys.executable, "-m", "tests.emulator.killable_process", prefix], cwd=ROOT, env=told,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-            )  # fmt: skip
+                [sys.executable, "-m", "tests.emulator.killable_process", prefix],
+                cwd=ROOT,
+                env=told,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
 
     def __enter__(self) -> Self:
         return self

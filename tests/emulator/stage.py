@@ -87,9 +87,14 @@ class Stage:
         self.state.mkdir(parents=True, exist_ok=True)
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                command, cwd=ROOT, env=environment(self.state, **self.told), stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                command,
+                cwd=ROOT,
+                env=environment(self.state, **self.told),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         while "Atrium is ready" not in self.said:
             assert self._process.poll() is None, f"it ended with {self._process.returncode}:\n{self.said}"
             assert time.monotonic() - began < READY_SECONDS, f"it isn't ready:\n{self.said}"

@@ -99,9 +99,7 @@ def test_who_accepts_and_declines_at_once_has_done_one_of_them(calling: Calling)
     ada, sophie = calling("ada"), calling("sophie")
     for _ in range(ATTEMPTS):
         invitation = sent(ada, ada.makes_organization(), sophie)
-        accepted, declined = at_once(
-            partial(invitation.follow, sophie), partial(invitation.follow, sophie, "decline")
-        )  # fmt: skip
+        accepted, declined = at_once(partial(invitation.follow, sophie), partial(invitation.follow, sophie, "decline"))
         assert sorted(codes([accepted, declined])) == ["200", "invitation_used"]
         assert (sophie.id in roles(ada, invitation)) == accepted.is_success
         assert history(ada, invitation) == ["created", "accepted" if accepted.is_success else "declined"]
@@ -126,9 +124,7 @@ def test_whose_inviter_leaves_meanwhile_has_come_before_or_not_at_all(calling: C
         organization = ada.makes_organization()
         joining(organization, grace, "admin")
         invitation = sent(grace, organization, sophie)
-        accepted, left = at_once(
-            partial(invitation.follow, sophie), partial(grace.post, f"{invitation.path}/leave")
-        )  # fmt: skip
+        accepted, left = at_once(partial(invitation.follow, sophie), partial(grace.post, f"{invitation.path}/leave"))
         assert left.status_code == 204
         assert codes([accepted]) in (["200"], ["invitation_revoked"])
         expected = {ada.id: "owner"} | ({sophie.id: "member"} if accepted.is_success else {})

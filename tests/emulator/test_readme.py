@@ -61,9 +61,15 @@ def typed_in(commands: list[str], folder: Path, stage: Stage) -> list[str]:
     """Return what a shell says to each command."""
     script = "".join(f"{command}\necho; echo '{END}'\n" for command in commands)
     done = subprocess.run(
-        ["bash", "-u"], input=script, cwd=folder, env=environment(stage.state), capture_output=True, text=True,
-        timeout=180, check=True,
-    )  # fmt: skip
+        ["bash", "-u"],
+        input=script,
+        cwd=folder,
+        env=environment(stage.state),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
     assert done.stderr == ""
     return done.stdout.split(f"{END}\n")[:-1]
 

@@ -43,9 +43,11 @@ def test_what_was_given_up_is_done_once_it_is_sent_back(stage: Stage, calling: C
     dead = sqs.get_queue_url(QueueName="atrium-events-dead.fifo")["QueueUrl"]
     for number in range(LETTERS):  # As SQS puts them there.
         sqs.send_message(
-            QueueUrl=dead, MessageBody=json.dumps({"log": organization}), MessageGroupId=organization,
+            QueueUrl=dead,
+            MessageBody=json.dumps({"log": organization}),
+            MessageGroupId=organization,
             MessageDeduplicationId=str(number),
-        )  # fmt: skip
+        )
     for _ in range(2):
         code, told = local(stage, "redrive", "--queue", "events")
         assert (code, waiting(sqs, "atrium-events-dead.fifo")) == (0, LETTERS), told

@@ -49,9 +49,14 @@ def site_of(editor: Caller) -> tuple[str, str]:
     for page in pages:
         done(editor.post(f"{site}/pages/{page['id']}/publish"))
     items = [{"id": page["slug"], "label": page["title"], "type": "page", "pageId": page["id"]} for page in pages]
-    more = {"id": "more", "label": "More", "type": "group", "children": [
-        {"id": "notes", "label": "Notes", "type": "url", "url": "https://example.com/notes"},
-    ]}  # fmt: skip
+    more = {
+        "id": "more",
+        "label": "More",
+        "type": "group",
+        "children": [
+            {"id": "notes", "label": "Notes", "type": "url", "url": "https://example.com/notes"},
+        ],
+    }
     done(editor.put(f"{site}/navigation/main", json={"name": "Main", "items": [*items, more]}))
     return site, pages[0]["id"]
 

@@ -21,10 +21,23 @@ AFTERWARDS: Final = 90
 
 _ONCE: Final = "once"
 
-_OWN: Final = frozenset({
-    "body", "chains", "duepk", "epoch", "fingerprint", "headers", "hint", "leaf", "note", "peaks", "seal", "tree_size",
-    "ttl",
-})  # fmt: skip
+_OWN: Final = frozenset(
+    {
+        "body",
+        "chains",
+        "duepk",
+        "epoch",
+        "fingerprint",
+        "headers",
+        "hint",
+        "leaf",
+        "note",
+        "peaks",
+        "seal",
+        "tree_size",
+        "ttl",
+    }
+)
 """Attributes that differ between two worlds in which the same has happened, and say nothing more."""
 
 

@@ -68,13 +68,13 @@ def test_an_operation_says_what_it_is_for_and_who_may_call_it(operation: Operati
     assert details["operationId"] == operation.id
     assert details["tags"] == [operation.group]
     assert len(details["summary"]) > len("Get it")
-    assert details["x-atrium-access"] == operation.access
+    assert details["x-atrium-access"] == operation.access_label
     assert details.get("x-atrium-scope") == operation.scope
     emitted = [details.get("x-atrium-event"), *details.get("x-atrium-other-events", [])]
     assert tuple(filter(None, emitted)) == operation.emits
     schemes = [name for alternative in details["security"] for name in alternative]
-    assert ("userToken" in schemes) == (not operation.everyones)
-    assert ("apiKey" in schemes) == (not operation.everyones and operation.scope is not None)
+    assert ("userToken" in schemes) == (not operation.allows_anonymous)
+    assert ("apiKey" in schemes) == (not operation.allows_anonymous and operation.scope is not None)
 
 
 @by_id
@@ -102,7 +102,7 @@ def test_an_operation_documents_its_answers(operation: Operation) -> None:
     success = responses[str(operation.success)]
     assert ("content" in success) == (operation.success != 204)
     assert ("Location" in success["headers"]) == operation.creates
-    assert ("Link" in success["headers"]) == operation.lists
+    assert ("Link" in success["headers"]) == operation.is_list
 
 
 @by_id
@@ -133,7 +133,7 @@ def test_the_example_of_a_body_is_accepted(operation: Operation) -> None:
     content = described(operation).get("requestBody", {}).get("content", {})
     assert bool(content) == (operation.body is not None)
     merged = {"application/merge-patch+json"} if operation.method == "PATCH" else set()
-    forms = {"application/x-www-form-urlencoded", "multipart/form-data"} if operation.form else set()
+    forms = {"application/x-www-form-urlencoded", "multipart/form-data"} if operation.accepts_form else set()
     if operation.body:
         assert set(content) == {"application/json"} | merged | forms
         operation.body.model_validate_json(json.dumps(content["application/json"]["example"]))
@@ -195,17 +195,26 @@ def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
     named = ("audit_export.completed", "audit_export.failed", *(f"invitation.{word}" for word in ENDS))
     assert {event: statuses[f"organization.{event}"] for event in named} == {e: e.rpartition(".")[2] for e in named}
     others = {
-        "created": "active", "updated": "active", "restored": "active", "ownership_transferred": "active",
-        "deleted": "pending_deletion", "purged": "pending_deletion", "invitation.created": "pending",
-        "invitation.resent": "pending", "api_key.created": "active", "api_key.rotated": "active",
-        "api_key.revoked": "revoked", "audit_export.requested": "queued", "audit_export.downloaded": "completed",
+        "created": "active",
+        "updated": "active",
+        "restored": "active",
+        "ownership_transferred": "active",
+        "deleted": "pending_deletion",
+        "purged": "pending_deletion",
+        "invitation.created": "pending",
+        "invitation.resent": "pending",
+        "api_key.created": "active",
+        "api_key.rotated": "active",
+        "api_key.revoked": "revoked",
+        "audit_export.requested": "queued",
+        "audit_export.downloaded": "completed",
         "person_erased": "queued",
-    }  # fmt: skip
+    }
     assert {event: statuses[f"organization.{event}"] for event in others} == others
 
 
 def test_the_example_of_an_event_shows_nothing_that_is_only_for_one_answer() -> None:
-    secret = {to_camel(name) for kind in record_kinds() if kind.public for name in kind.public.one_time}
+    secret = {to_camel(name) for kind in record_kinds() if kind.output_model for name in kind.output_model.one_time}
     shown = {name for event in DOCUMENT["webhooks"] for name in _told(event) if name in {*secret, "downloadUrl"}}
     assert shown == {"acceptUrl", "downloadUrl", "key", "secret"}
     assert not [(e, n) for e in DOCUMENT["webhooks"] for n in shown if _told(e).get(n) is not None]
@@ -216,11 +225,15 @@ def test_the_example_of_an_event_tells_how_far_work_is() -> None:
     file = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
     by_event = {word: _told(f"organization.audit_export.{word}") for word in ("requested", "completed", "failed")}
     assert {word: {data[name] is None for name in file} for word, data in by_event.items()} == {
-        "requested": {True}, "completed": {False}, "failed": {True},
-    }  # fmt: skip
+        "requested": {True},
+        "completed": {False},
+        "failed": {True},
+    }
     assert {word: bool(data["error"]) for word, data in by_event.items()} == {
-        "requested": False, "completed": False, "failed": True,
-    }  # fmt: skip
+        "requested": False,
+        "completed": False,
+        "failed": True,
+    }
     erased = _told("organization.person_erased")
     assert (erased["erasedRecords"], erased["erasedEntries"]) == (0, 0)
     for event in ("deleted", "purged"):
@@ -262,7 +275,7 @@ def test_the_example_of_a_checkpoint_is_signed_by_the_example_of_the_key() -> No
 
 def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
     keys = "/organizations/{organization_id}/api-keys"
-    assert api_key_format.well_formed(_example(keys, "post", "201")["key"])
+    assert api_key_format.is_well_formed(_example(keys, "post", "201")["key"])
     assert _example(keys + "/{api_key_id}")["key"] is None
 
 

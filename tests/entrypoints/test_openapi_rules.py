@@ -8,11 +8,19 @@ from pydantic import Field
 
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
-from chalicelib.kernel.http.fields import Name, Slug, Uuid, shape
+from chalicelib.kernel.http.fields import Name, Slug, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.operations.operation import At, ByToken, Caller, Document, Moved, Page, RouteGroup
+from chalicelib.kernel.operations.operation import (
+    Caller,
+    ListPage,
+    RawResponse,
+    Redirect,
+    RequireRecordToken,
+    RequireRole,
+    RouteGroup,
+)
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import KINDS, Entity, Place
+from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 
 
 class GardenOut(RecordOutput):
@@ -40,10 +48,10 @@ class GardenPatch(Patch):
     gate: Literal["open", "shut"] = "shut"
 
 
-class Garden(Place):
+class Garden(Container):
     kind, parameter = "garden", "garden_id"
     pk, sk = "G#{id}", "#"
-    public = GardenOut
+    output_model = GardenOut
 
 
 class PlantOut(RecordOutput):
@@ -53,10 +61,10 @@ class PlantOut(RecordOutput):
 
 
 class Plant(Entity):
-    kind, parameter, named_by = "plant", "plant_name", "name"
+    kind, parameter, id_field = "plant", "plant_name", "name"
     parameter_pattern = "^[a-z]+$"
     pk, sk = "G#{garden_id}", "P#{name}"
-    public = PlantOut
+    output_model = PlantOut
 
 
 del KINDS["garden"], KINDS["plant"]  # They are nobody else's.
@@ -70,8 +78,8 @@ class PlantsQuery(ListQuery):
     year: int
 
 
-def in_garden(role: Role, *, by_slug: bool = False) -> At:
-    return At(Garden, role, by_slug=by_slug)
+def in_garden(role: Role, *, by_slug: bool = False) -> RequireRole:
+    return RequireRole(Garden, role, by_slug=by_slug)
 
 
 def documented(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -101,14 +109,14 @@ def remove_plant(_ctx: object, plant: Plant) -> None:
     raise NotImplementedError(plant)
 
 
-def list_plants(_ctx: object, query: PlantsQuery) -> Page[PlantOut]:
+def list_plants(_ctx: object, query: PlantsQuery) -> ListPage[PlantOut]:
     """List plants."""
     raise NotImplementedError(query)
 
 
 def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
     operation, document = documented(
-        lambda g: g.post("/gardens", needs=Caller.USER, scope=None, emits="garden.created")(create_garden)
+        lambda g: g.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
     )
     assert operation["summary"] == "Create a garden"
     assert operation["description"].startswith("Gardens are few")
@@ -120,8 +128,11 @@ def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
     body = operation["requestBody"]
     assert body["required"]
     assert body["content"]["application/json"]["example"] == {
-        "name": "Analytical Engines", "slug": "analytical-engines", "beds": 2, "walled": False,
-    }  # fmt: skip
+        "name": "Analytical Engines",
+        "slug": "analytical-engines",
+        "beds": 2,
+        "walled": False,
+    }
     fields = document["components"]["schemas"]["GardenCreate"]["properties"]
     assert fields["beds"] == {"type": ["integer", "null"], "default": 2}
     assert "null" not in fields["name"]["type"]
@@ -133,10 +144,12 @@ def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
 def test_a_patch_may_leave_out_everything_and_null_means_the_default() -> None:
     operation, document = documented(
         lambda g: g.patch(
-            "/gardens/{garden_id}", needs=in_garden(Role.ADMIN), scope="gardens:write",
+            "/gardens/{garden_id}",
+            access=in_garden(Role.ADMIN),
+            scope="gardens:write",
             emits=("garden.updated", "garden.restored"),
         )(update_garden)
-    )  # fmt: skip
+    )
     schema = document["components"]["schemas"]["GardenPatch"]
     assert "required" not in schema
     assert schema["properties"]["name"]["type"] == "string"
@@ -155,10 +168,12 @@ def test_a_patch_may_leave_out_everything_and_null_means_the_default() -> None:
 def test_an_event_without_an_answer_carries_the_record_of_the_path() -> None:
     operation, document = documented(
         lambda g: g.delete(
-            "/gardens/{garden_id}/plants/{plant_name}", needs=in_garden(Role.EDITOR), scope="gardens:write",
+            "/gardens/{garden_id}/plants/{plant_name}",
+            access=in_garden(Role.EDITOR),
+            scope="gardens:write",
             emits="plant.removed",
         )(remove_plant)
-    )  # fmt: skip
+    )
     data = document["webhooks"]["plant.removed"]["post"]["requestBody"]["content"]["application/json"]["example"][
         "data"
     ]
@@ -171,8 +186,8 @@ def test_an_event_without_an_answer_carries_the_record_of_the_path() -> None:
 
 def test_an_event_of_several_records_says_so() -> None:
     def declare(group: RouteGroup) -> None:
-        group.post("/gardens", needs=Caller.USER, scope=None, emits="green.made")(create_garden)
-        group.get("/plants", needs=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
+        group.post("/gardens", access=Caller.USER, scope=None, emits="green.made")(create_garden)
+        group.get("/plants", access=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
 
     _, document = documented(declare)
     body = document["webhooks"]["green.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
@@ -184,7 +199,7 @@ def test_an_event_about_nothing_public_carries_any_object() -> None:
     def sow() -> None:
         """Sow what is at hand."""
 
-    _, document = documented(lambda g: g.post("/sow", needs=Caller.USER, scope=None, emits="seed.sown")(sow))
+    _, document = documented(lambda g: g.post("/sow", access=Caller.USER, scope=None, emits="seed.sown")(sow))
     body = document["webhooks"]["seed.sown"]["post"]["requestBody"]["content"]["application/json"]
     assert body["schema"]["properties"]["data"] == {"type": "object"}
     assert body["example"]["data"] == {}
@@ -192,7 +207,7 @@ def test_an_event_about_nothing_public_carries_any_object() -> None:
 
 def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
     operation, document = documented(
-        lambda g: g.get("/plants", needs=Caller.PUBLIC, scope=None, emits=None)(list_plants)
+        lambda g: g.get("/plants", access=Caller.PUBLIC, scope=None, emits=None)(list_plants)
     )
     parameters = {p["name"]: p for p in operation["parameters"] if "name" in p}
     assert parameters["limit"]["schema"] == {"type": "integer", "default": 25, "minimum": 1, "maximum": 100}
@@ -207,12 +222,12 @@ def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
 
 
 def test_a_record_that_can_have_moved_answers_304_and_301() -> None:
-    def get_garden(garden: Garden) -> GardenOut | Moved:
+    def get_garden(garden: Garden) -> GardenOut | Redirect:
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
 
     operation, document = documented(
-        lambda g: g.get("/gardens/by-slug/{slug}", needs=in_garden(Role.MEMBER, by_slug=True), scope=None, emits=None)(
+        lambda g: g.get("/gardens/by-slug/{slug}", access=in_garden(Role.MEMBER, by_slug=True), scope=None, emits=None)(
             get_garden
         )
     )
@@ -225,11 +240,13 @@ def test_a_record_that_can_have_moved_answers_304_and_301() -> None:
 
 
 def test_a_document_answers_its_media_types() -> None:
-    def get_plan(plan: Annotated[str, *shape("^[a-z]$", "")]) -> Annotated[Document, "text/html", "image/svg+xml"]:
+    def get_plan(
+        plan: Annotated[str, *matching("^[a-z]$", "")],
+    ) -> Annotated[RawResponse, "text/html", "image/svg+xml"]:
         """Get a garden's plan."""
         raise NotImplementedError(plan)
 
-    operation, _ = documented(lambda g: g.get("/plans/{plan}", needs=Caller.PUBLIC, scope=None, emits=None)(get_plan))
+    operation, _ = documented(lambda g: g.get("/plans/{plan}", access=Caller.PUBLIC, scope=None, emits=None)(get_plan))
     assert set(operation["responses"]["200"]["content"]) == {"text/html", "image/svg+xml"}
     assert operation["parameters"][0]["schema"] == {"type": "string", "pattern": "^[a-z]$"}
 
@@ -244,8 +261,8 @@ def test_two_models_of_one_name_are_refused() -> None:
     get_other.__annotations__["return"] = other
 
     def declare(group: RouteGroup) -> None:
-        group.get("/other", needs=Caller.PUBLIC, scope=None, emits=None)(get_other)
-        group.post("/gardens", needs=Caller.USER, scope=None, emits="garden.created")(create_garden)
+        group.get("/other", access=Caller.PUBLIC, scope=None, emits=None)(get_other)
+        group.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
 
     with pytest.raises(ValueError, match="Two models are called Garden"):
         documented(declare)
@@ -261,10 +278,12 @@ def test_two_models_of_one_name_are_refused() -> None:
         ({"type": "boolean", "default": False}, False),
         ({"type": "integer", "minimum": 7}, 7),
         ({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Colour"}]}, "red"),
-        ({"type": "object", "properties": {"gardenId": {"format": "uuid", "type": "string"}}},
-         {"gardenId": uuid_of("Garden")}),
+        (
+            {"type": "object", "properties": {"gardenId": {"format": "uuid", "type": "string"}}},
+            {"gardenId": uuid_of("Garden")},
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_example_is_what_the_schema_says(schema: dict[str, Any], example: object) -> None:
     assert example_of(schema, {"Colour": {"type": "string", "const": "red"}}) == example
 
@@ -275,11 +294,11 @@ def test_a_text_whose_shape_is_unknown_asks_for_an_example() -> None:
 
 
 def test_a_token_of_its_own_header_is_documented_and_needed_where_a_record_is_named() -> None:
-    needs = ByToken("plant-token", "Plant-Token", str)
+    needs = RequireRecordToken("plant-token", "Plant-Token", str)
     by_path, document = documented(
-        lambda g: g.delete("/plants/{plant_name}", needs=needs, scope=None, emits="plant.removed")(remove_plant)
+        lambda g: g.delete("/plants/{plant_name}", access=needs, scope=None, emits="plant.removed")(remove_plant)
     )
-    listed, _ = documented(lambda g: g.get("/plants", needs=needs, scope=None, emits=None)(list_plants))
+    listed, _ = documented(lambda g: g.get("/plants", access=needs, scope=None, emits=None)(list_plants))
     (header,) = [each for each in by_path["parameters"] if each.get("name") == "Plant-Token"]
     assert (header["in"], header["required"]) == ("header", True)
     (header,) = [each for each in listed["parameters"] if each.get("name") == "Plant-Token"]

@@ -18,8 +18,8 @@ from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import evidence
 from tests.catalogue.examples import deliveries
@@ -61,19 +61,19 @@ class TaskExample:
     that is due at once it is empty. `tick`: the schedule that finds it if its message is lost.
     """
 
-    given: Callable[[World], Key]
+    given: Callable[[World], ItemKey]
     later: Mapping[str, float] = field(default_factory=dict)
     tick: Tick = sweeping
 
 
-def a_key_expires(world: World) -> Key:
+def a_key_expires(world: World) -> ItemKey:
     """Let an API key have a day to live."""
     key = world.key("read", expiresAt=after(now(), days=1))
     world.workers.settle()
     return f"O#{world.id}", f"K#{key.id}"
 
 
-def more_keys_end_than_a_transaction_holds(world: World) -> Key:
+def more_keys_end_than_a_transaction_holds(world: World) -> ItemKey:
     """Let an admin be removed who made more API keys than are revoked in the same breath."""
     owner, admin = world.people.owner, world.people.admin
     for _ in range(MOST_AT_ONCE + 2):
@@ -82,21 +82,21 @@ def more_keys_end_than_a_transaction_holds(world: World) -> Key:
     return _only("organization.api_key_revocation")
 
 
-def an_invitation_expires(world: World) -> Key:
+def an_invitation_expires(world: World) -> ItemKey:
     """Let the invitation that is there wait."""
     return f"O#{world.id}", f"I#{world.invitation.id}"
 
 
-def an_organization_is_deleted(world: World) -> Key:
+def an_organization_is_deleted(world: World) -> ItemKey:
     """Let an organization with more in it than one transaction removes wait for its purge, and nothing else be due."""
     for place in (world.organization, world.rivals):
         assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
     assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
     world.workers.settle()
-    return Organization.key_of(id=world.id)
+    return Organization.make_key(id=world.id)
 
 
-def a_member_has_gone(world: World) -> Key:
+def a_member_has_gone(world: World) -> ItemKey:
     """Let somebody be removed with whom more ends than in the same breath: invitations, and memberships below."""
     admin = world.people.admin
     is_made(world.api, world.platform, admin, Role.EDITOR)
@@ -109,13 +109,13 @@ def a_member_has_gone(world: World) -> Key:
     return _only("organization.departure")
 
 
-def somebody_is_invited(world: World) -> Key:
+def somebody_is_invited(world: World) -> ItemKey:
     """Let an invitation's mail be still to be sent."""
     invite(world.api, world.organization, "sophie@example.org")
     return _only("organization.invitation_mail")
 
 
-def somebody_is_to_be_forgotten(world: World) -> Key:
+def somebody_is_to_be_forgotten(world: World) -> ItemKey:
     """Let the editor, who has left traces, be still to be erased."""
     owner, editor = world.people.owner, world.people.editor
     member = f"{world.organization.path}/members/{editor.id}"
@@ -125,24 +125,24 @@ def somebody_is_to_be_forgotten(world: World) -> Key:
     return f"O#{world.id}", f"Z#{erasure.json['id']}"
 
 
-def a_file_is_asked_for(world: World) -> Key:
+def a_file_is_asked_for(world: World) -> ItemKey:
     """Let an export of the log be still to be made."""
     return begin_export(world.api, world.organization).key
 
 
-def a_file_has_its_day(world: World) -> Key:
+def a_file_has_its_day(world: World) -> ItemKey:
     """Let the export that is there wait."""
     return f"O#{world.id}", f"X#{world.organization.export_id}"
 
 
-def a_webhook_is_deleted(world: World) -> Key:
+def a_webhook_is_deleted(world: World) -> ItemKey:
     """Let the deliveries of a webhook be still to be removed that has more than one transaction removes."""
-    deliveries.crowd(world, table.MOST_WRITES)
+    deliveries.crowd(world, table.MAX_TRANSACT_ITEMS)
     assert world.api.delete(world.organization.webhook_path, as_=world.people.owner).status == 204
     return _only("organization.clearing")
 
 
-def what_was_missed_is_asked_for(world: World) -> Key:
+def what_was_missed_is_asked_for(world: World) -> ItemKey:
     """Let some deliveries be still to be made once more."""
     deliveries.crowd(world, 2)
     body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
@@ -150,7 +150,7 @@ def what_was_missed_is_asked_for(world: World) -> Key:
     return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"
 
 
-def a_log_has_grown(world: World) -> Key:
+def a_log_has_grown(world: World) -> ItemKey:
     """Let one organization's log be longer than when all were anchored."""
     anchor(world.workers)
     assert world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"}).status == 200
@@ -158,17 +158,17 @@ def a_log_has_grown(world: World) -> Key:
     return head_key(world.id)
 
 
-def a_channel_is_to_be_told(world: World) -> Key:
+def a_channel_is_to_be_told(world: World) -> ItemKey:
     """Let what a channel is to be told of still be on its way: the provider did not take it at once."""
     channel = room(world.api, world.organization, _ROOM, events=["organization.updated"])
     renamed = world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"})
     assert renamed.status == 200
     with refusing():
         world.workers.deliver()
-    return stored_room(channel).stored_at
+    return stored_room(channel).key
 
 
-def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/hooks") -> Key:
+def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/hooks") -> ItemKey:
     """Let the delivery of an event be still to be made: the endpoint did not take it at once."""
     made = hook(world.api, world.organization, url, events=["organization.updated"])
     world.workers.deliver()
@@ -179,13 +179,13 @@ def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/ho
     return delivery["pk"], delivery["sk"]
 
 
-def a_webhook_is_to_be_told(world: World) -> Key:
+def a_webhook_is_to_be_told(world: World) -> ItemKey:
     """Let an event be still to be sent to a webhook that by then wants nothing any more."""
     pk, _ = an_event_is_on_its_way(world, GONE)
     return f"O#{world.id}", f"W#{pk.partition('#')[2]}"
 
 
-def a_webhook_is_silent(world: World) -> Key:
+def a_webhook_is_silent(world: World) -> ItemKey:
     """Let a webhook give no answer to an event, and another one wait for it to do so."""
     made = hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     with silent():
@@ -195,7 +195,7 @@ def a_webhook_is_silent(world: World) -> Key:
     return f"O#{world.id}", f"W#{made.id}"
 
 
-def a_webhook_wants_nothing_any_more(world: World) -> Key:
+def a_webhook_wants_nothing_any_more(world: World) -> ItemKey:
     """Let a webhook be still to be disabled: it has answered that it is gone."""
     hook(world.api, world.organization, GONE, events=["organization.updated"])
     world.workers.deliver()
@@ -205,7 +205,7 @@ def a_webhook_wants_nothing_any_more(world: World) -> Key:
     return _only("organization.webhook.disabling")
 
 
-def an_event_is_given_up(world: World) -> Key:
+def an_event_is_given_up(world: World) -> ItemKey:
     """Let it be still to be told that a delivery has failed for good."""
     hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     world.workers.deliver()
@@ -220,39 +220,39 @@ SENDING: Final = {"channels.send": "N", "webhooks.send": "V"}
 """Tasks that send, and in which partitions what they send stands."""
 
 
-def start(name: str, key: Key) -> None:
+def start(name: str, key: ItemKey) -> None:
     """Queue the message of a task; one that sends something names what that is."""
     if name not in SENDING:
-        return queues.start(name, key)
+        return queues.enqueue(name, key)
     of_subscriber = f"{SENDING[name]}#{key[1].partition('#')[2]}"
     items = [item for item in cloud.stored() if item["pk"] == of_subscriber and item.get("status") == "pending"]
-    deliveries = [record_of(item) for item in items]
+    deliveries = [record_from_item(item) for item in items]
     return lots.queue([(key, [each for each in deliveries if isinstance(each, Delivery)])])
 
 
 @contextmanager
 def later(name: str) -> Iterator[None]:
     """Let the messages of a task be lost that are queued within the block: it is due all the same."""
-    start = queues.start
+    start = queues.enqueue
 
-    def start_others(task: str, record: Key) -> None:
+    def start_others(task: str, record: ItemKey) -> None:
         if task != name:
             start(task, record)
 
-    with patch.object(queues, "start", start_others):
+    with patch.object(queues, "enqueue", start_others):
         yield
 
 
-def the_admins_are_to_be_told(world: World) -> Key:
+def the_admins_are_to_be_told(world: World) -> ItemKey:
     """Let the mail be still to be sent that tells of a webhook that was disabled."""
     moment, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
     reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": moment}
-    webhook = Webhook.from_item(table.get(key) or {}).but(**reason)
+    webhook = Webhook.from_item(table.get(key) or {}).replace(**reason)
     put([webhook, DisabledNotice.of(webhook, moment)])
     return _only("organization.webhook.disabled_notice")
 
 
-def a_platform_is_deleted(world: World) -> Key:
+def a_platform_is_deleted(world: World) -> ItemKey:
     """Let what a platform held be still to be removed: members of it, and spaces with members."""
     for space in (world.space, make_space(world.api, world.platform, name="Mills")):
         comes_in(space, world.people.member)
@@ -260,21 +260,21 @@ def a_platform_is_deleted(world: World) -> Key:
     return _only("purge")
 
 
-def a_domain_is_never_proven(world: World) -> Key:
+def a_domain_is_never_proven(world: World) -> ItemKey:
     """Let a domain be claimed whose DNS holds nothing of what it has to."""
     claim(world.api, world.platform, "engines.example.com")
     world.workers.deliver()
-    return stored_domain(world.platform).stored_at
+    return stored_domain(world.platform).key
 
 
-def a_branch_is_deleted(world: World) -> Key:
+def a_branch_is_deleted(world: World) -> ItemKey:
     """Let a node be still to be removed, with one below it, and what it is put on."""
     root = world.organization.attachment.node
     assert world.api.delete(root.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
     return _only("taxonomy.felling")
 
 
-def a_page_has_its_day(world: World) -> Key:
+def a_page_has_its_day(world: World) -> ItemKey:
     """Let the draft of a page that is published be published at another path tomorrow."""
     body = {"slug": "mills", "publishAt": after(now(), days=1)}
     assert world.api.patch(world.page.path, as_=world.people.owner, json=body).status == 200
@@ -282,7 +282,7 @@ def a_page_has_its_day(world: World) -> Key:
     return f"W#{world.site.id}", f"N#{world.page.id}"
 
 
-def pages_are_deleted(world: World) -> Key:
+def pages_are_deleted(world: World) -> ItemKey:
     """Let a page be still to be removed, with one below it, and one that is published there though its draft is not."""
     above = page_of(world.api, world.site, "Machines")
     page_of(world.api, world.site, "Engines", below=page_of(world.api, world.site, "Steam", below=above))
@@ -292,11 +292,11 @@ def pages_are_deleted(world: World) -> Key:
     return _only("page.removal")
 
 
-def a_page_is_stored_as_it_was_before(world: World) -> Key:
+def a_page_is_stored_as_it_was_before(world: World) -> ItemKey:
     """Let a page be published that was not rendered when it was written: whoever looks at it lets that be done."""
     names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
-    at = Content.key_of(**names)
-    cloud.remove(_item(Rendered.key_of(**names)))
+    at = Content.make_key(**names)
+    cloud.remove(_item(Rendered.make_key(**names)))
     before = _item(at)
     cloud.remove(before)
     cloud.put({name: value for name, value in before.items() if name != "titled"})
@@ -310,19 +310,19 @@ def looking(world: World) -> None:
     assert answer.status == 200, answer.text
 
 
-def _item(key: Key) -> Item:
+def _item(key: ItemKey) -> Item:
     item = cloud.stored_at(*key)
     assert item is not None
     return item
 
 
-def an_edition_is_asked_for(world: World) -> Key:
+def an_edition_is_asked_for(world: World) -> ItemKey:
     """Let an edition of a venue be still to be fetched and reconciled."""
     asked = world.api.post("/research/backfill/neurips-2025", as_=world.people.operator)
     return f"RJ#{asked.json['id']}", "#"
 
 
-def _only(kind: str) -> Key:
+def _only(kind: str) -> ItemKey:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
 
@@ -364,7 +364,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
 def names() -> list[str]:
     """Return the name of every task of the service."""
     load_tasks()
-    return [task.name for task in tasks.declared()]
+    return [task.name for task in tasks.all_tasks()]
 
 
 def finished(world: World, clock: Clock, tick: Tick, done: Shape | None = None) -> evidence.Items:

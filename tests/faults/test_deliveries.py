@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.kernel.outbound import webhook_client
-from chalicelib.kernel.outbound.webhook_client import post
+from chalicelib.kernel.outbound.webhook_client import post_webhook
 from tests.catalogue.tenant_fixture import World
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -27,9 +27,11 @@ FAULTS = (Fault.THROTTLED, Fault.UNANSWERED, Fault.DIED_BEFORE, Fault.DIED_AFTER
 def hooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
     """Two webhooks of an organization whose name is about to change; here they are really sent to."""
     configure(webhook_allow_private="1")
-    elsewhere = webhook_client.post
+    elsewhere = webhook_client.post_webhook
     monkeypatch.setattr(
-        webhook_client, "post", lambda url, *sent: (post if receiver.url in url else elsewhere)(url, *sent)
+        webhook_client,
+        "post_webhook",
+        lambda url, *sent: (post_webhook if receiver.url in url else elsewhere)(url, *sent),
     )
     urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(2)]
     made = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]

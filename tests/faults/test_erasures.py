@@ -82,7 +82,7 @@ def begun(world: World) -> Begun:
 def paused(world: World) -> Begun:
     """Let an erasure be completed, and still have to look again."""
     erasure = begun(world)
-    queues.start(Erasure.task, erasure.key)
+    queues.enqueue(Erasure.task, erasure.key)
     world.workers.deliver()
     return erasure
 
@@ -99,7 +99,7 @@ def work(world: World, clock: Clock, erasure: Begun) -> None:
     for minutes in (0, 2):
         clock.shift(minutes=minutes)
         with suppress(Died, Problem):
-            queues.start(Erasure.task, erasure.key)
+            queues.enqueue(Erasure.task, erasure.key)
             world.workers.attempt()
 
 
@@ -117,8 +117,8 @@ def finished(world: World, clock: Clock, erasure: Begun) -> Json:
 def stopped(world: World, clock: Clock, erasure: Begun, *, at: int) -> bool:
     """Let the table answer no Query from the `at`th on until an erasure is given up; return whether it was."""
     with failing(Fault.THROTTLED, at=at, times=None, name="dynamodb:Query"):
-        for _ in range(jobs.MOST_FAILURES + 3):
-            queues.start(Erasure.task, erasure.key)
+        for _ in range(jobs.MAX_FAILURES + 3):
+            queues.enqueue(Erasure.task, erasure.key)
             world.workers.attempt()
             clock.shift(minutes=4)
     return "error" in erasure.stored
@@ -167,7 +167,7 @@ class TestAnErasure:
             clock.shift(minutes=2)
 
             def another(erasure: Begun = erasure) -> None:
-                queues.start(Erasure.task, erasure.key)
+                queues.enqueue(Erasure.task, erasure.key)
                 world.workers.attempt()
 
             with overtaken(another, at=at) as overtaking:
@@ -196,7 +196,7 @@ class TestAnErasure:
             outcomes.add(stored["status"])
             members = [i for i in cloud.stored() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
             (owner,) = (member["user_id"] for member in members if member["role"] == "owner")
-            assert owner == (table.get(Organization.key_of(id=organization.id)) or {})["owner_id"]
+            assert owner == (table.get(Organization.make_key(id=organization.id)) or {})["owner_id"]
             assert (owner == person.id) == (stored["status"] == "failed"), f"{overtaking.hit}, call {at}"
             assert (stored["user_ids"], stored["emails"]) == ([], [])
             if not overtaking.hit:
@@ -208,15 +208,15 @@ class TestAnErasure:
     ) -> None:
         for at in count(1, 4):
             erasure: Begun = begin(in_an_organization_whose_time_is_over)
-            purge = Organization.key_of(id=erasure.organization.id)
+            purge = Organization.make_key(id=erasure.organization.id)
 
             def let_it_go(purge: tuple[str, str] = purge) -> None:
-                queues.start("organizations.purge", purge)
+                queues.enqueue("organizations.purge", purge)
                 world.workers.attempt()
 
             with clock.later(days=RESTORABLE_DAYS, minutes=3):
                 with overtaken(let_it_go, at=at) as overtaking:
-                    queues.start(Erasure.task, erasure.key)
+                    queues.enqueue(Erasure.task, erasure.key)
                     with suppress(Problem):
                         world.workers.attempt()
                 for _ in range(3):
@@ -351,7 +351,7 @@ class TestADamagedLog:
     ) -> None:
         alter(head(erasure.organization), peaks=b"x")
         stored = finished(world, clock, erasure)
-        assert (stored["status"], stored["failures"]) == ("failed", jobs.MOST_FAILURES + 1)
+        assert (stored["status"], stored["failures"]) == ("failed", jobs.MAX_FAILURES + 1)
         assert found_at(world.api, erasure.organization, erasure.path)["error"] == GIVEN_UP
 
     def test_that_was_repaired_lets_another_erasure_finish(self, world: World, clock: Clock, erasure: Begun) -> None:

@@ -42,7 +42,7 @@ def asked_for(world: World) -> Started:
     world.key("read")
     fill(world.id, 3, 9_000)
     started = begin_export(world.api, world.organization, filters={"type": "organization.updated"})
-    ledger.append(world.id)
+    ledger.append_pending(world.id)
     return started
 
 
@@ -85,7 +85,7 @@ def test_an_export_whose_worker_dies_at_any_call_is_made(
 ) -> None:
     for at in calls():
         started = begin(asked_for)
-        queues.start("audit_exports.run", started.key)
+        queues.enqueue("audit_exports.run", started.key)
         with variant.strikes(at) as injected, suppress(Died):
             world.workers.attempt()
         if not injected.hit:
@@ -96,16 +96,16 @@ def test_an_export_whose_worker_dies_at_any_call_is_made(
 
 def test_an_export_whose_workers_die_again_and_again_is_made(world: World, begin: Begin, clock: Clock) -> None:
     started = begin(asked_for)
-    queues.start("audit_exports.run", started.key)
+    queues.enqueue("audit_exports.run", started.key)
     for at in range(2, 16):
         with failing(Fault.DIED_BEFORE, at=at), suppress(Died):
             world.workers.attempt()
         clock.shift(minutes=LEASE_MINUTES)
     settled(world, clock, started)
-    assert files.first(settings().exports_bucket, f"{started.organization.id}/{started.id}/rest/")
+    assert files.find_first_key(settings().exports_bucket, f"{started.organization.id}/{started.id}/rest/")
     clock.shift(days=8)
     world.workers.settle()
-    assert files.first(settings().exports_bucket, "") is None
+    assert files.find_first_key(settings().exports_bucket, "") is None
     assert exports.being_made() == []
 
 
@@ -121,7 +121,7 @@ def test_an_export_that_another_worker_takes_over_before_any_call_is_made_once(
     for at in calls():
         started = begin(asked_for)
         for _ in range(2):
-            queues.start("audit_exports.run", started.key)
+            queues.enqueue("audit_exports.run", started.key)
         with overtaken(take_over, at=at) as overtaking:
             world.workers.attempt()
         if not overtaking.hit:
@@ -133,9 +133,9 @@ def test_an_export_that_another_worker_takes_over_before_any_call_is_made_once(
 def test_an_export_is_made_turn_by_turn(
     world: World, begin: Begin, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+    monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     started = begin(asked_for)
-    queues.start("audit_exports.run", started.key)
+    queues.enqueue("audit_exports.run", started.key)
     turns = [body for body in world.workers.deliver() if "audit_exports.run" in body]
     assert len(turns) >= 4
     settled(world, clock, started)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.invitations.entities import InvitationMail
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.work import queues
 from tests.catalogue.conftest import Begin
 from tests.catalogue.tenant_fixture import World
@@ -18,7 +18,7 @@ from tests.harness.mailbox import Mailbox
 _ROUNDS: Final = 2
 
 
-def with_a_mail_that_nobody_was_told_of(world: World) -> Key:
+def with_a_mail_that_nobody_was_told_of(world: World) -> ItemKey:
     """Invite somebody while the queues are silent, and return where the mail stands."""
     with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
         invite(world.api, world.organization, "sophie@example.org")
@@ -26,7 +26,7 @@ def with_a_mail_that_nobody_was_told_of(world: World) -> Key:
     return mail
 
 
-def mails() -> list[Key]:
+def mails() -> list[ItemKey]:
     """Return where the mails stand that are still to be sent."""
     return [key for key, item in snapshots.stored().items() if item.get("kind") == InvitationMail.kind]
 
@@ -46,7 +46,7 @@ def test_a_mail_is_sent_once_unless_its_worker_fell_after_it(
 ) -> None:
     for at in calls():
         key = begin(with_a_mail_that_nobody_was_told_of)
-        queues.start(InvitationMail.task, key)
+        queues.enqueue(InvitationMail.task, key)
         mailbox.received.clear()
         with variant.strikes(at) as injected, suppress(Died):
             world.workers.attempt()

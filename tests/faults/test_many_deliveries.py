@@ -6,7 +6,7 @@
 import pytest
 
 from chalicelib.kernel.outbound import webhook_client
-from chalicelib.kernel.outbound.webhook_client import post
+from chalicelib.kernel.outbound.webhook_client import post_webhook
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
@@ -19,11 +19,15 @@ HANGS, FAILS = "/0", "/1"
 
 
 def test_the_living_get_everything_in_order(
-    api: Api, organization: Founded, workers: Workers, receiver: Receiver, monkeypatch: pytest.MonkeyPatch,
+    api: Api,
+    organization: Founded,
+    workers: Workers,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
     configure: Configure,
-) -> None:  # fmt: skip
+) -> None:
     configure(webhook_allow_private="1")
-    monkeypatch.setattr(webhook_client, "post", post)
+    monkeypatch.setattr(webhook_client, "post_webhook", post_webhook)
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     receiver.answers |= {HANGS: HANG, FAILS: Reply(status=500)}
     paths = [f"/{n}" for n in range(WEBHOOKS)]

@@ -46,7 +46,7 @@ class TestAWake:
     def test_that_comes_twice_appends_once(self, world: World) -> None:
         rename(world)
         for log in (world.id, world.rivals.id):
-            queues.wake(log, new_id(now()))
+            queues.notify_ledger(log, new_id(now()))
         assert len(bodies(EVENTS)) == 4
         world.workers.deliver()
         evidence.assert_proven()
@@ -55,7 +55,7 @@ class TestAWake:
         rename(world)
         world.workers.deliver()
         before = snapshots.stored()
-        queues.wake(world.id, new_id(now()))
+        queues.notify_ledger(world.id, new_id(now()))
         world.workers.deliver()
         assert world.workers.calls.names == ["dynamodb:Query", "dynamodb:BatchGetItem"]
         assert snapshots.stored() == before
@@ -63,8 +63,8 @@ class TestAWake:
     def test_appends_what_other_messages_were_about(self, world: World) -> None:
         rename(world, times=3)
         forget_messages()
-        queues.wake(world.id, new_id(now()))
-        queues.wake(world.rivals.id, new_id(now()))
+        queues.notify_ledger(world.id, new_id(now()))
+        queues.notify_ledger(world.rivals.id, new_id(now()))
         world.workers.deliver()
         evidence.assert_proven()
 
@@ -87,7 +87,7 @@ class TestAWake:
 
     def test_of_a_log_that_never_was_does_nothing(self, world: World) -> None:
         before = snapshots.stored()
-        queues.wake("01939d3c-0000-7000-8000-0000000000ff", new_id(now()))
+        queues.notify_ledger("01939d3c-0000-7000-8000-0000000000ff", new_id(now()))
         world.workers.deliver()
         assert snapshots.stored() == before
 
@@ -189,8 +189,8 @@ class TestAPurge:
 
     @staticmethod
     def _send(world: World) -> None:
-        pk, sk = Organization.key_of(id=world.id)
-        queues.start("organizations.purge", (pk, sk))
+        pk, sk = Organization.make_key(id=world.id)
+        queues.enqueue("organizations.purge", (pk, sk))
 
     def test_that_comes_after_the_restoration_does_nothing(self, world: World, clock: Clock) -> None:
         self._deleted(world)
@@ -222,7 +222,7 @@ class TestAnExpiry:
         path = f"{world.organization.path}/api-keys/{key.id}"
         assert world.api.delete(path, as_=world.people.owner).status == 204
         clock.shift(days=1, seconds=1)
-        queues.start("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
+        queues.enqueue("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
         world.workers.settle()
         assert snapshots.stored()[count]["n"] == counted - 1
 
@@ -231,7 +231,7 @@ def test_a_task_that_nobody_knows_stays_and_the_others_are_done(world: World, cl
     key = world.key("read", expiresAt=after(now(), days=1))
     clock.shift(days=1, seconds=1)
     queues.forward({"task": "nothing.known"})
-    queues.start("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
+    queues.enqueue("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
     attempt = world.workers.attempt()
     assert attempt.failed == ['{"task": "nothing.known"}']
     assert not snapshots.stored()[f"O#{world.id}", f"K#{key.id}"]["live"]

@@ -30,7 +30,12 @@ PAUSE_MINUTES: Final = 6
 
 COUNTED_FIRST: Final = (
     second_key("", "")[0],
-    *(f"Y#{budget.name}#" for operation in operations() if operation.irrevocable for budget in operation.budgets),
+    *(
+        f"Y#{budget.name}#"
+        for operation in operations()
+        if operation.has_external_effects
+        for budget in operation.rate_limits
+    ),
 )
 """Where it is counted how often something was asked for that can't be taken back: whatever becomes of the request."""
 
@@ -85,11 +90,17 @@ def done(operation: Operation, world: World, clock: Clock, begin: Begin) -> Shap
 @mutations
 class TestAMutation:
     def test_happens_once_or_not_at_all(
-        self, operation: Operation, variant: Variant, world: World, begin: Begin, clock: Clock, done: Shape,
+        self,
+        operation: Operation,
+        variant: Variant,
+        world: World,
+        begin: Begin,
+        clock: Clock,
+        done: Shape,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if variant.lasts:
-            monkeypatch.setattr(pipeline, "_PATIENCE_SECONDS", 0.05)
+            monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", 0.05)
         for at in calls():
             begin()
             before = stored()

@@ -38,7 +38,7 @@ def with_all_that_can_be_due(world: World) -> None:
 def append(world: World, _given: object) -> None:
     """Deliver what tells the ledger of both organizations."""
     for place in (world.organization, world.rivals):
-        queues.wake(place.id, new_id(now()))
+        queues.notify_ledger(place.id, new_id(now()))
     world.workers.attempt()
 
 

@@ -62,7 +62,7 @@ def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> Non
     def overtaken(log: str) -> Head | None:
         monkeypatch.setattr(anchors, "newest", newest)
         mutate("meanwhile", log)
-        ledger.append(log)
+        ledger.append_pending(log)
         then()
         return newest(log)
 

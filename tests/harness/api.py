@@ -163,8 +163,11 @@ class Api:
         event: Json = self._events.create_lambda_event(method, url, dict(headers), b"")
         path = event["requestContext"]["path"]
         event["requestContext"] |= {
-            "requestId": str(uuid4()), "stage": STAGE[1:], "path": STAGE + path, "identity": {"sourceIp": ip},
-        }  # fmt: skip
+            "requestId": str(uuid4()),
+            "stage": STAGE[1:],
+            "path": STAGE + path,
+            "identity": {"sourceIp": ip},
+        }
         event["headers"] = dict(headers)
         event["path"] = path
         event["body"], event["isBase64Encoded"] = _as_gateway_sends(body)

@@ -7,10 +7,10 @@ import pytest
 from pydantic import Field
 
 from chalicelib.features.pages.blocks import Blocks, BlockType
-from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.http.validation import body
+from chalicelib.kernel.http.validation import validate_body
 
 Stored = dict[str, Any]
 
@@ -24,14 +24,14 @@ class LeafletCreate(Input):
 def kept(*blocks: Any) -> list[Stored]:
     """Return blocks as they are stored after a caller sent them. Raises Invalid."""
     sent = json.dumps({"blocks": blocks}).encode()
-    found = body(LeafletCreate, Request("POST", "/", {}, {}, {}, sent, "id", "127.0.0.1"), None)
+    found = validate_body(LeafletCreate, Request("POST", "/", {}, {}, {}, sent, "id", "127.0.0.1"), None)
     stored: list[Stored] = found.fields()["blocks"]
     return stored
 
 
 def faults(*blocks: Any) -> list[tuple[str, str]]:
     """Return pointer and code of each fault that is found."""
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(ValidationProblem) as refused:
         kept(*blocks)
     return [(fault.pointer, fault.code) for fault in refused.value.errors]
 

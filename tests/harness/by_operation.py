@@ -15,5 +15,5 @@ def by_operation(such: Callable[[Operation], object] = bool) -> pytest.MarkDecor
 
 def changes_a_record(operation: Operation) -> bool:
     """Return whether an operation changes what its path names; a GET, that at most notes something, does not."""
-    makes = operation.creates and not operation.renews
+    makes = operation.creates and not operation.returns_target
     return operation.mutates and not makes and operation.method != "GET" and bool(operation.path_parameters)

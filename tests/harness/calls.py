@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.storage.table import SIDE_BY_SIDE
+from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
 from tests.harness import key_size_limits
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
@@ -138,7 +138,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     if service == "s3":
         asked = params["context"]["s3_redirect"]["params"]  # what is put would be kept alive for as long as the call is
         given = {name: value for name, value in asked.items() if name != "Body"}
-    call = Call(f"{service}:{model.name}", given, current_thread().name.startswith(SIDE_BY_SIDE))
+    call = Call(f"{service}:{model.name}", given, current_thread().name.startswith(MAX_PARALLEL_READS))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.made.append(call)

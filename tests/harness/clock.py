@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel.core.clock import milliseconds, now
+from chalicelib.kernel.core.clock import now, timestamp_ms
 
 _time_ns: Final = time.time_ns
 _SECOND_NS: Final = 1_000_000_000
@@ -46,7 +46,7 @@ class Clock:
 
     def freeze(self, moment: str | None = None) -> str:
         """Let time stand still, now or at a moment (RFC 3339), and return the moment as the service writes it."""
-        self._frozen_ns = milliseconds(moment) * _MS_NS if moment else self._ns()
+        self._frozen_ns = timestamp_ms(moment) * _MS_NS if moment else self._ns()
         return now()
 
     def _ns(self) -> int:

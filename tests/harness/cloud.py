@@ -68,9 +68,9 @@ def clear() -> None:
         bucket.multiparts.clear()
     auth._known.clear()  # noqa: SLF001
     auth._accepted.clear()  # noqa: SLF001
-    ancestor_cache.forget()
+    ancestor_cache.reset()
     email_hashes.remember(bytes(32))
-    request_quota.forget()
+    request_quota.reset()
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001

@@ -17,11 +17,17 @@ def configure(project: Path) -> dict[str, str]:
     file = project / ".chalice/config.json"
     config = json.loads(file.read_text())
     variables = places(STAGE) | {
-        "AUTH_ISSUER": "https://login.example.com", "AUTH_JWKS": "https://login.example.com/keys.json",
-        "AUTH_AUDIENCE": "atrium", "PLATFORMS_DOMAIN": "atrium.example.com",
-        "AUDIT_SIGNING_KEY": WRAPPED, "SEAL_KEY": WRAPPED, "ENTRY_KEY": WRAPPED, "DATA_KEY": WRAPPED,
-        "TOKEN_KEY": WRAPPED, "AUDIT_PUBLIC_KEYS": "A" * 43 + "=",
-    }  # fmt: skip
+        "AUTH_ISSUER": "https://login.example.com",
+        "AUTH_JWKS": "https://login.example.com/keys.json",
+        "AUTH_AUDIENCE": "atrium",
+        "PLATFORMS_DOMAIN": "atrium.example.com",
+        "AUDIT_SIGNING_KEY": WRAPPED,
+        "SEAL_KEY": WRAPPED,
+        "ENTRY_KEY": WRAPPED,
+        "DATA_KEY": WRAPPED,
+        "TOKEN_KEY": WRAPPED,
+        "AUDIT_PUBLIC_KEYS": "A" * 43 + "=",
+    }
     config["stages"][STAGE.name]["environment_variables"] = variables
     file.write_text(json.dumps(config))
     folder = project / ".chalice/policies" / STAGE.name

@@ -19,8 +19,16 @@ _FILE: Final = re.compile(r'"downloadUrl":"[^"]+"')
 """Where a file is, in the file store itself: that is what the caller asked for."""
 
 _TELLING: Final = (
-    "acceptUrl", "downloadUrl", "key", "secret", "error", "deletionDueAt", "entryCount", "sizeBytes", "sha256",
-)  # fmt: skip
+    "acceptUrl",
+    "downloadUrl",
+    "key",
+    "secret",
+    "error",
+    "deletionDueAt",
+    "entryCount",
+    "sizeBytes",
+    "sha256",
+)
 """What a record shows at one time and not at another."""
 
 _EMPTY: Final = (204, 301, 304)

@@ -7,17 +7,17 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import WRAPPED
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.keyrings import Purpose
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 
 ALIAS: Final = "alias/atrium"
 
-NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in Purpose), "kms:d3JhcHBlZA==") | {
+NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in KeyPurpose), "kms:d3JhcHBlZA==") | {
     "audit_public_keys": to_base64(bytes(32))
 }
 """Settings of a deployed stage that needs no key."""
 
 
-def wrapped(purpose: Purpose = Purpose.DATA_KEY, **words: Any) -> str:
+def wrapped(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **words: Any) -> str:
     """Return a new key as its setting takes it; `words` are of KMS's own call, if they should differ."""
     kms = aws.client("kms")
     if not any(found["AliasName"] == ALIAS for found in kms.list_aliases()["Aliases"]):
@@ -28,8 +28,8 @@ def wrapped(purpose: Purpose = Purpose.DATA_KEY, **words: Any) -> str:
 
 def all_wrapped() -> dict[str, str]:
     """Return a new key of each purpose, by the setting that takes it, and the public half of the one that signs."""
-    made = {purpose.setting: wrapped(purpose) for purpose in Purpose}
-    return made | {"audit_public_keys": public_halves(made[Purpose.AUDIT_SIGNING_KEY.setting])}
+    made = {purpose.setting: wrapped(purpose) for purpose in KeyPurpose}
+    return made | {"audit_public_keys": public_halves(made[KeyPurpose.AUDIT_SIGNING_KEY.setting])}
 
 
 def public_halves(signing_keys: str) -> str:
@@ -40,7 +40,7 @@ def public_halves(signing_keys: str) -> str:
 def _secret(text: str) -> bytes:
     if not text.startswith(WRAPPED):
         return from_base64(text)
-    ciphertext, context = from_base64(text.removeprefix(WRAPPED)), Purpose.AUDIT_SIGNING_KEY.context
+    ciphertext, context = from_base64(text.removeprefix(WRAPPED)), KeyPurpose.AUDIT_SIGNING_KEY.context
     plain: bytes = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
     return plain
 

@@ -4,7 +4,7 @@ from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.rules import claimed
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
@@ -50,12 +50,12 @@ def holds(nameserver: Nameserver, claimed: Json) -> None:
 
 def stored(platform: Running) -> CustomDomain:
     """Return a platform's custom domain as it is stored."""
-    return CustomDomain.from_item(table.get(CustomDomain.key_of(platform_id=platform.id)) or {})
+    return CustomDomain.from_item(table.get(CustomDomain.make_key(platform_id=platform.id)) or {})
 
 
 def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | None) -> None:
     """Let it have come to this with a domain that a platform has claimed, below HTTP; nothing is due of it."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     usual = {"status": status, "pending_since": None, "next_check_at": None}
     changes.update(stored(platform), **claimed(platform.id, domain, changes.now) | usual | fields)
     changes.commit()

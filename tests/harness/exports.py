@@ -77,7 +77,7 @@ def fetched(record: Json) -> bytes:
     _, bucket, *name = unquote(urlsplit(record["downloadUrl"]).path).split("/")
     if bucket != settings().exports_bucket:  # It is in the name of the host.
         name = [bucket, *name]
-    return b"".join(files.read(settings().exports_bucket, "/".join(name)))
+    return b"".join(files.read_file(settings().exports_bucket, "/".join(name)))
 
 
 def exported(api: Api, organization: Founded, *, as_: Caller | None = None, **query: Any) -> Answer:
@@ -114,14 +114,18 @@ def fill(log: str, number: int, letters: int = 10) -> None:
     moment = now()
     for n in range(number):
         event = Event(
-            id=new_id(moment), type="organization.updated", occurred_at=moment, log=log,
+            id=new_id(moment),
+            type="organization.updated",
+            occurred_at=moment,
+            log=log,
             actor={"type": "system", "id": None, "name": None},
             target={"type": "organization", "id": log, "name": f"Name {n}"},
             context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
-            changes=[], data={f"field{k}": _text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
-        )  # fmt: skip
-        table.write(event.writes(Chains.read(log)))
-    ledger.append(log)
+            changes=[],
+            data={f"field{k}": _text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
+        )
+        table.write_transaction(event.writes(Chains.read(log)))
+    ledger.append_pending(log)
 
 
 def _text(seed: str, letters: int) -> str:
@@ -131,5 +135,5 @@ def _text(seed: str, letters: int) -> str:
 
 def let_parts_be_small(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Let parts of a file be as small as this, here and in S3."""
-    monkeypatch.setattr(files, "LEAST_PART_BYTES", least)
+    monkeypatch.setattr(files, "MIN_PART_BYTES", least)
     monkeypatch.setattr(moto_s3, "S3_UPLOAD_PART_MIN_SIZE", least)

@@ -15,7 +15,7 @@ import pytest
 from chalicelib.features.research import source_client
 from chalicelib.features.research.source_client import Source
 from chalicelib.kernel.outbound import dns, webhook_client
-from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from local.server.stub_sources import SAMPLES
 
 GONE: Final = "https://gone.example/hooks"
@@ -26,11 +26,11 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send and ask nothing out of this process: all is taken, the next time a little later, but for `GONE`."""
     durations = count(7)
 
-    def post(url: str, *_: Any) -> Answer:
-        return Answer(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
+    def post(url: str, *_: Any) -> WebhookResponse:
+        return WebhookResponse(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
 
-    monkeypatch.setattr(webhook_client, "post", post)
-    monkeypatch.setattr(dns, "ask", lambda *_: [])
+    monkeypatch.setattr(webhook_client, "post_webhook", post)
+    monkeypatch.setattr(dns, "query_dns", lambda *_: [])
     monkeypatch.setattr(source_client, "_exchanged", _sampled)
 
 
@@ -42,8 +42,8 @@ def _sampled(_source: Source, url: str) -> source_client.Answer:
 @contextmanager
 def refusing() -> Iterator[None]:
     """Let them take nothing within the block, for now: they answer 503."""
-    answer = Answer(status=503, error=None, body="", duration_ms=7)
-    with patch.object(webhook_client, "post", lambda *_: answer):
+    answer = WebhookResponse(status=503, error=None, body="", duration_ms=7)
+    with patch.object(webhook_client, "post_webhook", lambda *_: answer):
         yield
 
 
@@ -52,11 +52,11 @@ def counted() -> Iterator[list[str]]:
     """Let them take everything within the block, and yield the addresses of all that is sent, as it is sent."""
     sent: list[str] = []
 
-    def post(url: str, *_: Any) -> Answer:
+    def post(url: str, *_: Any) -> WebhookResponse:
         sent.append(url)
-        return Answer(status=204, error=None, body="", duration_ms=7)
+        return WebhookResponse(status=204, error=None, body="", duration_ms=7)
 
-    with patch.object(webhook_client, "post", post):
+    with patch.object(webhook_client, "post_webhook", post):
         yield sent
 
 
@@ -64,16 +64,18 @@ def counted() -> Iterator[list[str]]:
 def unreached() -> Iterator[None]:
     """Let it be a failure of the test if anything is sent to them within the block."""
 
-    def post(url: str, *_: Any) -> Answer:
+    def post(url: str, *_: Any) -> WebhookResponse:
         raise AssertionError(f"sent to {url}")
 
-    with patch.object(webhook_client, "post", post):
+    with patch.object(webhook_client, "post_webhook", post):
         yield
 
 
 @contextmanager
 def silent() -> Iterator[None]:
     """Let them give no answer within the block."""
-    answer = Answer(status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True)
-    with patch.object(webhook_client, "post", lambda *_: answer):
+    answer = WebhookResponse(
+        status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True
+    )
+    with patch.object(webhook_client, "post_webhook", lambda *_: answer):
         yield

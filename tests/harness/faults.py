@@ -46,7 +46,7 @@ _TRANSACTION: Final = "dynamodb:TransactWriteItems"
 _ONLY_OF: Final = {
     Fault.CANCELLED_BY_THROTTLE: (_TRANSACTION,),
     Fault.CONFLICT: (_TRANSACTION, "dynamodb:UpdateItem"),
-}  # fmt: skip
+}
 """Faults that some calls only have."""
 _READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 

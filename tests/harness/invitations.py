@@ -105,14 +105,14 @@ def history(api: Api, organization: Founded, invited: Invited) -> list[str]:
 
 def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Let something happen when the next transaction is about to be written."""
-    write = table.write
+    write = table.write_transaction
 
     def interrupted(writes: list[table.Write]) -> None:
-        monkeypatch.setattr(table, "write", write)
+        monkeypatch.setattr(table, "write_transaction", write)
         act()
         write(writes)
 
-    monkeypatch.setattr(table, "write", interrupted)
+    monkeypatch.setattr(table, "write_transaction", interrupted)
 
 
 def listed(api: Api, organization: Founded, as_: Person, limit: int = 100, **query: str) -> list[str]:

@@ -23,8 +23,9 @@ def refusal_of(call: "Call") -> tuple[AWSResponse, dict[str, Any]] | None:
         return None
     error = {"Code": "ValidationException", "Message": wrong}
     return AWSResponse("https://dynamodb.invalid/", 400, {}, None), {
-        "Error": error, "ResponseMetadata": {"HTTPStatusCode": 400, "HTTPHeaders": {}},
-    }  # fmt: skip
+        "Error": error,
+        "ResponseMetadata": {"HTTPStatusCode": 400, "HTTPHeaders": {}},
+    }
 
 
 def _faults(value: Any) -> Iterator[str]:

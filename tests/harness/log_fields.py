@@ -10,13 +10,20 @@ from tests.harness.log_lines import UNSPEAKABLE, Json
 
 DOCUMENT: Final = ROOT / "docs/logs.md"
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "text": str, "number": (int, float), "list": list, "object": dict, "true": bool,
-}  # fmt: skip
+    "text": str,
+    "number": (int, float),
+    "list": list,
+    "object": dict,
+    "true": bool,
+}
 _WORK: Final = ("Every line", "Requests, messages, schedules and functions", "Messages, schedules and functions")
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "request": (*_WORK[:2], "Requests"), "message": _WORK, "schedule": _WORK, "function": _WORK,
+    "request": (*_WORK[:2], "Requests"),
+    "message": _WORK,
+    "schedule": _WORK,
+    "function": _WORK,
     "attempt": ("Every line", "Attempts"),
-}  # fmt: skip
+}
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from moto.sesv2.responses import SESV2Response
 
 from chalicelib.kernel.core.aws import client
-from chalicelib.kernel.outbound.mail import Letter
+from chalicelib.kernel.outbound.mail import Email
 
 SENDER: Final = "Atrium <mail@atrium.example>"
 _IDENTITY: Final = "atrium.example"
@@ -20,7 +20,7 @@ class Received:
 
     to: list[str]
     sender: str
-    letter: Letter
+    letter: Email
     headers: dict[str, str]
 
 
@@ -43,7 +43,7 @@ class Mailbox:
         client("sesv2").create_email_identity(EmailIdentity=_IDENTITY)
 
     @property
-    def letters(self) -> list[Letter]:
+    def letters(self) -> list[Email]:
         """The letters alone."""
         return [received.letter for received in self.received]
 
@@ -55,6 +55,6 @@ def _received(asked: Any) -> Received:
     return Received(
         to=asked["Destination"]["ToAddresses"],
         sender=asked["FromEmailAddress"],
-        letter=Letter(subject["Data"], text["Data"], html["Data"]),
+        letter=Email(subject["Data"], text["Data"], html["Data"]),
         headers={header["Name"]: header["Value"] for header in simple["Headers"]},
     )

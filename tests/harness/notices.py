@@ -8,7 +8,7 @@ from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.execution.pipeline import perform
+from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Caller, Operation, RouteGroup
@@ -26,7 +26,7 @@ class Notice(Entity):
 
     kind, parameter = "notice", "notice_id"
     pk, sk = "N#{id}", "#"
-    public: ClassVar[type[NoticeOut]] = NoticeOut
+    output_model: ClassVar[type[NoticeOut]] = NoticeOut
 
     text: str
 
@@ -45,13 +45,13 @@ class NoticePatch(Patch):
 routes = RouteGroup("notices")
 
 
-@routes.post("/notices", needs=Caller.OPERATOR, scope=None, emits="notice.posted")
+@routes.post("/notices", access=Caller.OPERATOR, scope=None, emits="notice.posted")
 def post_notice(ctx: Context, body: NoticeBody) -> NoticeOut:
     """Post a notice."""
-    return NoticeOut.of(ctx.changes.create(Notice(**ctx.new(), **body.fields())))
+    return NoticeOut.of(ctx.changes.create(Notice(**ctx.new_record_fields(), **body.fields())))
 
 
-@routes.patch("/notices/{notice_id}", needs=Caller.OPERATOR, scope=None, emits="notice.revised")
+@routes.patch("/notices/{notice_id}", access=Caller.OPERATOR, scope=None, emits="notice.revised")
 def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
     """Change what a notice says."""
     return NoticeOut.of(ctx.changes.update(notice, **body.fields()))
@@ -72,7 +72,7 @@ def _done(operation: Operation, operator: callers.Person, body: Any, **parameter
     path = operation.path.format_map(parameters)
     sent = json.dumps(body).encode()
     request = Request(operation.method, path, parameters, {}, headers, sent, id=str(uuid4()), ip="192.0.2.7")
-    return json.loads(perform(operation, request).body)
+    return json.loads(execute(operation, request).body)
 
 
 def posting() -> Event:
@@ -80,9 +80,13 @@ def posting() -> Event:
     moment = now()
     notice_id = str(beginning(moment)["id"])
     return Event(
-        id=new_id(moment), type="notice.posted", occurred_at=moment, log=system_log(notice_id),
+        id=new_id(moment),
+        type="notice.posted",
+        occurred_at=moment,
+        log=system_log(notice_id),
         actor={"type": "system", "id": None, "name": None},
         target={"type": "notice", "id": notice_id, "name": notice_id},
         context={"operationId": "crowd", "requestId": None, "ipAddress": None, "userAgent": None},
-        changes=[], data={"id": notice_id},
-    )  # fmt: skip
+        changes=[],
+        data={"id": notice_id},
+    )

@@ -152,9 +152,12 @@ def signature(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> st
 
 
 def found(
-    log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "",
+    log: Exported,
+    export: Iterable[bytes],
+    evidence: Any = (),
+    checkpoint: str = "",
     keys: Collection[Ed25519PrivateKey] = (KEY,),
-) -> str:  # fmt: skip
+) -> str:
     """Return what the offline verifier proves of an export, by the log's checkpoint or another. Raises Broken."""
     public = [key.public_key().public_bytes_raw() for key in keys]
     head = read_checkpoint((checkpoint or log.checkpoint).encode(), *public)
@@ -162,9 +165,12 @@ def found(
 
 
 def said(
-    log: Exported, export: Iterable[bytes], evidence: Any = (), checkpoint: str = "",
+    log: Exported,
+    export: Iterable[bytes],
+    evidence: Any = (),
+    checkpoint: str = "",
     keys: Collection[Ed25519PrivateKey] = (KEY,),
-) -> str:  # fmt: skip
+) -> str:
     """Return what the offline verifier says of an export, whether it proves it or not."""
     try:
         return found(log, export, evidence, checkpoint, keys)

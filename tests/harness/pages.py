@@ -13,7 +13,7 @@ from chalicelib.features.rendering.content import repeats
 from chalicelib.features.rendering.markup import ATTRIBUTES, ELEMENTS
 from chalicelib.features.rendering.models import Blocks, View
 from chalicelib.features.rendering.page import page
-from chalicelib.kernel.operations.operation import Document
+from chalicelib.kernel.operations.operation import RawResponse
 
 _AROUND: Final = {"html", "head", "meta", "title", "link", "style", "body"}
 _EMPTY: Final = {"br", "hr", "img", "link", "meta"}
@@ -102,7 +102,7 @@ def theme(**said: Any) -> dict[str, Any]:
     return {**ThemePatch().fields(), **said}
 
 
-def harmless(document: Document) -> Element:
+def harmless(document: RawResponse) -> Element:
     """Return the elements of a document, having seen that none of them, no attribute and no address can do harm."""
     root = elements(document.text)
     body = root.one("body")

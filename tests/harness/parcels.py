@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.http.models import RecordOutput
-from chalicelib.kernel.storage.entity import KINDS, Collection, Due, Entity, Item, Limit
+from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import commit
 from tests.harness.stored_records import beginning, by_itself
 
@@ -26,9 +26,11 @@ class Parcel(Entity):
     kind, parameter = "parcel", "parcel_id"
     pk, sk = "P#{organization_id}", "{id}"
     by_weight = Collection("P#{organization_id}#W", "{weight:03d}", index="index1")
-    by_label = Unique("parcel-label", "{label}", taken="slug_taken", field="label", former="former_labels")
-    limit = Limit("parcels", "P#{organization_id}", MOST, lambda parcel: parcel.sent)
-    public: ClassVar[type[ParcelOut]] = ParcelOut
+    by_label = Unique(
+        "parcel-label", "{label}", error_code="slug_taken", field="label", former_values_field="former_labels"
+    )
+    quota = Quota("parcels", "P#{organization_id}", MOST, lambda parcel: parcel.sent)
+    output_model: ClassVar[type[ParcelOut]] = ParcelOut
 
     organization_id: str
     name: str
@@ -40,12 +42,12 @@ class Parcel(Entity):
     hints: list[str] = field(default_factory=list)
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """When it has to be sent."""
-        return Due("parcels.send", self.due_at) if self.due_at else None
+        return ScheduledTask("parcels.send", self.due_at) if self.due_at else None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """A pointer for each hint."""
         return tuple({"pk": f"H#{hint}", "sk": "#", "parcel": self.id} for hint in self.hints)
 
@@ -62,7 +64,7 @@ def parcel(label: str = "a", **fields: object) -> Parcel:
 
 def stored(label: str = "a", **fields: object) -> Parcel:
     """Return a parcel that is stored now, without an entry."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     made = changes.create(parcel(label, **fields))
     changes.commit()
     return made
@@ -70,7 +72,7 @@ def stored(label: str = "a", **fields: object) -> Parcel:
 
 def mutate(label: str, log: str = LOG) -> Parcel:
     """Store a parcel together with its entry, as a request does."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     made = changes.create(parcel(label, organization_id=log, sent=False))
     commit(changes, "parcel.created", by_itself("parcel.created"))
     return made

@@ -7,7 +7,7 @@ from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import Api, Json
 from tests.harness.builders import Made
 from tests.harness.callers import Person
@@ -68,12 +68,10 @@ def furnish(api: Api, space: Room, *, block: str, capability: str, module: str) 
     """Let a space and its platform have something that paths name."""
     platform, owner = space.platform, space.platform.owner
     done = [
-        api.patch(
-            f"{platform.path}/project-blocks", as_=owner, json={"projectBlocks": [{"projectBlockId": block}]}
-        ),
+        api.patch(f"{platform.path}/project-blocks", as_=owner, json={"projectBlocks": [{"projectBlockId": block}]}),
         api.post(f"{space.path}/capabilities", as_=owner, json={"capabilityKey": capability}),
         api.post(f"{space.path}/module-overrides", as_=owner, json={"moduleId": module}),
-    ]  # fmt: skip
+    ]
     assert [answer.status for answer in done] == [200, 201, 201]
 
 
@@ -99,7 +97,7 @@ def is_made(api: Api, place: Running | Room, person: Person, role: Role | str) -
 
 
 def _put(member: M) -> M:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     changes.create(member)
     changes.commit()
     return member

@@ -18,15 +18,31 @@ def standing(starter: Person) -> list[Entity]:
     moment = now()
     begun: dict[str, Any] = {"created_at": moment, "updated_at": moment}
     artefact = Artefact(
-        **begun, id=ARTEFACT_ID, library_id=COMMON, source="dblp", source_id="conf/nips/WareC25", year=2025,
-        title="Cracks in Kilns, Learned from Shards", type="conference-paper", venue_name="NeurIPS",
-        identifiers={"doi": "10.5555/3000000", "dblp": "conf/nips/WareC25"}, edition_id="neurips-2025",
-        authors=[{"name": "Terra Ware", "orcid": None}], fetched_at=moment, content_hash="0" * 64,
-        output_id=OUTPUT_ID, stale=False,
-    )  # fmt: skip
+        **begun,
+        id=ARTEFACT_ID,
+        library_id=COMMON,
+        source="dblp",
+        source_id="conf/nips/WareC25",
+        year=2025,
+        title="Cracks in Kilns, Learned from Shards",
+        type="conference-paper",
+        venue_name="NeurIPS",
+        identifiers={"doi": "10.5555/3000000", "dblp": "conf/nips/WareC25"},
+        edition_id="neurips-2025",
+        authors=[{"name": "Terra Ware", "orcid": None}],
+        fetched_at=moment,
+        content_hash="0" * 64,
+        output_id=OUTPUT_ID,
+        stale=False,
+    )
     output = ResearchOutput(**begun, id=OUTPUT_ID, library_id=COMMON, **told([artefact]))
     job = ResearchJob(
-        **begun, id=JOB_ID, library_id=starter.id, work="reconcile", started_by=starter.id, status="completed",
+        **begun,
+        id=JOB_ID,
+        library_id=starter.id,
+        work="reconcile",
+        started_by=starter.id,
+        status="completed",
         ttl=2**40,
-    )  # fmt: skip
+    )
     return [artefact, output, job]

@@ -91,13 +91,23 @@ class Function:
         self._serving = serving(self._api)
         self._environment = {
             **settings,
-            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._api.server_address[1]}", "_HANDLER": handler,
-            "LAMBDA_TASK_ROOT": str(task), "AWS_LAMBDA_FUNCTION_NAME": name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(_MEMORY_MB), "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
-            "AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/22/[$LATEST]0", "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, "LANG": "en_US.UTF-8", "TZ": ":UTC",
-            "AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests", "PATH": "/usr/local/bin:/usr/bin:/bin",
-        }  # fmt: skip
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._api.server_address[1]}",
+            "_HANDLER": handler,
+            "LAMBDA_TASK_ROOT": str(task),
+            "AWS_LAMBDA_FUNCTION_NAME": name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(_MEMORY_MB),
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/22/[$LATEST]0",
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "LANG": "en_US.UTF-8",
+            "TZ": ":UTC",
+            "AWS_ACCESS_KEY_ID": "tests",
+            "AWS_SECRET_ACCESS_KEY": "tests",
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+        }
 
     def __enter__(self) -> Self:
         self._serving.__enter__()

@@ -13,8 +13,13 @@ from local.seed.organization import named
 from tests.harness.api import STAGE, Api
 
 _IN_ORGANIZATION: Final = (
-    "members", "invitations", "api-keys", "webhooks", "integration-channels", "domains/inventory",
-)  # fmt: skip
+    "members",
+    "invitations",
+    "api-keys",
+    "webhooks",
+    "integration-channels",
+    "domains/inventory",
+)
 _IN_PLATFORMS: Final = ("members", "modules", "project-blocks", "spaces", "taxonomy-nodes", "taxonomy-attachments")
 _IN_SPACES: Final = ("members", "capabilities", "module-overrides")
 _IN_SITES: Final = ("pages", "navigation", "redirects")
@@ -59,8 +64,9 @@ def all_there(service: Service) -> There:
     """Return every record that a seed leaves, as the owner sees it, by what it is; and the organization's log."""
     owner = service.called_by(named(OWNER))
     found: There = {
-        "organizations": owner.items("/organizations"), "leads": operator(service).items("/marketing-leads"),
-    }  # fmt: skip
+        "organizations": owner.items("/organizations"),
+        "leads": operator(service).items("/marketing-leads"),
+    }
 
     def read(above: str, whats: tuple[str, ...]) -> None:
         for what in whats:

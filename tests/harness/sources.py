@@ -20,10 +20,17 @@ POTTER = Researcher("Clay Potter", "0000-0001-5109-3700", "A5000000099", "00/99"
 def works(number: int, *, of: Researcher = CARBERRY, **fields: Any) -> list[Work]:
     """Return so many works of a researcher, each known to ORCID and to OpenAlex by one DOI."""
     return [
-        Work(f"On Kilns, Part {n}", 2000 + n % 20, [of], doi=f"10.5555/{n:06d}", put_code=n + 1,
-             openalex=f"W{n + 1}", **fields)
+        Work(
+            f"On Kilns, Part {n}",
+            2000 + n % 20,
+            [of],
+            doi=f"10.5555/{n:06d}",
+            put_code=n + 1,
+            openalex=f"W{n + 1}",
+            **fields,
+        )
         for n in range(number)
-    ]  # fmt: skip
+    ]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
 
@@ -24,7 +24,7 @@ def by_itself(*events: str) -> Origin:
 
 def join(organization_id: str, user: User, role: Role | str) -> Member:
     """Let a user join an organization as an accepted invitation does: membership and entry in one transaction."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     member = changes.create(Member.joining(beginning(changes.now), organization_id, user, Role(role)))
     event = "organization.invitation.accepted"
     outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))

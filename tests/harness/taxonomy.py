@@ -29,9 +29,14 @@ class Attached(Made):
 
 
 def asked_to_plant(
-    api: Api, platform: Running, name: str = "Looms", below: Node | None = None, *, as_: Caller | None = None,
+    api: Api,
+    platform: Running,
+    name: str = "Looms",
+    below: Node | None = None,
+    *,
+    as_: Caller | None = None,
     **fields: Any,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Ask for a node, as a root or below another; in the name of the platform's owner, unless it is said who asks."""
     body = {"platformId": platform.id, "name": name, **({"parentId": below.id} if below else {}), **fields}
     return api.post("/taxonomy-nodes", as_=as_ or platform.owner, json=body)

@@ -17,10 +17,16 @@ from tests.harness.cloud import PREFIX, queues, stored
 Json = dict[str, Any]
 
 _TICK: Final[Json] = {
-    "version": "0", "id": "00000000-0000-4000-8000-000000000000", "detail-type": "Scheduled Event",
-    "source": "aws.events", "account": "123456789012", "time": "2026-11-20T09:30:00Z", "region": "us-east-1",
-    "resources": [], "detail": {},
-}  # fmt: skip
+    "version": "0",
+    "id": "00000000-0000-4000-8000-000000000000",
+    "detail-type": "Scheduled Event",
+    "source": "aws.events",
+    "account": "123456789012",
+    "time": "2026-11-20T09:30:00Z",
+    "region": "us-east-1",
+    "resources": [],
+    "detail": {},
+}
 
 
 @dataclass

@@ -130,9 +130,14 @@ def world(configure: Configure) -> Iterator[World]:
     with sources() as world:
         base = world.receiver.url.rstrip("/")
         configure(
-            orcid_base_url=base, openalex_base_url=base, dblp_base_url=base, research_mailto="library@example.org",
-            orcid_rate="1000", openalex_rate="1000", dblp_rate="1000",
-        )  # fmt: skip
+            orcid_base_url=base,
+            openalex_base_url=base,
+            dblp_base_url=base,
+            research_mailto="library@example.org",
+            orcid_rate="1000",
+            openalex_rate="1000",
+            dblp_rate="1000",
+        )
         yield world
 
 

@@ -32,11 +32,18 @@ class TestDescribing:
         assert answer.status == 200
         record = organization.record
         assert answer.json == {
-            "organization": {"id": organization.id, "name": record["name"], "slug": record["slug"]}, "platform": None,
-            "role": "editor", "email": stranger.email, "status": "pending", "expiresAt": invited.record["expiresAt"],
-            "invitedBy": ada.id, "inviterName": "Ada Lovelace", "canAccept": None, "reason": None,
+            "organization": {"id": organization.id, "name": record["name"], "slug": record["slug"]},
+            "platform": None,
+            "role": "editor",
+            "email": stranger.email,
+            "status": "pending",
+            "expiresAt": invited.record["expiresAt"],
+            "invitedBy": ada.id,
+            "inviterName": "Ada Lovelace",
+            "canAccept": None,
+            "reason": None,
             "membership": None,
-        }  # fmt: skip
+        }
 
     def test_opening_the_link_changes_nothing_whoever_does(
         self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
@@ -161,10 +168,18 @@ class TestAccepting:
         answer = accepts(api, invited, stranger)
         assert (answer["status"], answer["role"], answer["email"]) == ("accepted", "editor", stranger.email)
         assert answer["membership"] == {
-            "id": answer["membership"]["id"], "createdAt": moment, "updatedAt": moment, "version": 1,
-            "userId": stranger.id, "username": "stranger", "name": "Sophie Germain", "email": stranger.email,
-            "role": "editor", "joinedAt": moment, "revokedKeys": None,
-        }  # fmt: skip
+            "id": answer["membership"]["id"],
+            "createdAt": moment,
+            "updatedAt": moment,
+            "version": 1,
+            "userId": stranger.id,
+            "username": "stranger",
+            "name": "Sophie Germain",
+            "email": stranger.email,
+            "role": "editor",
+            "joinedAt": moment,
+            "revokedKeys": None,
+        }
         assert api.get(f"{organization.path}/members/{stranger.id}", as_=stranger).json == answer["membership"]
         assert [o["id"] for o in api.items("/organizations", as_=stranger)] == [organization.id]
         assert list(roles(api, organization).items())[-1] == ("stranger", "editor")
@@ -246,10 +261,17 @@ class TestWhoMayAnswer:
 
     @pytest.mark.parametrize(
         "claims",
-        [{"email_verified": False}, {"email_verified": None}, {"email_verified": "false"}, {"email_verified": 1},
-         {"email": None}, {"email": ""}, {"email": ["stranger@example.com"]},
-         {"email": "x@example.com", "email_verified": False}],
-    )  # fmt: skip
+        [
+            {"email_verified": False},
+            {"email_verified": None},
+            {"email_verified": "false"},
+            {"email_verified": 1},
+            {"email": None},
+            {"email": ""},
+            {"email": ["stranger@example.com"]},
+            {"email": "x@example.com", "email_verified": False},
+        ],
+    )
     def test_an_address_that_is_not_verified_or_none_is_refused(
         self, api: Api, organization: Founded, invited: Invited, issuer: Issuer, claims: dict[str, object]
     ) -> None:
@@ -269,9 +291,7 @@ class TestWhoMayAnswer:
     def refused(self, api: Api, organization: Founded, invited: Invited, person: Person, because: str) -> None:
         for decision in ("accept", "decline"):
             body = {"token": invited.token, "decision": decision}
-            for answer in (
-                opens(api, invited, person, decision=decision), api.post(ACCEPTANCE, as_=person, json=body)
-            ):  # fmt: skip
+            for answer in (opens(api, invited, person, decision=decision), api.post(ACCEPTANCE, as_=person, json=body)):
                 assert answer.code == MISMATCH
                 assert because in answer.json["detail"]
         assert status_of(api, organization, invited) == "pending"

@@ -64,9 +64,14 @@ class TestWhoIsAMemberByThen:
         assert role_of(api, organization, stranger) == role
 
     def test_is_told_so_if_they_are_demoted_meanwhile(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person,
+        self,
+        api: Api,
+        organization: Founded,
+        invited: Invited,
+        ada: Person,
+        stranger: Person,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         joins(organization, stranger, "editor")
         path = f"{organization.path}/members/{stranger.id}"
         before_the_next_write(monkeypatch, lambda: api.patch(path, as_=ada, json={"role": "member"}))

@@ -138,7 +138,7 @@ class TestOneLog:
 
         def outgrown(log: str, newest: Head) -> bool:
             mutate("meanwhile", log)
-            ledger.append(log)
+            ledger.append_pending(log)
             return write(log, newest)
 
         with monkeypatch.context() as meanwhile:
@@ -177,7 +177,7 @@ class TestOneLog:
         assert anchored(ten.id) == [13, 10]
 
     def test_one_that_never_was_leaves_nothing(self, workers: Workers) -> None:
-        queues.start("audit.anchor", head_key("01939d3c-0000-7000-8000-0000000000ff"))
+        queues.enqueue("audit.anchor", head_key("01939d3c-0000-7000-8000-0000000000ff"))
         workers.deliver()
         assert cloud.stored() == []
 
@@ -186,7 +186,7 @@ class TestALogOfMoreThanATurn:
     @pytest.fixture(autouse=True)
     def _in_no_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks, "WINDOW", 4)
-        monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
     def test_is_followed_turn_by_turn(self, ten: Founded, workers: Workers) -> None:
         queues.forward(message_about(ten.id))

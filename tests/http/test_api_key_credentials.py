@@ -45,7 +45,7 @@ class TestSecrets:
         everything = json.dumps(cloud.stored(), default=repr)
         for text in (secret, rotated, secret[4:36], rotated[4:36]):
             assert text not in everything
-        assert api_key_format.digest(secret) in everything
+        assert api_key_format.digest_api_key(secret) in everything
 
     def test_nor_in_what_is_logged(
         self, api: Api, organization: Founded, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

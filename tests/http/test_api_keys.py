@@ -34,7 +34,7 @@ class TestCreateApiKey:
     def test_the_secret_is_of_the_form_that_can_be_checked_at_sight(self, api: Api, organization: Founded) -> None:
         record = created_key(api, organization).json
         assert re.fullmatch(r"atr_[0-9A-Za-z]{38}", record["key"])
-        assert api_key_format.well_formed(record["key"])
+        assert api_key_format.is_well_formed(record["key"])
         assert record["hint"] == f"atr_…{record['key'][-4:]}"
 
     def test_the_secret_is_shown_once(self, api: Api, organization: Founded, ada: Person) -> None:
@@ -55,12 +55,27 @@ class TestCreateApiKey:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("scopes", []), ("scopes", ["everything"]), ("scopes", ["members:delete"]), ("scopes", "read"),
-         ("scopes", ["READ"]), ("expiresAt", "2020-01-01T00:00:00Z"), ("expiresAt", "tomorrow"),
-         ("expiresAt", "2099-01-01T00:00:00"), ("expiresAt", 4070908800), ("allowedIps", ["192.0.2.1/24"]),
-         ("allowedIps", ["example.com"]), ("allowedIps", ["300.0.0.1"]), ("allowedIps", "192.0.2.0/24"),
-         ("allowedIps", [""]), ("allowedIps", ["192.0.2.0/33"]), ("name", ""), ("key", "atr_x"), ("status", "active")],
-    )  # fmt: skip
+        [
+            ("scopes", []),
+            ("scopes", ["everything"]),
+            ("scopes", ["members:delete"]),
+            ("scopes", "read"),
+            ("scopes", ["READ"]),
+            ("expiresAt", "2020-01-01T00:00:00Z"),
+            ("expiresAt", "tomorrow"),
+            ("expiresAt", "2099-01-01T00:00:00"),
+            ("expiresAt", 4070908800),
+            ("allowedIps", ["192.0.2.1/24"]),
+            ("allowedIps", ["example.com"]),
+            ("allowedIps", ["300.0.0.1"]),
+            ("allowedIps", "192.0.2.0/24"),
+            ("allowedIps", [""]),
+            ("allowedIps", ["192.0.2.0/33"]),
+            ("name", ""),
+            ("key", "atr_x"),
+            ("status", "active"),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"name": "k", field: value}
         answer = api.post(organization.keys, as_=organization.owner, json=body)
@@ -75,11 +90,13 @@ class TestCreateApiKey:
 
     @pytest.mark.parametrize(
         ("network", "advice"),
-        [("10.0.0.1/8", "must be 10.0.0.0/8 for that network, or 10.0.0.1 for one address"),
-         ("2001:db8::7/32", "must be 2001:db8::/32 for that network, or 2001:db8::7 for one address"),
-         ("x", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"),
-         ("10.0.0.1/33", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24")],
-    )  # fmt: skip
+        [
+            ("10.0.0.1/8", "must be 10.0.0.0/8 for that network, or 10.0.0.1 for one address"),
+            ("2001:db8::7/32", "must be 2001:db8::/32 for that network, or 2001:db8::7 for one address"),
+            ("x", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"),
+            ("10.0.0.1/33", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"),
+        ],
+    )
     def test_what_is_no_network_is_told_what_to_write(
         self, api: Api, organization: Founded, network: str, advice: str
     ) -> None:
@@ -110,7 +127,7 @@ class TestCreateApiKey:
 
 @pytest.fixture
 def at_most_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ApiKey, "limit", replace(ApiKey.limit, most=3))
+    monkeypatch.setattr(ApiKey, "quota", replace(ApiKey.quota, limit=3))
 
 
 class TestLimit:

@@ -44,9 +44,15 @@ class TestASiteOrPage:
         foreign = make_site(api, found(api, stranger, name="Foreign"))
         theirs = page_of(api, foreign, "Theirs")
         missing = [
-            ("site", foreign.id), ("page", theirs.id), ("site", home.id), ("page", site.id), ("page", node.id),
-            ("page", home.draft_revision_id), ("space", site.id), ("platform", site.id),
-        ]  # fmt: skip
+            ("site", foreign.id),
+            ("page", theirs.id),
+            ("site", home.id),
+            ("page", site.id),
+            ("page", node.id),
+            ("page", home.draft_revision_id),
+            ("space", site.id),
+            ("platform", site.id),
+        ]
         for kind, entity_id in missing:
             refused = put_on(api, node, kind, entity_id)
             assert (refused.code, refused.faults) == ("422 validation_failed", {"/entityId": "unknown"}), kind

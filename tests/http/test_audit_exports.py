@@ -45,10 +45,22 @@ class TestStartAuditExport:
         assert answer.status == 202
         record = answer.json
         assert record == {
-            "id": record["id"], "createdAt": record["createdAt"], "updatedAt": record["createdAt"], "version": 1,
-            "status": "queued", "format": "ndjson", "filters": NO_FILTERS, "entryCount": None, "sizeBytes": None,
-            "sha256": None, "checkpoint": None, "evidence": None, "downloadUrl": None, "error": None, "expiresAt": None,
-        }  # fmt: skip
+            "id": record["id"],
+            "createdAt": record["createdAt"],
+            "updatedAt": record["createdAt"],
+            "version": 1,
+            "status": "queued",
+            "format": "ndjson",
+            "filters": NO_FILTERS,
+            "entryCount": None,
+            "sizeBytes": None,
+            "sha256": None,
+            "checkpoint": None,
+            "evidence": None,
+            "downloadUrl": None,
+            "error": None,
+            "expiresAt": None,
+        }
         assert answer.location == f"{organization.path}/audit-log/export-async/{record['id']}"
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(answer.location, as_=organization.owner).json == record
@@ -58,8 +70,11 @@ class TestStartAuditExport:
         record = asked_to_export(api, organization, format="csv", filters=filters).json
         assert record["format"] == "csv"
         assert record["filters"] == {
-            **NO_FILTERS, "type": "organization.member.*", "actorId": grace.id, "from": "2026-11-20T09:30:00.000Z",
-        }  # fmt: skip
+            **NO_FILTERS,
+            "type": "organization.member.*",
+            "actorId": grace.id,
+            "from": "2026-11-20T09:30:00.000Z",
+        }
 
     @pytest.mark.parametrize(
         "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
@@ -70,14 +85,20 @@ class TestStartAuditExport:
 
     @pytest.mark.parametrize(
         ("body", "pointer"),
-        [({"format": "xml"}, "/format"), ({"compress": True}, "/compress"),
-         ({"filters": []}, "/filters"), ({"filters": {"limit": 3}}, "/filters/limit"),
-         ({"filters": {"type": "*.member"}}, "/filters/type"), ({"filters": {"type": 3}}, "/filters/type"),
-         ({"filters": {"from": "yesterday"}}, "/filters/from"), ({"filters": {"to": 1763631000}}, "/filters/to"),
-         ({"filters": {"since": "2026-11-20T09:30:00Z"}}, "/filters/since"),
-         ({"filters": {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}}, "/filters/from"),
-         ({"filters": {"actorId": "x" * 129}}, "/filters/actorId")],
-    )  # fmt: skip
+        [
+            ({"format": "xml"}, "/format"),
+            ({"compress": True}, "/compress"),
+            ({"filters": []}, "/filters"),
+            ({"filters": {"limit": 3}}, "/filters/limit"),
+            ({"filters": {"type": "*.member"}}, "/filters/type"),
+            ({"filters": {"type": 3}}, "/filters/type"),
+            ({"filters": {"from": "yesterday"}}, "/filters/from"),
+            ({"filters": {"to": 1763631000}}, "/filters/to"),
+            ({"filters": {"since": "2026-11-20T09:30:00Z"}}, "/filters/since"),
+            ({"filters": {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}}, "/filters/from"),
+            ({"filters": {"actorId": "x" * 129}}, "/filters/actorId"),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(
         self, api: Api, organization: Founded, body: dict[str, Any], pointer: str
     ) -> None:
@@ -181,10 +202,14 @@ class TestGetAuditExport:
         assert requested["data"]["status"] == "queued"
         told = {change["field"]: (change["from"], change["to"]) for change in ended["changes"]}
         assert told == {
-            "status": ("queued", "completed"), "entryCount": (None, 11), "sizeBytes": (None, record["sizeBytes"]),
-            "sha256": (None, record["sha256"]), "checkpoint": (None, record["checkpoint"]), "evidence": (None, []),
+            "status": ("queued", "completed"),
+            "entryCount": (None, 11),
+            "sizeBytes": (None, record["sizeBytes"]),
+            "sha256": (None, record["sha256"]),
+            "checkpoint": (None, record["checkpoint"]),
+            "evidence": (None, []),
             "expiresAt": (None, record["expiresAt"]),
-        }  # fmt: skip
+        }
 
     def test_others_may_not_see_it(
         self, api: Api, ten: Founded, workers: Workers, ada: Person, stranger: Person
@@ -256,12 +281,12 @@ class TestItsExpiry:
         second = completed(api, workers, ten, format="csv")
         clock.shift(days=4, seconds=1)
         workers.settle()
-        with pytest.raises(files.NoFile):
+        with pytest.raises(files.FileNotFound):
             fetched(first)
         assert fetched(second)
         clock.shift(days=3)
         workers.settle()
-        assert files.first(settings().exports_bucket, ten.id) is None
+        assert files.find_first_key(settings().exports_bucket, ten.id) is None
 
     def test_the_purge_of_its_organization_takes_it_along(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, clock: Clock
@@ -272,10 +297,10 @@ class TestItsExpiry:
         clock.shift(days=-29)
         api.delete(ten.path, as_=ada)
         clock.shift(days=29)
-        files.begin(settings().exports_bucket, f"{ten.id}/left/by-a-worker-that-died", "application/gzip")
-        files.put(settings().exports_bucket, f"{ten.id}/left/too", b"")
+        files.start_upload(settings().exports_bucket, f"{ten.id}/left/by-a-worker-that-died", "application/gzip")
+        files.write_file(settings().exports_bucket, f"{ten.id}/left/too", b"")
         clock.shift(days=1, minutes=3)
         workers.settle()
-        assert files.first(settings().exports_bucket, ten.id) is None
+        assert files.find_first_key(settings().exports_bucket, ten.id) is None
         assert exports.being_made() == []
         assert fetched(theirs)

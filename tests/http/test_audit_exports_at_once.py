@@ -113,12 +113,18 @@ class TestFilters:
             api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": ("editor", "member")[n % 2]})
         moments = sorted(entry["occurredAt"] for entry in log_of(api, organization))
         queries: list[dict[str, Any]] = [
-            {"type": "organization.updated"}, {"type": "organization.member.*"}, {"actorId": grace.id},
-            {"targetId": organization.id}, {"targetId": organization.id, "actorId": grace.id.upper()},
-            {"from": moments[2]}, {"to": moments[-3]}, {"from": moments[2], "to": moments[-3]},
+            {"type": "organization.updated"},
+            {"type": "organization.member.*"},
+            {"actorId": grace.id},
+            {"targetId": organization.id},
+            {"targetId": organization.id, "actorId": grace.id.upper()},
+            {"from": moments[2]},
+            {"to": moments[-3]},
+            {"from": moments[2], "to": moments[-3]},
             {"type": "organization.*", "actorId": grace.id, "from": moments[4], "to": moments[-2]},
-            {"from": moments[2], "to": moments[2]}, {"actorId": "nobody"},
-        ]  # fmt: skip
+            {"from": moments[2], "to": moments[2]},
+            {"actorId": "nobody"},
+        ]
         for query in queries:
             assert entries(api, organization, **query) == log_of(api, organization, **query)[::-1], query
 

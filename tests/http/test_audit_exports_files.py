@@ -109,17 +109,27 @@ class TestTheFile:
 
 class TestFilters:
     FILTERS: tuple[Json, ...] = (
-        {}, {"type": "organization.updated"}, {"type": "organization.member.*"}, {"type": "organization.*"},
-        {"type": "organization.created"}, {"type": "page.*"},
-    )  # fmt: skip
+        {},
+        {"type": "organization.updated"},
+        {"type": "organization.member.*"},
+        {"type": "organization.*"},
+        {"type": "organization.created"},
+        {"type": "page.*"},
+    )
 
     def wanted(self, mixed: Founded, grace: Person, mary: Person, api: Api) -> list[Json]:
         moments = [entry["occurredAt"] for entry in sealed(api, mixed)]
         return [
-            *self.FILTERS, {"actorId": grace.id}, {"targetId": mary.id}, {"actorId": grace.id, "targetId": mixed.id},
-            {"targetId": mixed.id, "type": "organization.updated"}, {"from": moments[4]}, {"to": moments[-4]},
-            {"from": moments[4], "to": moments[-4]}, {"type": "organization.*", "actorId": grace.id, "to": moments[-2]},
-        ]  # fmt: skip
+            *self.FILTERS,
+            {"actorId": grace.id},
+            {"targetId": mary.id},
+            {"actorId": grace.id, "targetId": mixed.id},
+            {"targetId": mixed.id, "type": "organization.updated"},
+            {"from": moments[4]},
+            {"to": moments[-4]},
+            {"from": moments[4], "to": moments[-4]},
+            {"type": "organization.*", "actorId": grace.id, "to": moments[-2]},
+        ]
 
     def test_it_holds_what_the_list_with_these_filters_does(
         self, api: Api, mixed: Founded, workers: Workers, grace: Person, mary: Person

@@ -52,13 +52,13 @@ class TestPartByPart:
     ) -> None:
         exports.let_parts_be_small(monkeypatch, least=60_000)
         put: list[int] = []
-        put_part = files.put_part
+        put_part = files.upload_part
 
         def counting(*words: Any) -> None:
             put.append(len(words[-1]))
             put_part(*words)
 
-        monkeypatch.setattr(files, "put_part", counting)
+        monkeypatch.setattr(files, "upload_part", counting)
         record = completed(api, workers, large)
         assert len(put) > 2
         assert all(size >= 60_000 for size in put[:-1])
@@ -68,7 +68,7 @@ class TestPartByPart:
         assert "42 of 42 entries" in proven(record)
 
     def test_no_part_is_smaller_than_s3_allows(self) -> None:
-        assert files.LEAST_PART_BYTES == 5 * 1024 * 1024
+        assert files.MIN_PART_BYTES == 5 * 1024 * 1024
 
     @pytest.mark.parametrize("form", ["ndjson", "csv"])
     def test_however_it_was_put_together_it_says_the_same(
@@ -77,7 +77,7 @@ class TestPartByPart:
         asked: dict[str, Any] = {"format": form, "filters": {"type": "organization.*", "to": "2999-01-01T00:00:00Z"}}
         whole = gzip.decompress(fetched(completed(api, workers, large, **asked)))
         for turn_seconds, keep_seconds, least in ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1)):
-            monkeypatch.setattr(jobs, "_TURN_SECONDS", turn_seconds)
+            monkeypatch.setattr(jobs, "_SLICE_SECONDS", turn_seconds)
             monkeypatch.setattr(making, "KEEP_SECONDS", keep_seconds)
             exports.let_parts_be_small(monkeypatch, least)
             record = completed(api, workers, large, **asked)
@@ -91,7 +91,7 @@ class TestPartByPart:
             item = next(i for i in cloud.stored() if i["pk"] == f"A#{large.id}" and i.get("sequence") == sequence)
             cloud.put({**item, "type": "page.created"})
         at_once = completed(api, workers, large, filters={"type": "page.*"})
-        monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
         turn_by_turn = completed(api, workers, large, filters={"type": "page.*"})
         assert [(run["from"], run["to"]) for run in at_once["evidence"]] == [(1, 2), (5, 10), (12, 29), (31, 42)]
         assert turn_by_turn["evidence"][:3] == at_once["evidence"][:3]
@@ -102,14 +102,14 @@ class TestPartByPart:
 class TestTurnByTurn:
     @pytest.fixture
     def short_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
     @pytest.mark.usefixtures("short_turns")
     def test_each_turn_says_how_far_it_is(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[tuple[str, int]] = []
-        pass_on = jobs.pass_on
+        pass_on = jobs.release
 
         def looking(*words: Any, **progress: Any) -> Any:
             passed = pass_on(*words, **progress)
@@ -119,7 +119,7 @@ class TestTurnByTurn:
             assert record["checkpoint"]
             return passed
 
-        monkeypatch.setattr(jobs, "pass_on", looking)
+        monkeypatch.setattr(jobs, "release", looking)
         started = begin_export(api, large)
         workers.deliver()
         assert [status for status, _ in seen] == ["running"] * len(seen)
@@ -145,7 +145,7 @@ class TestTurnByTurn:
         started = begin_export(api, large)
         workers.deliver()
         before = cloud.stored()
-        queues.start("audit_exports.run", started.key)
+        queues.enqueue("audit_exports.run", started.key)
         workers.deliver()
         assert workers.calls.names == ["dynamodb:GetItem"]
         assert cloud.stored() == before
@@ -156,7 +156,7 @@ class TestTurnByTurn:
         started, sealed, asked = begin_export(api, large), logs.sealed, list[list[str]]()
 
         def interrupted(*words: Any, fresh: bool) -> Iterator[Any]:
-            queues.start("audit_exports.run", started.key)
+            queues.enqueue("audit_exports.run", started.key)
             workers.attempt()
             asked.append(workers.calls.names)
             return sealed(*words, fresh=fresh)
@@ -201,7 +201,7 @@ class TestMemory:
 
         def endless(log: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(some)):
-                places = (ledger.place(log, sequence + n, self.ENTRIES) for n in range(len(some)))
+                places = (ledger.sequence_attributes(log, sequence + n, self.ENTRIES) for n in range(len(some)))
                 yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
 
         started = begin_export(api, organization)
@@ -216,5 +216,5 @@ class TestMemory:
             tracemalloc.stop()
         record = started.now(api)
         assert record["entryCount"] == self.ENTRIES
-        assert record["sizeBytes"] > 10 * files.LEAST_PART_BYTES
-        assert peak < 5 * files.LEAST_PART_BYTES
+        assert record["sizeBytes"] > 10 * files.MIN_PART_BYTES
+        assert peak < 5 * files.MIN_PART_BYTES

@@ -86,13 +86,13 @@ class TestALogThatCanNotBeRead:
 
     def test_a_log_cut_off_at_its_end_is_named(self, api: Api, ten: Founded, workers: Workers, clock: Clock) -> None:
         started = begin_export(api, ten)
-        ledger.append(ten.id)
+        ledger.append_pending(ten.id)
         cloud.remove(logs.entry(ten, 11))
         assert ended(api, workers, clock, started)["error"] == UNREADABLE.format(11)
 
     def test_a_head_that_was_altered_is_said(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
-        ledger.append(ten.id)
+        ledger.append_pending(ten.id)
         logs.alter(logs.head(ten), peaks=b"short")
         workers.attempt()
         assert started.now(api)["error"].startswith("The head of the log was altered.")
@@ -126,8 +126,9 @@ class TestAnIndexThatIsLate:
 
 
 class TestAFileStoreThatDoesNotAnswer:
-    @pytest.mark.parametrize("name", ["s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload",
-                                      "s3:GetObject"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "name", ["s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload", "s3:GetObject"]
+    )
     def test_is_tried_again_and_again_and_then_given_up(
         self, api: Api, ten: Founded, workers: Workers, clock: Clock, name: str
     ) -> None:
@@ -159,7 +160,7 @@ class TestAFileStoreThatDoesNotAnswer:
         started = begin_export(api, ten)
         with failing(Fault.BROKEN, name="s3:UploadPart", times=None):
             workers.attempt()
-        files.clear(settings().exports_bucket, ten.id)
+        files.delete_prefix(settings().exports_bucket, ten.id)
         assert ended(api, workers, clock, started)["status"] == "failed"
 
 
@@ -195,7 +196,7 @@ class TestAFailedExport:
         clock.shift(minutes=4)
         workers.settle()
         assert being_made() == []
-        assert files.first(settings().exports_bucket, "") is None
+        assert files.find_first_key(settings().exports_bucket, "") is None
         assert failed.now(api)["status"] == "failed"
 
     def test_stays_to_be_asked_for(self, api: Api, failed: Started, workers: Workers, clock: Clock) -> None:

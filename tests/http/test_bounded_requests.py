@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.outbound import webhook_client
-from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.rate_limits import host_rates
 from tests.conftest import Configure
 from tests.harness.api import Api
@@ -19,9 +19,9 @@ from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
 URL = "https://hooks.example.com/all"
-NO_NAME = Answer(None, "The name can't be resolved.", "", 3, misconfigured=True)
-TIMED_OUT = Answer(None, "It did not answer within 15 s.", "", 3, timed_out=True)
-REFUSED = Answer(None, "The connection was refused.", "", 3)
+NO_NAME = WebhookResponse(None, "The name can't be resolved.", "", 3, misconfigured=True)
+TIMED_OUT = WebhookResponse(None, "It did not answer within 15 s.", "", 3, timed_out=True)
+REFUSED = WebhookResponse(None, "The connection was refused.", "", 3)
 
 
 class Targets:
@@ -30,9 +30,9 @@ class Targets:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.sent: list[tuple[str, str, str]] = []
-        self.answer = Answer(204, None, "", 1)
+        self.answer = WebhookResponse(204, None, "", 1)
 
-    def post(self, url: str, _body: bytes, headers: dict[str, str], *_: Any) -> Answer:
+    def post(self, url: str, _body: bytes, headers: dict[str, str], *_: Any) -> WebhookResponse:
         """Take a request."""
         self.sent.append((now()[:19], url, headers["webhook-id"]))
         return self.answer
@@ -47,7 +47,7 @@ class Targets:
 def targets(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Targets:
     """Servers that take everything."""
     targets = Targets(clock)
-    monkeypatch.setattr(webhook_client, "post", targets.post)
+    monkeypatch.setattr(webhook_client, "post_webhook", targets.post)
     return targets
 
 
@@ -125,9 +125,13 @@ class TestRequestsToOneHost:
     @pytest.mark.usefixtures("targets")
     def test_of_another_organization_are_counted_apart(self, api: Api, organization: Founded) -> None:
         other = found(api, organization.owner)
-        turns = [host_rates.take(each.id, url, 10) for each in (organization, other) for url in (URL, URL + "?again")]
+        turns = [
+            host_rates.acquire_slots(each.id, url, 10)
+            for each in (organization, other)
+            for url in (URL, URL + "?again")
+        ]
         assert [each.granted for each in turns] == [10, 0, 10, 0]
-        assert host_rates.take(organization.id, "https://elsewhere.example.com", 10).granted == 10
+        assert host_rates.acquire_slots(organization.id, "https://elsewhere.example.com", 10).granted == 10
 
 
 class TestATargetThatCanNotBeRight:
@@ -159,9 +163,15 @@ class TestATargetThatCanNotBeRight:
 
     @pytest.mark.parametrize("answer", [TIMED_OUT, REFUSED])
     def test_is_not_what_times_out_or_refuses(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, targets: Targets, clock: Clock,
-        answer: Answer,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        targets: Targets,
+        clock: Clock,
+        answer: WebhookResponse,
+    ) -> None:
         targets.answer = answer
         self.again(api, organization, workers, clock, hours=25)
         assert shown(api, made)["status"] == "active"
@@ -174,7 +184,7 @@ class TestATargetThatCanNotBeRight:
     def test_begins_anew_after_any_answer(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, targets: Targets, clock: Clock
     ) -> None:
-        targets.answer = Answer(500, None, "", 1)
+        targets.answer = WebhookResponse(500, None, "", 1)
         self.again(api, organization, workers, clock, hours=12)
         targets.answer = NO_NAME
         self.again(api, organization, workers, clock, hours=13)

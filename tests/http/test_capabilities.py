@@ -32,8 +32,11 @@ class TestAddSpaceCapability:
         assert (answer.status, answer.location) == (201, f"{capabilities}/video-calls")
         shown = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
         assert shown == {
-            "version": 1, "spaceId": looms.id, "capabilityKey": "video-calls", "settings": {"most": 3},
-        }  # fmt: skip
+            "version": 1,
+            "spaceId": looms.id,
+            "capabilityKey": "video-calls",
+            "settings": {"most": 3},
+        }
         assert api.get(answer.location, as_=ada).text == answer.text
         assert api.post(capabilities, as_=ada, json={"capabilityKey": "chat"}).json["settings"] == {}
         assert keys(api, capabilities, ada) == ["video-calls", "chat"]

@@ -26,10 +26,14 @@ class TestUpdateWebhook:
 
     @pytest.mark.parametrize(
         ("field", "value", "then"),
-        [("url", "https://EXAMPLE.com:8443/a", "https://example.com:8443/a"), ("events", [UPDATED], [UPDATED]),
-         ("description", " Feeds  the sea. ", "Feeds  the sea."), ("description", None, None),
-         ("enabled", False, False)],
-    )  # fmt: skip
+        [
+            ("url", "https://EXAMPLE.com:8443/a", "https://example.com:8443/a"),
+            ("events", [UPDATED], [UPDATED]),
+            ("description", " Feeds  the sea. ", "Feeds  the sea."),
+            ("description", None, None),
+            ("enabled", False, False),
+        ],
+    )
     def test_each_field_can_be_changed(
         self, api: Api, organization: Founded, made: Hook, field: str, value: object, then: object
     ) -> None:
@@ -53,10 +57,19 @@ class TestUpdateWebhook:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("url", None), ("url", "https://127.0.0.1/"), ("events", ["no.such"]), ("events", []), ("enabled", "no"),
-         ("status", "paused"), ("secret", SECRET), ("failingSince", "2026-01-01T00:00:00.000Z"),
-         ("disabledReason", "It was me."), ("organizationId", "x")],
-    )  # fmt: skip
+        [
+            ("url", None),
+            ("url", "https://127.0.0.1/"),
+            ("events", ["no.such"]),
+            ("events", []),
+            ("enabled", "no"),
+            ("status", "paused"),
+            ("secret", SECRET),
+            ("failingSince", "2026-01-01T00:00:00.000Z"),
+            ("disabledReason", "It was me."),
+            ("organizationId", "x"),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(
         self, api: Api, organization: Founded, made: Hook, field: str, value: object
     ) -> None:
@@ -175,9 +188,14 @@ class TestDeleteWebhook:
         assert (self.kept(made), len(self.kept(other)), self.clearings()) == ([], 1, [])
 
     def test_what_the_log_brings_late_goes_too(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         with monkeypatch.context() as patched:
             patched.setattr("chalicelib.features.deliveries.fanout.fan_out", lambda *_: None)
             rename(api, organization, "On its way")
@@ -193,11 +211,16 @@ class TestDeleteWebhook:
         assert (self.kept(made), self.clearings()) == ([], [])
 
     def test_many_go_in_turns(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
-        monkeypatch.setattr(table, "MOST_WRITES", 2)
-        monkeypatch.setattr("chalicelib.kernel.work.jobs._TURN_SECONDS", 0)
+    ) -> None:
+        monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 2)
+        monkeypatch.setattr("chalicelib.kernel.work.jobs._SLICE_SECONDS", 0)
         assert api.delete(made.path, as_=organization.owner).status == 204
         started = [body for body in workers.deliver() if "deliveries.clear" in body and "then" not in body]
         assert len(started) == 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.channels.rules import RETRY_SECONDS
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.channels import Room, change, messages, room, shown, stored, texts, trial
@@ -41,7 +41,7 @@ def pause(made: Room) -> float:
     """In how many seconds the one message is tried again."""
     (message,) = messages(made)
     assert message.next_attempt_at is not None
-    return (milliseconds(message.next_attempt_at) - now_ms()) / 1000
+    return (timestamp_ms(message.next_attempt_at) - now_ms()) / 1000
 
 
 class TestWhatAChannelIsTold:
@@ -55,7 +55,7 @@ class TestWhatAChannelIsTold:
         section, context = said["blocks"]
         assert section == {"type": "section", "text": {"type": "mrkdwn", "text": said["text"], "verbatim": True}}
         (entry,) = log_of(api, organization, type=UPDATED)
-        assert f"<!date^{milliseconds(entry['occurredAt']) // 1000}^" in context["elements"][0]["text"]
+        assert f"<!date^{timestamp_ms(entry['occurredAt']) // 1000}^" in context["elements"][0]["text"]
         assert context["elements"][0]["text"].endswith(f" · {UPDATED}")
         (message,) = messages(made)
         assert (message.status, message.id) == ("succeeded", entry["id"])
@@ -96,10 +96,13 @@ class TestWhatAChannelIsTold:
         assert body(receiver) == {
             "text": RENAMED.format("Looms & <Engines>"),
             "event": {
-                "type": UPDATED, "timestamp": entry["occurredAt"], "organizationId": organization.id,
-                "sequence": entry["sequence"], "data": entry["data"],
+                "type": UPDATED,
+                "timestamp": entry["occurredAt"],
+                "organizationId": organization.id,
+                "sequence": entry["sequence"],
+                "data": entry["data"],
             },
-        }  # fmt: skip
+        }
 
     def test_who_did_it_to_what(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock, ada: Person
@@ -274,7 +277,7 @@ class TestAPassingFailure:
         workers.deliver(delayed=True)
         assert len(receiver.requests) == 1
         _, later = messages(made)
-        assert 295 < (milliseconds(str(later.next_attempt_at)) - now_ms()) / 1000 < 301
+        assert 295 < (timestamp_ms(str(later.next_attempt_at)) - now_ms()) / 1000 < 301
 
     @pytest.mark.parametrize(
         ("provider", "reply"),
@@ -284,9 +287,15 @@ class TestAPassingFailure:
         ],
     )
     def test_whoever_wants_peace_gets_it_from_all_messages(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock, provider: str,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        clock: Clock,
+        provider: str,
         reply: Reply,
-    ) -> None:  # fmt: skip
+    ) -> None:
         made = room(api, organization, receiver, events=[UPDATED], provider=provider)
         receiver.answer = reply
         for name in ("Looms", "Engines", "Mills"):
@@ -299,7 +308,7 @@ class TestAPassingFailure:
         assert [len(message.attempts) for message in (first, second, third)] == [1, 0, 0]
         assert all(message.status == "pending" for message in (first, second, third))
         moments: list[Any] = [message.next_attempt_at for message in (first, second, third)]
-        assert all(55 < (milliseconds(moment) - now_ms()) / 1000 < 60 for moment in moments)
+        assert all(55 < (timestamp_ms(moment) - now_ms()) / 1000 < 60 for moment in moments)
         receiver.answer = Reply()
         clock.shift(seconds=62)
         workers.deliver()

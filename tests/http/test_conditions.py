@@ -14,10 +14,13 @@ class TestETags:
     ) -> None:
         key = created_key(api, organization)
         answers = [
-            key, api.get(key.location, as_=ada), api.get(organization.path, as_=ada),
+            key,
+            api.get(key.location, as_=ada),
+            api.get(organization.path, as_=ada),
             api.get(f"{organization.path}/members/{ada.id}", as_=ada),
-            api.patch(organization.path, as_=ada, json={"name": "New"}), api.post(f"{key.location}/rotate", as_=ada),
-        ]  # fmt: skip
+            api.patch(organization.path, as_=ada, json={"name": "New"}),
+            api.post(f"{key.location}/rotate", as_=ada),
+        ]
         for answer in answers:
             assert re.fullmatch(r'"[\x21\x23-\x7e]+"', answer.etag)
 

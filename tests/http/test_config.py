@@ -19,15 +19,19 @@ def platform(api: Api, organization: Founded) -> Running:
         "theme": {"mode": "dark"},
         "navigation": {"items": [{"id": "start", "label": "Start", "type": "url", "target": "/"}]},
         "home": {"layout": "wide"},
-        "modules": {"modules": [
-            {"moduleId": "events", "enabled": False, "settings": {"key": "of events"}},
-            {"moduleId": "feed", "settings": {"key": "of feed"}},
-        ]},
-        "project-blocks": {"projectBlocks": [
-            {"projectBlockId": "off", "title": "Title of off", "enabled": False, "settings": {"key": "of off"}},
-            {"projectBlockId": "on"},
-        ]},
-    }  # fmt: skip
+        "modules": {
+            "modules": [
+                {"moduleId": "events", "enabled": False, "settings": {"key": "of events"}},
+                {"moduleId": "feed", "settings": {"key": "of feed"}},
+            ]
+        },
+        "project-blocks": {
+            "projectBlocks": [
+                {"projectBlockId": "off", "title": "Title of off", "enabled": False, "settings": {"key": "of off"}},
+                {"projectBlockId": "on"},
+            ]
+        },
+    }
     for part, body in bodies.items():
         assert api.patch(f"{platform.path}/{part}", as_=organization.owner, json=body).status == 200
     return platform
@@ -44,8 +48,15 @@ class TestGetPlatformConfig:
         came_to(platform, "verified")
         told, record = config(api, platform, mary), api.get(platform.path, as_=mary).json
         assert list(told) == [
-            "platform", "theme", "navigation", "home", "modules", "customDomain", "projectBlocks", "version",
-        ]  # fmt: skip
+            "platform",
+            "theme",
+            "navigation",
+            "home",
+            "modules",
+            "customDomain",
+            "projectBlocks",
+            "version",
+        ]
         assert {name: record[name] for name in told["platform"]} == told["platform"]
         assert "theme" not in told["platform"]
         assert [told[part] for part in ("theme", "navigation", "home")] == [
@@ -53,9 +64,16 @@ class TestGetPlatformConfig:
         ]
         assert [module["moduleId"] for module in told["modules"]] == list(CATALOGUE)
         assert told["modules"][3] == {
-            "moduleId": "events", "enabled": False, "source": "platform", "inherited": True, "locked": False,
-            "settings": {"key": "of events"}, "blockedBy": [], "name": "Events", "dependsOn": [],
-        }  # fmt: skip
+            "moduleId": "events",
+            "enabled": False,
+            "source": "platform",
+            "inherited": True,
+            "locked": False,
+            "settings": {"key": "of events"},
+            "blockedBy": [],
+            "name": "Events",
+            "dependsOn": [],
+        }
         assert told["projectBlocks"] == api.get(f"{platform.path}/project-blocks", as_=mary).json["items"]
         records = [
             {name: record[name] for name in ("purpose", "type", "name", "expected")}
@@ -63,8 +81,11 @@ class TestGetPlatformConfig:
         ]
         assert [record["purpose"] for record in records] == ["ownership", "routing"]
         assert told["customDomain"] == {
-            "domain": "shop.example.com", "status": "verified", "verifiedAt": None, "records": records,
-        }  # fmt: skip
+            "domain": "shop.example.com",
+            "status": "verified",
+            "verifiedAt": None,
+            "records": records,
+        }
 
     def test_takes_two_round_trips(self, api: Api, platform: Running, mary: Person) -> None:
         api.get(platform.path, as_=mary)

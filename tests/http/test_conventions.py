@@ -16,9 +16,19 @@ AS_JSON = {"Content-Type": "application/json"}
 class TestBodies:
     @pytest.mark.parametrize(
         "body",
-        [b"{", b"nothing", b'{"name": }', b"{'name': 'x'}", b'{"name": "x"} x', b'{"name": NaN}', b'{"x": -Infinity}',
-         b"\xff\xfe", b'{"name": "\xff"}', b'{"a":' * 3000],
-    )  # fmt: skip
+        [
+            b"{",
+            b"nothing",
+            b'{"name": }',
+            b"{'name': 'x'}",
+            b'{"name": "x"} x',
+            b'{"name": NaN}',
+            b'{"x": -Infinity}',
+            b"\xff\xfe",
+            b'{"name": "\xff"}',
+            b'{"a":' * 3000,
+        ],
+    )
     def test_what_is_no_json_is_malformed(self, api: Api, ada: Person, body: bytes) -> None:
         for method, path in (("POST", "/organizations"), ("PATCH", found(api, ada).path)):
             answer = api.request(method, path, as_=ada, body=body, headers=AS_JSON)
@@ -85,10 +95,15 @@ class TestQueries:
 class TestMethods:
     @pytest.mark.parametrize(
         ("method", "path", "allowed"),
-        [("PUT", "/organizations", {"GET", "POST"}), ("DELETE", "/organizations", {"GET", "POST"}),
-         ("POST", "/organizations/x", {"GET", "PATCH", "DELETE"}), ("POST", "/status", {"GET"}),
-         ("GET", "/organizations/x/leave", {"POST"}), ("PATCH", "/organizations/x/members", {"GET"})],
-    )  # fmt: skip
+        [
+            ("PUT", "/organizations", {"GET", "POST"}),
+            ("DELETE", "/organizations", {"GET", "POST"}),
+            ("POST", "/organizations/x", {"GET", "PATCH", "DELETE"}),
+            ("POST", "/status", {"GET"}),
+            ("GET", "/organizations/x/leave", {"POST"}),
+            ("PATCH", "/organizations/x/members", {"GET"}),
+        ],
+    )
     def test_one_that_a_path_does_not_have_is_named_with_those_it_has(
         self, api: Api, ada: Person, method: str, path: str, allowed: set[str]
     ) -> None:
@@ -143,16 +158,21 @@ class TestCors:
 
     @pytest.mark.parametrize(
         ("path", "methods"),
-        [("/organizations", {"GET", "POST"}), ("/organizations/x", {"GET", "PATCH", "DELETE"}),
-         ("/organizations/x/api-keys/y/rotate", {"POST"}), ("/status", {"GET"})],
-    )  # fmt: skip
+        [
+            ("/organizations", {"GET", "POST"}),
+            ("/organizations/x", {"GET", "PATCH", "DELETE"}),
+            ("/organizations/x/api-keys/y/rotate", {"POST"}),
+            ("/status", {"GET"}),
+        ],
+    )
     def test_a_preflight_names_methods_and_headers_and_needs_no_credential(
         self, api: Api, path: str, methods: set[str]
     ) -> None:
         asked = {
-            "Origin": "https://app.example", "Access-Control-Request-Method": "POST",
+            "Origin": "https://app.example",
+            "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match",
-        }  # fmt: skip
+        }
         answer = api.request("OPTIONS", path, headers=asked)
         assert (answer.status, answer.text) == (204, "")
         assert methods <= {name.strip() for name in answer.headers["Access-Control-Allow-Methods"].split(",")}
@@ -178,9 +198,15 @@ class TestProblems:
         answer = api.post("/organizations", as_=ada, json={"name": "x", "slug": "A"})
         problem = answer.json
         assert {**problem, "errors": [], "detail": ""} == {
-            "type": "urn:atrium:problem:validation_failed", "title": problem["title"], "status": 422, "detail": "",
-            "code": "validation_failed", "instance": "/organizations", "requestId": answer.request_id, "errors": [],
-        }  # fmt: skip
+            "type": "urn:atrium:problem:validation_failed",
+            "title": problem["title"],
+            "status": 422,
+            "detail": "",
+            "code": "validation_failed",
+            "instance": "/organizations",
+            "requestId": answer.request_id,
+            "errors": [],
+        }
         (error,) = problem["errors"]
         assert set(error) == {"pointer", "code", "detail"}
         assert error["pointer"] == "/slug"

@@ -237,7 +237,7 @@ class TestADomainThatAnotherHasVerified:
         monkeypatch: pytest.MonkeyPatch,
         patience: int,
     ) -> None:
-        monkeypatch.setattr(pipeline, "_PATIENCE_SECONDS", patience)
+        monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", patience)
         proofs = [claim(api, each)["records"][0]["expected"] for each in (platform, elsewhere)]
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")

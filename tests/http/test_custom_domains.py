@@ -14,8 +14,13 @@ from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import Running, run_platform
 
 NONE: Final[Json] = {
-    "domain": None, "status": "none", "records": [], "verifiedAt": None, "lastCheckedAt": None, "lastError": None,
-}  # fmt: skip
+    "domain": None,
+    "status": "none",
+    "records": [],
+    "verifiedAt": None,
+    "lastCheckedAt": None,
+    "lastError": None,
+}
 
 
 class TestGetCustomDomain:
@@ -49,12 +54,31 @@ class TestSetCustomDomain:
         proof = made["records"][0]["expected"]
         assert proof.startswith("atrium-verify=")
         assert len(proof.removeprefix("atrium-verify=")) == 32
-        assert {name: made[name] for name in NONE} == {**NONE, "domain": SHOP, "status": "pending", "records": [
-            {"purpose": "ownership", "type": "TXT", "name": f"_atrium-challenge.{SHOP}",
-             "relativeName": "_atrium-challenge.shop", "expected": proof, "observed": [], "ok": False},
-            {"purpose": "routing", "type": "CNAME", "name": SHOP, "relativeName": "shop",
-             "expected": "cname.atrium.example", "observed": [], "ok": False},
-        ]}  # fmt: skip
+        assert {name: made[name] for name in NONE} == {
+            **NONE,
+            "domain": SHOP,
+            "status": "pending",
+            "records": [
+                {
+                    "purpose": "ownership",
+                    "type": "TXT",
+                    "name": f"_atrium-challenge.{SHOP}",
+                    "relativeName": "_atrium-challenge.shop",
+                    "expected": proof,
+                    "observed": [],
+                    "ok": False,
+                },
+                {
+                    "purpose": "routing",
+                    "type": "CNAME",
+                    "name": SHOP,
+                    "relativeName": "shop",
+                    "expected": "cname.atrium.example",
+                    "observed": [],
+                    "ok": False,
+                },
+            ],
+        }
         assert shown(api, platform) == made
 
     def test_an_apex_has_to_have_the_addresses_of_the_service(
@@ -63,8 +87,9 @@ class TestSetCustomDomain:
         configure(platforms_addresses="192.0.2.7,2001:db8::7")
         routes = claim(api, platform, "example.co.uk")["records"][1:]
         assert [(route["type"], route["relativeName"], route["expected"]) for route in routes] == [
-            ("A", "@", "192.0.2.7"), ("AAAA", "@", "2001:db8::7"),
-        ]  # fmt: skip
+            ("A", "@", "192.0.2.7"),
+            ("AAAA", "@", "2001:db8::7"),
+        ]
 
     def test_or_an_alias_where_it_has_none_of_its_own(self, api: Api, platform: Running) -> None:
         proof, route = claim(api, platform, "example.com")["records"]
@@ -74,23 +99,46 @@ class TestSetCustomDomain:
 
     @pytest.mark.parametrize(
         ("written", "domain"),
-        [("  Shop.Example.COM. ", SHOP), ("Bücher.example.com", "xn--bcher-kva.example.com"),
-         ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"), ("me.github.io", "me.github.io")],
-    )  # fmt: skip
+        [
+            ("  Shop.Example.COM. ", SHOP),
+            ("Bücher.example.com", "xn--bcher-kva.example.com"),
+            ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"),
+            ("me.github.io", "me.github.io"),
+        ],
+    )
     def test_it_is_taken_as_dns_knows_it(self, api: Api, platform: Running, written: str, domain: str) -> None:
         assert claim(api, platform, written)["domain"] == domain
 
     @pytest.mark.parametrize(
         ("domain", "code"),
-        [("", "too_short"), (None, "required"), (7, "wrong_type"), ([SHOP], "wrong_type"), ("192.0.2.7", "malformed"),
-         ("2001:db8::7", "malformed"), ("com", "malformed"), ("co.uk", "malformed"), ("github.io", "malformed"),
-         ("localhost", "malformed"), ("shop", "malformed"), ("*.example.com", "malformed"),
-         ("https://shop.example.com", "malformed"), ("shop.example.com:443", "malformed"), ("a_b.example", "malformed"),
-         ("db.prod.internal", "malformed"), ("nas.home.arpa", "malformed"), ("printer.corp.local", "malformed"),
-         ("shop.corp", "malformed"), ("shop.test", "malformed"), ("shop.onion", "malformed"),
-         ("engines.atrium.example", "malformed"), ("atrium.example", "malformed"), ("a." * 600, "too_long"),
-         (".".join(["a" * 60] * 4), "malformed")],
-    )  # fmt: skip
+        [
+            ("", "too_short"),
+            (None, "required"),
+            (7, "wrong_type"),
+            ([SHOP], "wrong_type"),
+            ("192.0.2.7", "malformed"),
+            ("2001:db8::7", "malformed"),
+            ("com", "malformed"),
+            ("co.uk", "malformed"),
+            ("github.io", "malformed"),
+            ("localhost", "malformed"),
+            ("shop", "malformed"),
+            ("*.example.com", "malformed"),
+            ("https://shop.example.com", "malformed"),
+            ("shop.example.com:443", "malformed"),
+            ("a_b.example", "malformed"),
+            ("db.prod.internal", "malformed"),
+            ("nas.home.arpa", "malformed"),
+            ("printer.corp.local", "malformed"),
+            ("shop.corp", "malformed"),
+            ("shop.test", "malformed"),
+            ("shop.onion", "malformed"),
+            ("engines.atrium.example", "malformed"),
+            ("atrium.example", "malformed"),
+            ("a." * 600, "too_long"),
+            (".".join(["a" * 60] * 4), "malformed"),
+        ],
+    )
     def test_what_nobody_can_own_is_refused_with_what_to_do(
         self, api: Api, platform: Running, domain: object, code: str
     ) -> None:
@@ -157,8 +205,9 @@ class TestRemoveCustomDomain:
         left = shown(api, platform)
         assert {name: left[name] for name in NONE} == NONE
         assert log_of(api, organization)[0]["changes"] == [
-            {"field": "domain", "from": SHOP, "to": None}, {"field": "status", "from": "pending", "to": "none"},
-        ]  # fmt: skip
+            {"field": "domain", "from": SHOP, "to": None},
+            {"field": "status", "from": "pending", "to": "none"},
+        ]
 
     def test_of_none_is_no_change(self, api: Api, organization: Founded, platform: Running) -> None:
         assert api.delete(path(platform), as_=platform.owner).status == 204

@@ -77,8 +77,11 @@ class TestRestoring:
         assert api.get(organization.path, as_=mary).json == expected
         assert api.get(organization.path, as_=key).json == expected
         assert [m["role"] for m in api.items(f"{organization.path}/members", as_=ada)] == [
-            "owner", "admin", "editor", "member",
-        ]  # fmt: skip
+            "owner",
+            "admin",
+            "editor",
+            "member",
+        ]
         for person in (ada, mary):
             assert api.items("/organizations", as_=person) == [expected]
         assert api.items("/organizations", as_=ada, query={"status": "pending_deletion"}) == []
@@ -183,8 +186,10 @@ class TestPurge:
         log = [item for item in cloud.stored() if item["pk"] == f"A#{organization.id}"]
         last = json.loads(max(log, key=lambda item: item["sequence"])["body"])
         assert (last["type"], last["actor"]["type"], last["data"]["name"]) == (
-            "organization.purged", "system", organization.record["name"],
-        )  # fmt: skip
+            "organization.purged",
+            "system",
+            organization.record["name"],
+        )
         assert sorted(item["sequence"] for item in log) == list(range(1, 7))
 
     def test_its_slug_is_free_then(

@@ -66,7 +66,7 @@ def wait(workers: Workers, clock: Clock) -> Wait:
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that shows nothing yet while somebody leaves."""
-    monkeypatch.setattr(Context, "among", lambda *_, **__: [])
+    monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
 
 
 @pytest.fixture(params=["in time", "late"])
@@ -97,9 +97,16 @@ def held(person: Person) -> list[str]:
 @pytest.mark.usefixtures("index")
 class TestWhoLeavesAnOrganization:
     def test_has_no_part_in_its_platforms_and_spaces_from_then_on(
-        self, api: Api, organization: Founded, platform: Running, cell: Room, elsewhere: Room, mary: Person,
-        gone: Gone, wait: Wait,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        cell: Room,
+        elsewhere: Room,
+        mary: Person,
+        gone: Gone,
+        wait: Wait,
+    ) -> None:
         take_part(mary, cell, elsewhere)
         paths = (platform.path, cell.path, elsewhere.path)
         assert sees(api, mary, *paths) == [200, 200, 200]
@@ -112,9 +119,16 @@ class TestWhoLeavesAnOrganization:
         assert verify(api, organization)["valid"]
 
     def test_may_come_back_at_once(
-        self, api: Api, organization: Founded, platform: Running, cell: Room, mary: Person,
-        gone: Gone, wait: Wait, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        cell: Room,
+        mary: Person,
+        gone: Gone,
+        wait: Wait,
+        clock: Clock,
+    ) -> None:
         take_part(mary, cell)
         clock.freeze()
         for _ in range(2):
@@ -134,9 +148,16 @@ class TestWhoLeavesAnOrganization:
 @pytest.mark.usefixtures("index")
 class TestWhoLeavesAPlatform:
     def test_has_no_part_in_its_spaces_from_then_on_but_in_those_of_others(
-        self, api: Api, platform: Running, cell: Room, elsewhere: Room, stranger: Person, mary: Person,
-        gone: Gone, wait: Wait,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        platform: Running,
+        cell: Room,
+        elsewhere: Room,
+        stranger: Person,
+        mary: Person,
+        gone: Gone,
+        wait: Wait,
+    ) -> None:
         for person, left in ((stranger, 404), (mary, 200)):  # Mary belongs to the organization.
             take_part(person, cell, elsewhere)
             gone(platform.path, person)
@@ -147,9 +168,16 @@ class TestWhoLeavesAPlatform:
         assert held(mary) == ["organization.member", "platform.member", "space.member"]
 
     def test_may_come_back_at_once(
-        self, api: Api, organization: Founded, platform: Running, cell: Room, stranger: Person,
-        gone: Gone, wait: Wait, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        cell: Room,
+        stranger: Person,
+        gone: Gone,
+        wait: Wait,
+        clock: Clock,
+    ) -> None:
         take_part(stranger, cell)
         clock.freeze()
         for _ in range(2):
@@ -211,9 +239,16 @@ class TestAtTheSameMoment:
     @pytest.mark.parametrize("way", ["joins the platform", "joins a space", "is added to a space", "makes a space"])
     @pytest.mark.parametrize("departure_first", [True, False])
     def test_nothing_below_outlives_it(
-        self, api: Api, platform: Running, mary: Person, wait: Wait, ways: dict[str, Callable[[], int]], way: str,
-        *, departure_first: bool,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        platform: Running,
+        mary: Person,
+        wait: Wait,
+        ways: dict[str, Callable[[], int]],
+        way: str,
+        *,
+        departure_first: bool,
+    ) -> None:
         organization = f"/organizations/{platform.organization_id}"
         api.patch(f"{organization}/members/{mary.id}", as_=platform.owner, json={"role": "editor"})
         if way == "makes a space":

@@ -33,11 +33,18 @@ class TestListDomainInventory:
     ) -> None:
         platform = run_platform(api, organization, slug="engines", name="Analytical Engines")
         came_to(platform, "verified", "engines.example.com", verified_at=CHECKED, last_checked_at=CHECKED)
-        assert api.get(inventory(organization), as_=mary).json["items"] == [{
-            "platformId": platform.id, "platformSlug": "engines", "platformName": "Analytical Engines",
-            "customDomain": "engines.example.com", "subdomain": "engines", "verificationStatus": "verified",
-            "verifiedAt": CHECKED, "lastCheckedAt": CHECKED,
-        }]  # fmt: skip
+        assert api.get(inventory(organization), as_=mary).json["items"] == [
+            {
+                "platformId": platform.id,
+                "platformSlug": "engines",
+                "platformName": "Analytical Engines",
+                "customDomain": "engines.example.com",
+                "subdomain": "engines",
+                "verificationStatus": "verified",
+                "verifiedAt": CHECKED,
+                "lastCheckedAt": CHECKED,
+            }
+        ]
 
     def test_it_follows_what_becomes_of_a_platform_and_its_domain(self, api: Api, organization: Founded) -> None:
         platform, owner = run_platform(api, organization, slug="engines"), organization.owner

@@ -40,9 +40,15 @@ class TestErasePerson:
         answer = asked_to_erase(api, organization, email=grace.email)
         assert answer.status == 202
         assert answer.json == {
-            "id": answer.json["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "status": "queued",
-            "erasedRecords": 0, "erasedEntries": 0, "error": None,
-        }  # fmt: skip
+            "id": answer.json["id"],
+            "createdAt": moment,
+            "updatedAt": moment,
+            "version": 1,
+            "status": "queued",
+            "erasedRecords": 0,
+            "erasedEntries": 0,
+            "error": None,
+        }
         assert answer.location == f"{organization.path}/erasures/{answer.json['id']}"
         assert api.get(answer.location, as_=ada).json == answer.json
 
@@ -58,9 +64,19 @@ class TestErasePerson:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("email", "grace"), ("email", ""), ("email", 3), ("email", [SOPHIE]), ("userId", "grace"), ("userId", ""),
-         ("userId", "*"), ("userId", 3), ("name", "Grace Hopper"), ("status", "completed")],
-    )  # fmt: skip
+        [
+            ("email", "grace"),
+            ("email", ""),
+            ("email", 3),
+            ("email", [SOPHIE]),
+            ("userId", "grace"),
+            ("userId", ""),
+            ("userId", "*"),
+            ("userId", 3),
+            ("name", "Grace Hopper"),
+            ("status", "completed"),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
         whom: Json = {"email": SOPHIE, field: value}
         answer = asked_to_erase(api, organization, **whom)
@@ -71,10 +87,14 @@ class TestErasePerson:
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         named: list[Json] = [
-            {"userId": ada.id}, {"userId": ada.id.upper()}, {"email": ada.email}, {"email": " ADA@Example.Com "},
-            {"email": ada.email, "userId": ada.id}, {"email": SOPHIE, "userId": ada.id},
+            {"userId": ada.id},
+            {"userId": ada.id.upper()},
+            {"email": ada.email},
+            {"email": " ADA@Example.Com "},
+            {"email": ada.email, "userId": ada.id},
+            {"email": SOPHIE, "userId": ada.id},
             {"email": ada.email, "userId": NOBODY},
-        ]  # fmt: skip
+        ]
         for whom in named:
             assert asked_to_erase(api, organization, **whom).code == "409 owner_must_transfer", whom
         assert erasures(organization) == []
@@ -134,9 +154,15 @@ class TestErasePerson:
         assert asked_to_erase(api, organization, as_=grace, userId=grace.id).code == "409 owner_must_transfer"
 
     def test_only_the_owner_may(
-        self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person,
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        edith: Person,
+        mary: Person,
+        stranger: Person,
         operator: Person,
-    ) -> None:  # fmt: skip
+    ) -> None:
         for person in (grace, edith, mary):
             assert asked_to_erase(api, organization, as_=person, email=SOPHIE).code == "403 insufficient_role"
         assert asked_to_erase(api, organization, as_=make_key(api, organization, "admin")).code == "403 forbidden"
@@ -175,8 +201,9 @@ class TestErasePerson:
             begin_erasure(api, organization, email=f"{n}@example.org")
         refused = asked_to_erase(api, organization, email=SOPHIE)
         assert (refused.code, refused.json["detail"]) == (
-            "409 limit_exceeded", "At most 10 running erasures are allowed. Wait until one is completed.",
-        )  # fmt: skip
+            "409 limit_exceeded",
+            "At most 10 running erasures are allowed. Wait until one is completed.",
+        )
         finish(workers, clock)
         begin_erasure(api, organization, email=SOPHIE)
 
@@ -211,8 +238,10 @@ class TestErasePerson:
         entry = log_of(api, organization, limit=1)[0]
         assert (entry["type"], entry["actor"]["id"]) == ("organization.person_erased", ada.id)
         assert entry["target"] == {
-            "type": "organization.erasure", "id": answer.json["id"], "name": answer.json["id"],
-        }  # fmt: skip
+            "type": "organization.erasure",
+            "id": answer.json["id"],
+            "name": answer.json["id"],
+        }
         assert (entry["data"], entry["changes"]) == (answer.json, [])
         assert not any(mark in json.dumps(entry) for mark in (grace.id, grace.email, grace.name, grace.username))
 
@@ -235,8 +264,10 @@ class TestGetErasure:
         finish(workers, clock)
         seen.append(found_at(api, organization, path))
         assert [(s["status"], s["erasedRecords"], s["erasedEntries"]) for s in seen] == [
-            ("queued", 0, 0), ("completed", 2, 2), ("completed", 2, 2),
-        ]  # fmt: skip
+            ("queued", 0, 0),
+            ("completed", 2, 2),
+            ("completed", 2, 2),
+        ]
 
     def test_its_tag_changes_with_it(
         self, api: Api, organization: Founded, ada: Person, workers: Workers, clock: Clock
@@ -264,14 +295,16 @@ class TestGetErasure:
         with failing(Fault.THROTTLED, times=None, name="dynamodb:Query"):
             for _ in range(7):
                 clock.shift(minutes=4)
-                queues.start(Erasure.task, Erasure.key_of(organization_id=organization.id, id=completed.json["id"]))
+                queues.enqueue(Erasure.task, Erasure.make_key(organization_id=organization.id, id=completed.json["id"]))
                 workers.attempt()
         looked_again = api.get(path, as_=ada)
         assert (completed.json["status"], completed.json["error"]) == ("completed", None)
-        assert looked_again.json == completed.json | {"error": (
-            "It could not look once more for what was under way when it was completed. Verify the log, then start it "
-            "again."
-        )}  # fmt: skip
+        assert looked_again.json == completed.json | {
+            "error": (
+                "It could not look once more for what was under way when it was completed. Verify the log, then start it "  # noqa: E501
+                "again."
+            )
+        }
         assert looked_again.etag != completed.etag
         erased(api, workers, clock, organization, userId=grace.id)
         assert left_of(grace.id, grace.email) == []

@@ -52,9 +52,15 @@ def usernames(api: Api, place: Running | Room) -> list[str]:
 class TestSomebodyInPlatformsAndSpaces:
     @pytest.mark.parametrize("by", ["email", "userId"])
     def test_leaves_nothing_and_others_stay_what_they_are(
-        self, api: Api, platforms: list[Running], spaces: list[Room], mary: Person, stranger: Person, erase: Erase,
+        self,
+        api: Api,
+        platforms: list[Running],
+        spaces: list[Room],
+        mary: Person,
+        stranger: Person,
+        erase: Erase,
         by: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         for person in (mary, stranger):
             joins_all(api, person, platforms, spaces)
         whom = {"email": stranger.email, "userId": stranger.id}
@@ -66,9 +72,14 @@ class TestSomebodyInPlatformsAndSpaces:
         assert api.get(platforms[0].path, as_=stranger).code == "404 not_found"
 
     def test_of_the_organization_too_leaves_nothing_of_either(
-        self, api: Api, organization: Founded, platforms: list[Running], spaces: list[Room], grace: Person,
+        self,
+        api: Api,
+        organization: Founded,
+        platforms: list[Running],
+        spaces: list[Room],
+        grace: Person,
         erase: Erase,
-    ) -> None:  # fmt: skip
+    ) -> None:
         joins_all(api, grace, platforms, spaces)
         invite(api, platforms[0], SOPHIE, as_=grace)
         is_made(api, platforms[1], grace, "admin")
@@ -103,9 +114,16 @@ class TestSomebodyInPlatformsAndSpaces:
         assert left_of(grace.id) == []
 
     def test_however_many_places_there_are_and_whenever_it_is_interrupted(
-        self, api: Api, organization: Founded, platforms: list[Running], spaces: list[Room], stranger: Person,
-        workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platforms: list[Running],
+        spaces: list[Room],
+        stranger: Person,
+        workers: Workers,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         joins_all(api, stranger, platforms, spaces)
         workers.settle()
         monkeypatch.setattr(tasks, "_PAGE", 2)

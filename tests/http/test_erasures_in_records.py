@@ -143,9 +143,16 @@ class TestAMember:
 class TestAFormerMember:
     @pytest.mark.parametrize("by", ["email", "userId"])
     def test_is_found_by_the_log(
-        self, api: Api, organization: Founded, mary: Person, stranger: Person, erase: Erase, workers: Workers,
-        clock: Clock, by: str,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        mary: Person,
+        stranger: Person,
+        erase: Erase,
+        workers: Workers,
+        clock: Clock,
+        by: str,
+    ) -> None:
         invite(api, organization, stranger)
         api.post(f"{organization.path}/leave", as_=mary)
         clock.shift(minutes=1)
@@ -240,9 +247,18 @@ class TestOthers:
 
     @pytest.mark.parametrize(
         "other",
-        ["nada@example.com", "x.ada@example.com", "x+ada@example.com", "o'ada@example.com", "éada@example.com",
-         "ada@example.com.au", "ada@example.community", "ada@example.com-x.org", "ada@my.example.com"],
-    )  # fmt: skip
+        [
+            "nada@example.com",
+            "x.ada@example.com",
+            "x+ada@example.com",
+            "o'ada@example.com",
+            "éada@example.com",
+            "ada@example.com.au",
+            "ada@example.community",
+            "ada@example.com-x.org",
+            "ada@my.example.com",
+        ],
+    )
     def test_an_address_that_is_part_of_a_longer_one_is_not_meant(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers, other: str
     ) -> None:
@@ -299,10 +315,19 @@ class TestTexts:
         self, api: Api, organization: Founded, ada: Person, stranger: Person, erase: Erase
     ) -> None:
         text = "Ask SOPHIE@Example.org, or sophie@example.org.\nNot anna-sophie@example.org."
-        api.patch(organization.path, as_=ada, json={
-            "name": SOPHIE, "companyName": f"<{SOPHIE}>", "companyLegalName": "Engines", "companyId": f"'{SOPHIE}'",
-            "companyAddress": text, "legalEmail": SOPHIE, "supportEmail": "help@example.org",
-        })  # fmt: skip
+        api.patch(
+            organization.path,
+            as_=ada,
+            json={
+                "name": SOPHIE,
+                "companyName": f"<{SOPHIE}>",
+                "companyLegalName": "Engines",
+                "companyId": f"'{SOPHIE}'",
+                "companyAddress": text,
+                "legalEmail": SOPHIE,
+                "supportEmail": "help@example.org",
+            },
+        )
         key, invited = (
             make_key(api, organization, name=f"Key of {SOPHIE}"),
             invite(api, organization, stranger, message=text),
@@ -312,9 +337,15 @@ class TestTexts:
         left = "Ask …, or ….\nNot anna-sophie@example.org."
         about = {name: record[name] for name in record if name.startswith(("name", "company", "legal", "support"))}
         assert about == {
-            "name": "…", "companyName": "<…>", "companyLegalName": "Engines", "companyId": "'…'",
-            "companyCountry": None, "companyAddress": left, "legalEmail": None, "supportEmail": "help@example.org",
-        }  # fmt: skip
+            "name": "…",
+            "companyName": "<…>",
+            "companyLegalName": "Engines",
+            "companyId": "'…'",
+            "companyCountry": None,
+            "companyAddress": left,
+            "legalEmail": None,
+            "supportEmail": "help@example.org",
+        }
         assert api.get(f"{organization.keys}/{key.id}", as_=ada).json["name"] == "Key of …"
         shown = api.get(invited.path, as_=ada).json
         assert (shown["message"], shown["status"], shown["email"]) == (left, "pending", stranger.email)

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.deliveries.event_types import EVENT_TYPES, area_of
-from chalicelib.kernel.operations.operation import At
-from chalicelib.kernel.permissions.roles import AREAS, OPEN_TO_MEMBERS, Role, readable_areas
+from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.permissions.roles import MEMBER_READABLE_AREAS, SCOPE_AREAS, Role, readable_areas
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller
 from tests.harness.clock import Clock
@@ -19,17 +19,24 @@ from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets")
 
-OF_OWNERS: Final = {"organization.created", "organization.deleted", "organization.ownership_transferred",
-                    "organization.person_erased", "organization.purged", "lead.created",
-                    "lead.status_changed", "mail.suppression.created"}  # fmt: skip
+OF_OWNERS: Final = {
+    "organization.created",
+    "organization.deleted",
+    "organization.ownership_transferred",
+    "organization.person_erased",
+    "organization.purged",
+    "lead.created",
+    "lead.status_changed",
+    "mail.suppression.created",
+}
 PATHS: Final = {"webhooks": "webhooks", "channels": "integration-channels"}
 
 
 def asked(api: Api, organization: Founded, area: str, as_: Caller, url: str, **fields: Any) -> Answer:
     """Return the answer to the request for a webhook or a channel."""
-    body = {"url": url} if area == "webhooks" else {
-        "provider": "webhook", "name": "Room", "config": {"webhookUrl": url}
-    }  # fmt: skip
+    body = (
+        {"url": url} if area == "webhooks" else {"provider": "webhook", "name": "Room", "config": {"webhookUrl": url}}
+    )
     return api.post(f"{organization.path}/{PATHS[area]}", as_=as_, json={**body, **fields})
 
 
@@ -45,24 +52,27 @@ class TestAreas:
     def test_of_each_event_are_those_of_the_operations_that_emit_it(self) -> None:
         emitted = {(event, each.scope.partition(":")[0]) for each in operations() if each.scope for event in each.emits}
         assert {event: area_of(event) for event, _ in emitted} == dict(emitted)
-        assert {area_of(event) for event in EVENT_TYPES} == {*AREAS, "leads", "mail"}
+        assert {area_of(event) for event in EVENT_TYPES} == {*SCOPE_AREAS, "leads", "mail"}
         unscoped = {event for each in operations() if not each.scope for event in each.emits}
         assert {event for event in unscoped - {event for event, _ in emitted} if ".invitation." not in event} <= {
-            *OF_OWNERS, "research.backfill.requested", "research.reconcile.requested"
-        }  # fmt: skip
+            *OF_OWNERS,
+            "research.backfill.requested",
+            "research.reconcile.requested",
+        }
 
     def test_are_open_to_members_where_these_may_read_all(self) -> None:
         reads = [each for each in operations() if each.scope and each.scope.endswith(":read")]
         closed = {
-            (each.scope or "").partition(":")[0] for each in reads
-            if isinstance(each.needs, At) and each.needs.role not in (None, Role.MEMBER)
-        }  # fmt: skip
-        assert {*AREAS} - OPEN_TO_MEMBERS == closed | {"spaces"}
+            (each.scope or "").partition(":")[0]
+            for each in reads
+            if isinstance(each.access, RequireRole) and each.access.role not in (None, Role.MEMBER)
+        }
+        assert {*SCOPE_AREAS} - MEMBER_READABLE_AREAS == closed | {"spaces"}
 
     def test_that_scopes_read(self) -> None:
         assert readable_areas(None) is readable_areas(["admin"]) is readable_areas(["read", "admin"]) is None
         assert readable_areas(["webhooks:write"]) == ["webhooks"]
-        assert {*(readable_areas(["read"]) or ())} == {*(readable_areas(["write"]) or ())} == OPEN_TO_MEMBERS
+        assert {*(readable_areas(["read"]) or ())} == {*(readable_areas(["write"]) or ())} == MEMBER_READABLE_AREAS
         assert readable_areas(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
 
 

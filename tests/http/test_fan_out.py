@@ -43,10 +43,14 @@ class TestWhoIsTold:
     @pytest.mark.parametrize(
         ("events", "reached"),
         [
-            (["*"], True), ([UPDATED], True), (["organization.*"], True), (["organization.api_key.*"], False),
-            (["organization.api_key.created", UPDATED], True), (["organization.deleted"], False),
+            (["*"], True),
+            ([UPDATED], True),
+            (["organization.*"], True),
+            (["organization.api_key.*"], False),
+            (["organization.api_key.created", UPDATED], True),
+            (["organization.deleted"], False),
         ],
-    )  # fmt: skip
+    )
     def test_a_webhook_is_told_what_it_wants(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, events: list[str], *, reached: bool
     ) -> None:

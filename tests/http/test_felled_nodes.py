@@ -93,7 +93,7 @@ class TestCascade:
         for n in range(4):
             attach(api, plant(api, platform, f"Child {n}", root))
         assert fell(api, root, "cascade").status == 204
-        monkeypatch.setattr(jobs, "_TURN_SECONDS", 0)
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         workers.settle()
         assert left(platform) == {"PCOUNT", "PN~"}
 

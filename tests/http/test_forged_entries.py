@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel.audit_log.entries import EntryItem, canonical, pointer
+from chalicelib.kernel.audit_log.entries import EntryItem, canonical_json, pointer
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import queues
@@ -27,13 +27,19 @@ def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = Tr
     """Put an entry, and its pointer, by which Mallory would own an organization; return its id."""
     entry_id, moment = new_id(now()), now()
     actor = {"type": "user", "id": by, "name": "Ada"}
-    body = canonical({
-        "id": entry_id, "type": "organization.ownership_transferred", "occurredAt": moment,
-        "organizationId": organization.id, "actor": actor,
-        "target": {"type": "organization", "id": organization.id, "name": "Engines"},
-        "context": {"operationId": "transfer_ownership", "requestId": None, "ipAddress": None, "userAgent": None},
-        "changes": [{"field": "ownerId", "from": organization.owner.id, "to": "mallory"}], "data": {},
-    })  # fmt: skip
+    body = canonical_json(
+        {
+            "id": entry_id,
+            "type": "organization.ownership_transferred",
+            "occurredAt": moment,
+            "organizationId": organization.id,
+            "actor": actor,
+            "target": {"type": "organization", "id": organization.id, "name": "Engines"},
+            "context": {"operationId": "transfer_ownership", "requestId": None, "ipAddress": None, "userAgent": None},
+            "changes": [{"field": "ownerId", "from": organization.owner.id, "to": "mallory"}],
+            "data": {},
+        }
+    )
     entry = EntryItem.of(organization.id, body)
     cloud.put(entry.item())
     if with_pointer:
@@ -88,13 +94,19 @@ class TestAWebhookThatIsDisabled:
     @pytest.fixture
     def without_jobs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The queue of jobs takes nothing: what is to be done is due all the same."""
-        monkeypatch.setattr(queues, "start", lambda *_: None)
+        monkeypatch.setattr(queues, "enqueue", lambda *_: None)
 
     @pytest.mark.usefixtures("without_jobs")
     def test_is_sent_nothing_though_the_task_has_not_come_yet_and_is_disabled_when_the_sweep_finds_it(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        receiver: Receiver,
+        monkeypatch: pytest.MonkeyPatch,
+        clock: Clock,
+    ) -> None:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
@@ -114,9 +126,15 @@ class TestAWebhookThatIsDisabled:
 
     @pytest.mark.usefixtures("without_jobs")
     def test_stays_active_if_it_leads_elsewhere_by_then(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        receiver: Receiver,
+        monkeypatch: pytest.MonkeyPatch,
+        clock: Clock,
+    ) -> None:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
@@ -137,9 +155,9 @@ class TestAWebhookThatIsDisabled:
     ) -> None:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
-        start = queues.start
+        start = queues.enqueue
         with pytest.MonkeyPatch.context() as twice:
-            twice.setattr(queues, "start", lambda *words: (start(*words), start(*words)))
+            twice.setattr(queues, "enqueue", lambda *words: (start(*words), start(*words)))
             workers.deliver()
         assert len(log_of(api, organization, type=DISABLED)) == 1
 
@@ -150,15 +168,20 @@ class TestADeliveryThatHasFailed:
         configure(webhook_allow_private="1")
 
     def test_is_told_as_it_was_though_somebody_asked_for_it_again_meanwhile(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, monkeypatch: pytest.MonkeyPatch,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        monkeypatch: pytest.MonkeyPatch,
         clock: Clock,
-    ) -> None:  # fmt: skip
+    ) -> None:
         made = hook(api, organization, receiver, events=[UPDATED])
         receiver.answer = Reply(status=500)
         workers.deliver()
         monkeypatch.setattr("chalicelib.features.webhooks.tasks.next_attempt", lambda *_: None)
         with monkeypatch.context() as lost:
-            lost.setattr(queues, "start", lambda *_: None)
+            lost.setattr(queues, "enqueue", lambda *_: None)
             rename(api, organization, "Failing")
             workers.deliver()
         failed = delivery(api, made, UPDATED)

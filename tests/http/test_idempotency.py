@@ -228,9 +228,14 @@ class TestRacesAndFaults:
 
     @pytest.mark.parametrize(
         ("fault", "done"),
-        [(Fault.UNANSWERED, True), (Fault.DIED_AFTER, True), (Fault.THROTTLED, False), (Fault.TIMED_OUT, False),
-         (Fault.DIED_BEFORE, False)],
-    )  # fmt: skip
+        [
+            (Fault.UNANSWERED, True),
+            (Fault.DIED_AFTER, True),
+            (Fault.THROTTLED, False),
+            (Fault.TIMED_OUT, False),
+            (Fault.DIED_BEFORE, False),
+        ],
+    )
     def test_not_answered_the_repetition_is_answered_if_it_was_done_and_does_it_if_not(
         self, api: Api, ada: Person, fault: Fault, *, done: bool
     ) -> None:

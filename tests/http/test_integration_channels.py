@@ -63,9 +63,12 @@ class TestCreateIntegrationChannel:
     @pytest.mark.parametrize(
         ("fields", "fault"),
         [
-            ({"provider": "irc"}, {"/provider": "not_one_of"}), ({"provider": None}, {"/provider": "required"}),
-            ({"name": " "}, {"/name": "too_short"}), ({"name": None}, {"/name": "required"}),
-            ({"config": None}, {"/config": "required"}), ({"config": {}}, {"/config/webhookUrl": "required"}),
+            ({"provider": "irc"}, {"/provider": "not_one_of"}),
+            ({"provider": None}, {"/provider": "required"}),
+            ({"name": " "}, {"/name": "too_short"}),
+            ({"name": None}, {"/name": "required"}),
+            ({"config": None}, {"/config": "required"}),
+            ({"config": {}}, {"/config/webhookUrl": "required"}),
             ({"config": SLACK}, {"/config": "not_an_object"}),
             ({"config": {"webhookUrl": 7}}, {"/config/webhookUrl": "wrong_type"}),
             ({"config": {"webhookUrl": "no url"}}, {"/config/webhookUrl": "malformed"}),
@@ -73,9 +76,10 @@ class TestCreateIntegrationChannel:
             ({"config": {"webhookUrl": SLACK, "token": "x"}}, {"/config/token": "unknown_field"}),
             ({"events": []}, {"/events": "too_few"}),
             ({"events": ["organization.*", "x.*"]}, {"/events/1": "malformed"}),
-            ({"status": "active"}, {"/status": "unknown_field"}), ({"enabled": "yes"}, {"/enabled": "wrong_type"}),
+            ({"status": "active"}, {"/status": "unknown_field"}),
+            ({"enabled": "yes"}, {"/enabled": "wrong_type"}),
         ],
-    )  # fmt: skip
+    )
     def test_what_makes_no_sense_is_refused(
         self, api: Api, organization: Founded, fields: dict[str, Any], fault: dict[str, str]
     ) -> None:
@@ -98,10 +102,10 @@ class TestCreateIntegrationChannel:
         assert len(api.items(path, as_=reads)) == 2
 
     def test_there_are_at_most_50(self, api: Api, organization: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
-        limit = IntegrationChannel.limit
+        limit = IntegrationChannel.quota
         assert limit is not None
-        assert limit.most == 50
-        monkeypatch.setattr(IntegrationChannel, "limit", replace(limit, most=2))
+        assert limit.limit == 50
+        monkeypatch.setattr(IntegrationChannel, "quota", replace(limit, limit=2))
         made = [room(api, organization, SLACK) for _ in range(2)]
         assert created_room(api, organization, SLACK).code == "409 limit_exceeded"
         assert api.delete(made[0].path, as_=organization.owner).status == 204
@@ -127,7 +131,7 @@ class TestProvidersHosts:
             ("webhook", "http://chat.example.com/hooks/1", "https"),
             ("webhook", "https://127.0.0.1/hooks/1", "public"),
         ],
-    )  # fmt: skip
+    )
     def test_are_the_only_ones(self, api: Api, organization: Founded, provider: str, url: str, advice: str) -> None:
         answer = created_room(api, organization, url, provider=provider)
         assert answer.faults == {"/config/webhookUrl": "malformed"}
@@ -218,8 +222,9 @@ class TestTestIntegrationChannel:
         assert texts(receiver) == ["Ada Lovelace sends a test: the messages of #engines arrive here."]
         (request,) = receiver.requests
         assert (request.path, request.headers["Content-Type"]) == (
-            "/services/T0/B0/secret-of-the-room", "application/json",
-        )  # fmt: skip
+            "/services/T0/B0/secret-of-the-room",
+            "application/json",
+        )
 
     def test_it_is_an_entry_of_the_log(self, api: Api, organization: Founded, receiver: Receiver) -> None:
         made = room(api, organization, receiver)

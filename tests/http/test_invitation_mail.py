@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 
 from chalicelib.kernel.core.aws import client
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -111,9 +111,14 @@ class TestTheMail:
 
 class TestWhenItIsSent:
     def test_without_a_sender_none_is_and_the_inviter_has_the_link(
-        self, api: Api, organization: Founded, stranger: Person, workers: Workers, mailbox: Mailbox,
+        self,
+        api: Api,
+        organization: Founded,
+        stranger: Person,
+        workers: Workers,
+        mailbox: Mailbox,
         configure: Configure,
-    ) -> None:  # fmt: skip
+    ) -> None:
         configure(mail_from="")
         invited = invite(api, organization, stranger)
         assert jobs() == []
@@ -135,9 +140,9 @@ class TestWhenItIsSent:
         invite(api, organization, SOPHIE)
         (job,) = jobs()
         for _ in range(3):
-            queues.start("invitations.mail", (job["pk"], job["sk"]))
+            queues.enqueue("invitations.mail", (job["pk"], job["sk"]))
         workers.deliver()
-        queues.start("invitations.mail", (job["pk"], job["sk"]))
+        queues.enqueue("invitations.mail", (job["pk"], job["sk"]))
         clock.shift(hours=1)
         workers.settle()
         assert len(mailbox.letters) == 1
@@ -200,9 +205,14 @@ def organization_deleted(api: Api, organization: Founded, _invited: Invited, _pe
 class TestAnInvitationThatEndedBefore:
     @pytest.mark.parametrize("ends", [revoked, accepted, declined, organization_deleted], ids=lambda f: f.__name__)
     def test_brings_no_mail(
-        self, ends: Callable[..., None], api: Api, organization: Founded, stranger: Person, workers: Workers,
+        self,
+        ends: Callable[..., None],
+        api: Api,
+        organization: Founded,
+        stranger: Person,
+        workers: Workers,
         mailbox: Mailbox,
-    ) -> None:  # fmt: skip
+    ) -> None:
         ends(api, organization, invite(api, organization, stranger), stranger)
         workers.settle()
         assert mailbox.letters == []
@@ -237,7 +247,7 @@ class TestAMailServiceThatFails:
         with failing(Fault.THROTTLED, name="sesv2:SendEmail", times=None):
             workers.deliver()
             while waiting := jobs():
-                pauses.append((milliseconds(waiting[0]["turn_at"]) - now_ms()) / 1000)
+                pauses.append((timestamp_ms(waiting[0]["turn_at"]) - now_ms()) / 1000)
                 clock.shift(seconds=pauses[-1])
                 workers.settle()
         assert mailbox.letters == []
@@ -263,9 +273,14 @@ class TestAMailServiceThatFails:
         assert jobs() == []
 
     def test_a_paused_account_is_no_reason_to_give_up(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
         caplog: pytest.LogCaptureFixture,
-    ) -> None:  # fmt: skip
+    ) -> None:
         invite(api, organization, SOPHIE)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
@@ -276,9 +291,14 @@ class TestAMailServiceThatFails:
         assert len(mailbox.letters) == 1
 
     def test_what_it_refuses_for_good_is_given_up_and_said_in_the_log_without_the_address(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
         caplog: pytest.LogCaptureFixture,
-    ) -> None:  # fmt: skip
+    ) -> None:
         invited = invite(api, organization, SOPHIE)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE}")

@@ -29,12 +29,22 @@ class TestInviteToOrganization:
         assert answer.status == 201
         invited = answer.json
         assert invited == {
-            "id": invited["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "platformId": None,
+            "id": invited["id"],
+            "createdAt": moment,
+            "updatedAt": moment,
+            "version": 1,
+            "platformId": None,
             "email": SOPHIE,
-            "role": "member", "message": None, "expiresInDays": 7, "status": "pending", "sentAt": moment,
-            "mailWithheld": False, "expiresAt": after(moment, days=7), "invitedBy": ada.id,
+            "role": "member",
+            "message": None,
+            "expiresInDays": 7,
+            "status": "pending",
+            "sentAt": moment,
+            "mailWithheld": False,
+            "expiresAt": after(moment, days=7),
+            "invitedBy": ada.id,
             "acceptUrl": invited["acceptUrl"],
-        }  # fmt: skip
+        }
 
     def test_it_is_found_where_the_answer_says(self, api: Api, organization: Founded, ada: Person) -> None:
         answer = asked_to_invite(api, organization, SOPHIE)
@@ -73,14 +83,34 @@ class TestInviteToOrganization:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("email", ""), ("email", "sophie"), ("email", "sophie@localhost"), ("email", "so phie@example.org"),
-         ("email", "a@example.org, b@example.org"), ("email", None), ("email", 3), ("email", [SOPHIE]),
-         ("role", "owner"), ("role", "superuser"), ("role", "Admin"), ("role", ""),
-         ("message", "x" * 4001), ("message", "a\x00b"), ("message", 3), ("expiresInDays", 0), ("expiresInDays", 31),
-         ("expiresInDays", -1), ("expiresInDays", 1.5), ("expiresInDays", "7"), ("expiresInDays", True),
-         ("status", "accepted"), ("acceptUrl", "x"), ("expiresAt", "2099-01-01T00:00:00Z"),
-         ("invitedBy", NOBODY)],
-    )  # fmt: skip
+        [
+            ("email", ""),
+            ("email", "sophie"),
+            ("email", "sophie@localhost"),
+            ("email", "so phie@example.org"),
+            ("email", "a@example.org, b@example.org"),
+            ("email", None),
+            ("email", 3),
+            ("email", [SOPHIE]),
+            ("role", "owner"),
+            ("role", "superuser"),
+            ("role", "Admin"),
+            ("role", ""),
+            ("message", "x" * 4001),
+            ("message", "a\x00b"),
+            ("message", 3),
+            ("expiresInDays", 0),
+            ("expiresInDays", 31),
+            ("expiresInDays", -1),
+            ("expiresInDays", 1.5),
+            ("expiresInDays", "7"),
+            ("expiresInDays", True),
+            ("status", "accepted"),
+            ("acceptUrl", "x"),
+            ("expiresAt", "2099-01-01T00:00:00Z"),
+            ("invitedBy", NOBODY),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"email": SOPHIE, field: value}
         answer = api.post(f"{organization.path}/invite", as_=organization.owner, json=body)
@@ -224,7 +254,7 @@ class TestOneOfEachAddress:
 
 @pytest.fixture
 def at_most_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Invitation, "limit", replace(Invitation.limit, most=3))
+    monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=3))
 
 
 def three(api: Api, organization: Founded) -> None:

@@ -127,9 +127,13 @@ class TestResendInvitation:
         answer = self.asked(api, first, grace)
         assert answer.status == 200
         assert answer.json == {
-            **first.record, "version": 2, "updatedAt": moment, "sentAt": moment, "expiresAt": after(moment, days=3),
+            **first.record,
+            "version": 2,
+            "updatedAt": moment,
+            "sentAt": moment,
+            "expiresAt": after(moment, days=3),
             "acceptUrl": answer.json["acceptUrl"],
-        }  # fmt: skip
+        }
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(first.path, as_=grace).json == {**answer.json, "acceptUrl": None}
 
@@ -201,9 +205,7 @@ class TestResendInvitation:
         clock.shift(days=2)
         revoked = invite(api, organization, SOPHIE)
         api.delete(revoked.path, as_=ada)
-        for invited in (
-            expired, revoked, accepted(api, organization, stranger), declined(api, organization, operator)
-        ):  # fmt: skip
+        for invited in (expired, revoked, accepted(api, organization, stranger), declined(api, organization, operator)):
             before = api.get(invited.path, as_=ada).json
             assert self.asked(api, invited, ada).code == "409 invalid_transition"
             clock.shift(minutes=2)
@@ -293,9 +295,15 @@ class TestExpiry:
         assert [history(api, organization, invited)[1:] for invited in (yes, no)] == [["accepted"], ["declined"]]
 
     def test_what_has_ended_is_not_due_any_more(
-        self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        ada: Person,
+        stranger: Person,
+        operator: Person,
+        clock: Clock,
         workers: Workers,
-    ) -> None:  # fmt: skip
+    ) -> None:
         accepted(api, organization, stranger)
         declined(api, organization, operator)
         api.delete(invite(api, organization, SOPHIE).path, as_=ada)
@@ -327,7 +335,7 @@ class TestExpiry:
         clock.shift(days=31)
         workers.settle()
         workers.settle()
-        left = [item for item in cloud.stored() if item["pk"].startswith(("O#", "U#")) and not table.expired(item)]
+        left = [item for item in cloud.stored() if item["pk"].startswith(("O#", "U#")) and not table.is_expired(item)]
         assert left == []
         for invited in (pending, answered):
             assert opens(api, invited, stranger).code == "404 not_found"

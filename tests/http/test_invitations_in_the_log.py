@@ -53,9 +53,14 @@ class TestEntries:
         clock.shift(days=1)
         later = resend(api, organization, Invited(first, f"{organization.path}/invitations/{first['id']}")).record
         entry = last_entry(api, organization)
-        assert told(entry) == ("invitation.resent", ADA, {
-            "sentAt": (first["sentAt"], later["sentAt"]), "expiresAt": (first["expiresAt"], later["expiresAt"]),
-        })  # fmt: skip
+        assert told(entry) == (
+            "invitation.resent",
+            ADA,
+            {
+                "sentAt": (first["sentAt"], later["sentAt"]),
+                "expiresAt": (first["expiresAt"], later["expiresAt"]),
+            },
+        )
         assert entry["data"] == {**later, "acceptUrl": None}
 
     def test_that_of_its_end_tells_who_ended_it(
@@ -85,8 +90,9 @@ class TestEntries:
         api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token})
         entry = last_entry(api, organization)
         assert (entry["type"], entry["context"]["operationId"]) == (
-            "organization.invitation.accepted", "respond_to_invitation",
-        )  # fmt: skip
+            "organization.invitation.accepted",
+            "respond_to_invitation",
+        )
 
     def test_when_its_time_is_over_it_is_the_service_that_ends_it(
         self, api: Api, organization: Founded, stranger: Person, ada: Person, clock: Clock, workers: Workers
@@ -100,14 +106,24 @@ class TestEntries:
         assert entry["changes"] == [{"field": "status", "from": "pending", "to": "expired"}]
         assert entry["actor"] == {"type": "system", "id": None, "name": None}
         assert entry["context"] == {
-            "operationId": "invitations.expire", "requestId": None, "ipAddress": None, "userAgent": None,
-        }  # fmt: skip
+            "operationId": "invitations.expire",
+            "requestId": None,
+            "ipAddress": None,
+            "userAgent": None,
+        }
         assert entry["data"] == api.get(invited.path, as_=ada).json
 
     def test_each_change_has_one_and_the_log_is_whole(
-        self, api: Api, organization: Founded, ada: Person, grace: Person, stranger: Person, operator: Person,
-        clock: Clock, workers: Workers,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        ada: Person,
+        grace: Person,
+        stranger: Person,
+        operator: Person,
+        clock: Clock,
+        workers: Workers,
+    ) -> None:
         invite(api, organization, "late@example.org", expiresInDays=1)
         clock.shift(days=2)
         first = invite(api, organization, stranger)
@@ -121,9 +137,13 @@ class TestEntries:
         workers.settle()
         entries = [e for e in log_of(api, organization) if e["target"]["type"] == "organization.invitation"]
         assert Counter(told(entry)[0] for entry in entries) == {
-            "invitation.created": 5, "invitation.expired": 1, "invitation.resent": 1, "invitation.accepted": 1,
-            "invitation.declined": 1, "invitation.revoked": 1,
-        }  # fmt: skip
+            "invitation.created": 5,
+            "invitation.expired": 1,
+            "invitation.resent": 1,
+            "invitation.accepted": 1,
+            "invitation.declined": 1,
+            "invitation.revoked": 1,
+        }
         assert verify(api, organization)["valid"]
 
 
@@ -173,9 +193,15 @@ class TestSecrets:
         assert {entry["data"].get("acceptUrl") for entry in log_of(api, organization)} == {None}
 
     def test_no_token_is_in_what_is_logged(
-        self, api: Api, organization: Founded, stranger: Person, clock: Clock, workers: Workers,
-        caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str],
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        stranger: Person,
+        clock: Clock,
+        workers: Workers,
+        caplog: pytest.LogCaptureFixture,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
         caplog.set_level(logging.DEBUG, logger="atrium")
         tokens = self.all_of_it(api, organization, stranger, clock)
         workers.settle()

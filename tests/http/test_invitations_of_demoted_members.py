@@ -58,9 +58,15 @@ class TestWhatADemotedMemberInvited:
         assert accepts(api, invited, stranger)["membership"]["role"] == role
 
     def test_it_lives_again_once_they_are_what_they_were(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        invited: Invited,
+        clock: Clock,
         workers: Workers,
-    ) -> None:  # fmt: skip
+    ) -> None:
         becomes(api, organization, grace, "editor")
         clock.shift(minutes=1)
         workers.settle()
@@ -100,9 +106,14 @@ class TestWhatADemotedMemberInvited:
         assert opens(api, invited).code == "410 invitation_expired"
 
     def test_who_accepts_while_they_are_demoted_comes_too_late(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited,
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        invited: Invited,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         before_the_next_write(monkeypatch, lambda: becomes(api, organization, grace, "editor"))
         assert decides(api, invited, stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"

@@ -53,9 +53,15 @@ class TestWhatAFormerMemberInvited:
         assert opens(api, twice[0], stranger).code == REVOKED
 
     def test_it_stays_dead_though_they_come_back(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited],
-        clock: Clock, workers: Workers,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        twice: tuple[Invited, Invited],
+        clock: Clock,
+        workers: Workers,
+    ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
         for _ in range(2):
@@ -74,9 +80,15 @@ class TestWhatAFormerMemberInvited:
         assert accepts(api, invited, stranger)["invitedBy"] == grace.id
 
     def test_who_accepted_before_stays_a_member(
-        self, api: Api, organization: Founded, grace: Person, twice: tuple[Invited, Invited], stranger: Person,
-        clock: Clock, workers: Workers,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        twice: tuple[Invited, Invited],
+        stranger: Person,
+        clock: Clock,
+        workers: Workers,
+    ) -> None:
         accepts(api, twice[0], stranger)
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         clock.shift(minutes=1)
@@ -134,12 +146,18 @@ class TestWhatAFormerMemberInvited:
 class TestWhenTheIndexOfThemIsLate:
     @pytest.fixture(autouse=True)
     def _late(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Context, "among", lambda *_, **__: [])
+        monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
 
     def test_they_are_dead_at_once_all_the_same_and_revoked_soon(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited],
-        clock: Clock, workers: Workers,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        twice: tuple[Invited, Invited],
+        clock: Clock,
+        workers: Workers,
+    ) -> None:
         graces, adas = twice
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         for caller in (None, stranger):
@@ -152,9 +170,14 @@ class TestWhenTheIndexOfThemIsLate:
         assert [status_of(api, organization, invited) for invited in (graces, adas)] == ["revoked", "pending"]
 
     def test_the_service_revokes_them_and_says_so(
-        self, api: Api, organization: Founded, grace: Person, twice: tuple[Invited, Invited], clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        twice: tuple[Invited, Invited],
+        clock: Clock,
         workers: Workers,
-    ) -> None:  # fmt: skip
+    ) -> None:
         api.post(f"{organization.path}/leave", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
@@ -164,9 +187,14 @@ class TestWhenTheIndexOfThemIsLate:
         assert revoked["changes"] == [{"field": "status", "from": "pending", "to": "revoked"}]
 
     def test_what_they_invite_once_they_are_back_is_not_among_them(
-        self, api: Api, organization: Founded, grace: Person, twice: tuple[Invited, Invited], clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        twice: tuple[Invited, Invited],
+        clock: Clock,
         workers: Workers,
-    ) -> None:  # fmt: skip
+    ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
         assert opens(api, twice[0]).code == REVOKED
@@ -176,9 +204,14 @@ class TestWhenTheIndexOfThemIsLate:
         assert [status_of(api, organization, invited) for invited in (twice[0], later)] == ["revoked", "pending"]
 
     def test_who_accepts_while_they_leave_comes_too_late(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited],
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        twice: tuple[Invited, Invited],
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         before_the_next_write(monkeypatch, lambda: api.post(f"{organization.path}/leave", as_=grace))
         assert decides(api, twice[0], stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"

@@ -59,7 +59,7 @@ class TestKeptCheckpoints:
             cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], **proof, "log": ten.id})
             pk, sk = chain_key(ten.id, link.shard)
             cloud.put({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
-        ledger.append(ten.id)
+        ledger.append_pending(ten.id)
         assert finding(api, ten) == (None, None)
         assert finding(api, ten, checkpoint=kept)[0] == "forked"
         assert workers.deliver() == []

@@ -9,7 +9,7 @@ from chalicelib.features.api_keys import revoking
 from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
@@ -70,10 +70,14 @@ class TestWhatAKeyMakes:
 
     @pytest.mark.parametrize(
         ("fields", "pointer", "told"),
-        [({"expiresAt": LATER}, "/expiresAt", SOON), ({"allowedIps": ["192.0.0.0/16"]}, "/allowedIps", HERE),
-         ({"allowedIps": [HERE, "203.0.113.7"]}, "/allowedIps", HERE), ({"allowedIps": ["::/0"]}, "/allowedIps", HERE),
-         ({"allowedIps": ["0.0.0.0/0"]}, "/allowedIps", HERE)],
-    )  # fmt: skip
+        [
+            ({"expiresAt": LATER}, "/expiresAt", SOON),
+            ({"allowedIps": ["192.0.0.0/16"]}, "/allowedIps", HERE),
+            ({"allowedIps": [HERE, "203.0.113.7"]}, "/allowedIps", HERE),
+            ({"allowedIps": ["::/0"]}, "/allowedIps", HERE),
+            ({"allowedIps": ["0.0.0.0/0"]}, "/allowedIps", HERE),
+        ],
+    )
     def test_never_goes_beyond_them(
         self, api: Api, organization: Founded, bound: Caller, fields: Json, pointer: str, told: str
     ) -> None:
@@ -160,9 +164,7 @@ class TestAPersonsKeys:
             assert because(api, organization, key) in allowed
         assert works(api, organization, others)
 
-    @pytest.mark.parametrize(
-        ("to", "left"), [("editor", {"write", "read"}), ("member", {"read"}), ("admin", None)]
-    )  # fmt: skip
+    @pytest.mark.parametrize(("to", "left"), [("editor", {"write", "read"}), ("member", {"read"}), ("admin", None)])
     def test_end_when_they_could_not_give_them_any_more(
         self, api: Api, organization: Founded, grace: Person, keys: dict[str, Caller], to: str, left: set[str] | None
     ) -> None:
@@ -226,7 +228,7 @@ class TestAPersonsKeys:
         workers.settle()
         assert because(api, organization, keys["write"]) == ("person_erased", None)
         assert not any(works(api, organization, key) for key in keys.values())
-        stored = [ApiKey.key_of(organization_id=organization.id, id=key.id) for key in keys.values()]
+        stored = [ApiKey.make_key(organization_id=organization.id, id=key.id) for key in keys.values()]
         assert grace.id not in str(table.get_all(stored))
 
 
@@ -266,9 +268,9 @@ class TestKeysFromBefore:
     def test_keep_their_rights_until_they_are_rotated(self, api: Api, organization: Founded, grace: Person) -> None:
         former, rotated = (make_key(api, organization, "admin", as_=grace) for _ in range(2))
         for key in (former, rotated):
-            stored = ApiKey.from_item(table.get(ApiKey.key_of(organization_id=organization.id, id=key.id)) or {})
-            changes = Changes(now())
-            changes.settle(stored, lineage=None)
+            stored = ApiKey.from_item(table.get(ApiKey.make_key(organization_id=organization.id, id=key.id)) or {})
+            changes = UnitOfWork(now())
+            changes.update_untracked(stored, lineage=None)
             changes.commit()
         child = make_key(api, organization, "read", as_=former)
         assert api.post(f"{organization.keys}/{rotated.id}/rotate", as_=organization.owner, json={}).status == 200

@@ -35,8 +35,10 @@ def place(
 ) -> Place:
     """A place that a stranger has joined, as indexes show."""
     joined: dict[str, Callable[[], Place]] = {
-        "organization": lambda: organization, "platform": lambda: platform, "space": lambda: make_space(api, platform),
-    }  # fmt: skip
+        "organization": lambda: organization,
+        "platform": lambda: platform,
+        "space": lambda: make_space(api, platform),
+    }
     place = joined[request.param]()
     if isinstance(place, Founded):
         joins(place, stranger, "member")

@@ -65,7 +65,7 @@ def test_what_is_gone_is_missing_all_the_same(
 ) -> None:
     grow(api, workers, young, 5)
     gone = entry(young, sequence)
-    table.write([table.Write("Delete", (gone["pk"], gone["sk"]))])
+    table.write_transaction([table.Write("Delete", (gone["pk"], gone["sk"]))])
     lag.seconds = 0
     assert finding(api, young) == (("truncated" if sequence == 6 else "missing"), sequence)
 
@@ -75,7 +75,7 @@ def test_a_batch_that_names_another_entry_hides_nothing(api: Api, young: Founded
     names = [entry(young, sequence)["sk"] for sequence in (1, 2, 3)]
     key = ledger.sequence_key(young.id, 3)
     forged = {"pk": key[0], "sk": key[1], "ids": [names[1], names[0]]}
-    table.write([table.Write("Put", key, item=forged), table.Write("Delete", (f"A#{young.id}", names[1]))])
+    table.write_transaction([table.Write("Put", key, item=forged), table.Write("Delete", (f"A#{young.id}", names[1]))])
     lag.seconds = 0
     assert finding(api, young) == ("missing", 2)
 
@@ -146,7 +146,7 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 ) -> None:
     grow(api, workers, young, 4)
     clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
-    table.write(redaction.erase(young.id, entry(young, 2), proven=True))
+    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
     monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
     found = [entry for page in collecting.pages(young.id, EntryFilters(type="organization.updated")) for entry in page]
     assert [entry.sequence for entry in found if entry.erased] == [2]
@@ -154,13 +154,13 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 
 def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
     grow(api, workers, young, 2)
-    table.write(redaction.erase(young.id, entry(young, 2), proven=True))
+    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
     ((shown,),) = logs.sealed(young.id, 1, 2, fresh=True)
     assert "erased" in shown.item
 
 
 def test_a_log_is_anchored(api: Api, young: Founded, workers: Workers) -> None:
     grow(api, workers, young, 3)
-    queues.start("audit.anchor", ledger.head_key(young.id))
+    queues.enqueue("audit.anchor", ledger.head_key(young.id))
     workers.deliver()
     assert anchored(young.id) == [4]

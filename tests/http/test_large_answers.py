@@ -80,12 +80,18 @@ class TestAList:
             begun, at = beginning(moment), moment
             sent = [
                 {
-                    "id": f"{begun['id'][:-2]}{m:02}", "submitted_at": at, "contact_name": "Somebody",
-                    "company_name": None, "message": "\N{STEAM LOCOMOTIVE}" * 4000, "source": None, "consent": None,
-                    "status": "new", "history": [{"status": "new", "at": at}],
+                    "id": f"{begun['id'][:-2]}{m:02}",
+                    "submitted_at": at,
+                    "contact_name": "Somebody",
+                    "company_name": None,
+                    "message": "\N{STEAM LOCOMOTIVE}" * 4000,
+                    "source": None,
+                    "consent": None,
+                    "status": "new",
+                    "history": [{"status": "new", "at": at}],
                 }
                 for m in range(2)
-            ]  # fmt: skip
+            ]
             history = [{"status": "new", "at": at, "by": None}]
             lead = Lead(**begun, contact_email=f"person-{n}@example.org", submissions=sent, history=history)
             cloud.put(lead.item())
@@ -113,11 +119,17 @@ class TestAList:
                 "response_body": "\x01" * 1024,
             }
             delivery = WebhookDelivery.planned(
-                made.id, event_id=new_id(moment), event_type="organization.updated", organization_id=organization.id,
-                sequence=1, occurred_at=moment, now=moment, at=None,
-            )  # fmt: skip
+                made.id,
+                event_id=new_id(moment),
+                event_type="organization.updated",
+                organization_id=organization.id,
+                sequence=1,
+                occurred_at=moment,
+                now=moment,
+                at=None,
+            )
             attempts = [{"number": number, **attempt} for number in range(1, 11)]
-            cloud.put(delivery.but(status="failed", attempts=attempts).item())
+            cloud.put(delivery.replace(status="failed", attempts=attempts).item())
             ids.insert(0, delivery.id)
         pages = api.pages(f"{made.path}/deliveries", as_=organization.owner, query={"limit": 100})
         assert [item["id"] for page in pages for item in page["items"]] == ids

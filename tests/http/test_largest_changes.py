@@ -24,7 +24,7 @@ def largest(answer: Answer) -> int:
 
 
 def holds(answer: Answer, at_least: int) -> None:
-    assert at_least <= largest(answer) <= table.MOST_WRITES - ROOM
+    assert at_least <= largest(answer) <= table.MAX_TRANSACT_ITEMS - ROOM
 
 
 def test_all_children_of_a_node_move_up(api: Api, platform: Running) -> None:

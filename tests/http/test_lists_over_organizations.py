@@ -50,13 +50,19 @@ def _platform_of_another(number: int, member: Person, owner: Person) -> Running:
         platform,
         Member.joining(beginning(moment), organization.id, owner.user(), Role.OWNER),
         Member.joining(beginning(moment), organization.id, member.user(), Role.MEMBER),
-        ProjectBlock(**beginning(moment), **platform.ids, **used),
+        ProjectBlock(**beginning(moment), **platform.ancestor_ids, **used),
         ResearchOutput(**beginning(moment), **library),
         Artefact(
-            **beginning(moment), **library, source="dblp", source_id=organization.id, type="article",
-            fetched_at=moment, content_hash="0" * 64, stale=False,
+            **beginning(moment),
+            **library,
+            source="dblp",
+            source_id=organization.id,
+            type="article",
+            fetched_at=moment,
+            content_hash="0" * 64,
+            stale=False,
         ),
-    ):  # fmt: skip
+    ):
         cloud.put(record.item())
     return Running({"id": platform.id, "organizationId": organization.id}, owner)
 

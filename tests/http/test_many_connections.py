@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from chalicelib.kernel.audit_log.mac_chains import shard_of
-from chalicelib.kernel.permissions.access_epochs import Subject, partition_of
+from chalicelib.kernel.permissions.access_epochs import Subject, log_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions import unit_of_work
 from tests.harness.api import Answer, Api
@@ -94,15 +94,15 @@ def test_what_they_change_right_after_the_caller_was_demoted_is_changed_too(
 def test_who_is_kept_from_removing_somebody_lets_nobody_check_their_epoch_from_then_on(
     api: Api, organization: Founded, grace: Person, conflicts: Conflicts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    epoch = Subject(partition_of(organization.id), grace.id)
+    epoch = Subject(log_partition(organization.id), grace.id)
     conflicts.take(epoch.shards, to_hold=True)
 
     def pause(attempt: int, **_: float) -> None:
         if attempt == 1:
-            assert table.get(epoch.mark)
+            assert table.get(epoch.closing_mark_key)
             conflicts.release(epoch.shards)
 
-    monkeypatch.setattr(unit_of_work, "pause", pause)
+    monkeypatch.setattr(unit_of_work, "backoff_seconds", pause)
     removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
     assert removed.status == 204
     assert removed.calls.names.count("dynamodb:TransactWriteItems") == 4  # Two tries, the mark, the third try.

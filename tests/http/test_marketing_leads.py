@@ -25,15 +25,32 @@ class TestCreateMarketingLead:
         moment = clock.freeze("2027-03-21T09:00:00.000Z")
         lead = note_down(api, operator, message="By phone.", source="fair")
         assert lead == {
-            "id": lead["id"], "createdAt": moment, "updatedAt": moment, "version": 1, "contactName": "Mary Shelley",
-            "contactEmail": "mary@example.org", "companyName": None, "message": "By phone.", "source": "fair",
-            "consent": None, "status": "new", "notes": [],
+            "id": lead["id"],
+            "createdAt": moment,
+            "updatedAt": moment,
+            "version": 1,
+            "contactName": "Mary Shelley",
+            "contactEmail": "mary@example.org",
+            "companyName": None,
+            "message": "By phone.",
+            "source": "fair",
+            "consent": None,
+            "status": "new",
+            "notes": [],
             "history": [{"status": "new", "at": moment, "by": operator.id}],
-            "submissions": [{
-                "id": lead["id"], "submittedAt": moment, "contactName": "Mary Shelley", "companyName": None,
-                "message": "By phone.", "source": "fair", "consent": None, "status": "new",
-            }],
-        }  # fmt: skip
+            "submissions": [
+                {
+                    "id": lead["id"],
+                    "submittedAt": moment,
+                    "contactName": "Mary Shelley",
+                    "companyName": None,
+                    "message": "By phone.",
+                    "source": "fair",
+                    "consent": None,
+                    "status": "new",
+                }
+            ],
+        }
         assert api.get(f"{LEADS}/{lead['id']}", as_=operator).json == lead
 
     def test_is_one_of_its_own_though_the_address_has_one(self, api: Api, operator: Person) -> None:

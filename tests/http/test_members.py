@@ -27,17 +27,28 @@ def last_entry(api: Api, organization: Founded, as_: Person) -> Json:
 class TestListOrganizationMembers:
     def test_members_are_listed_in_the_order_they_joined(self, api: Api, organization: Founded, mary: Person) -> None:
         assert list(roles(api, organization, mary).items()) == [
-            ("ada", "owner"), ("grace", "admin"), ("edith", "editor"), ("mary", "member"),
-        ]  # fmt: skip
+            ("ada", "owner"),
+            ("grace", "admin"),
+            ("edith", "editor"),
+            ("mary", "member"),
+        ]
 
     def test_what_is_shown_of_one(self, api: Api, organization: Founded, ada: Person) -> None:
         (shown, *_) = api.items(f"{organization.path}/members", as_=ada)
         created = organization.record["createdAt"]
         assert shown == {
-            "id": shown["id"], "createdAt": created, "updatedAt": created, "version": 1, "userId": ada.id,
-            "username": "ada", "name": "Ada Lovelace", "email": "ada@example.com", "role": "owner", "joinedAt": created,
+            "id": shown["id"],
+            "createdAt": created,
+            "updatedAt": created,
+            "version": 1,
+            "userId": ada.id,
+            "username": "ada",
+            "name": "Ada Lovelace",
+            "email": "ada@example.com",
+            "role": "owner",
+            "joinedAt": created,
             "revokedKeys": None,
-        }  # fmt: skip
+        }
 
     def test_admins_see_all_e_mail_addresses(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         for person in (ada, grace):
@@ -251,8 +262,10 @@ class TestLeaveOrganization:
         assert api.get(organization.path, as_=mary).code == "404 not_found"
         entry = last_entry(api, organization, ada)
         assert (entry["type"], entry["actor"]["id"], entry["context"]["operationId"]) == (
-            "organization.member.removed", mary.id, "leave_organization",
-        )  # fmt: skip
+            "organization.member.removed",
+            mary.id,
+            "leave_organization",
+        )
 
     def test_the_owner_must_transfer_first(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         assert api.post(f"{organization.path}/leave", as_=ada).code == "409 owner_must_transfer"

@@ -43,12 +43,25 @@ class TestPut:
     def test_makes_a_menu_and_then_replaces_it(self, api: Api, site: Published, looms: Leaf) -> None:
         made = put_menu(api, site, to_page(looms), name="Main")
         assert made == {
-            "id": "main", "siteId": site.id, "name": "Main", "version": 1, "createdAt": made["createdAt"],
-            "updatedAt": made["createdAt"], "items": [{
-                "id": f"to-{looms.id}", "label": "Looms", "type": "page", "pageId": looms.id, "url": None,
-                "path": "/looms", "dangling": False, "children": [],
-            }],
-        }  # fmt: skip
+            "id": "main",
+            "siteId": site.id,
+            "name": "Main",
+            "version": 1,
+            "createdAt": made["createdAt"],
+            "updatedAt": made["createdAt"],
+            "items": [
+                {
+                    "id": f"to-{looms.id}",
+                    "label": "Looms",
+                    "type": "page",
+                    "pageId": looms.id,
+                    "url": None,
+                    "path": "/looms",
+                    "dangling": False,
+                    "children": [],
+                }
+            ],
+        }
         assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == made
         replaced = put_menu(api, site, name="All")
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
@@ -109,7 +122,7 @@ class TestPut:
     def test_of_more_than_a_hundred_is_refused(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Menu, "limit", replace(Menu.limit, most=2))
+        monkeypatch.setattr(Menu, "quota", replace(Menu.quota, limit=2))
         for name in ("one", "two", "one"):
             put_menu(api, site, menu=name, name=f"{name} of two")
         assert asked_to_put(api, site, menu="three").code == "409 limit_exceeded"
@@ -123,18 +136,29 @@ class TestItems:
             ({**page, "url": "/looms"}, {"/items/0/url": "malformed"}),
             ({**url, "url": None}, {"/items/0/url": "required"}),
             ({**url, "pageId": looms.id}, {"/items/0/pageId": "malformed"}),
-            ({**group("All"), "url": "/", "pageId": looms.id}, {
-                "/items/0/url": "malformed", "/items/0/pageId": "malformed",
-            }),
+            (
+                {**group("All"), "url": "/", "pageId": looms.id},
+                {
+                    "/items/0/url": "malformed",
+                    "/items/0/pageId": "malformed",
+                },
+            ),
             ({**page, "type": "space"}, {"/items/0/type": "not_one_of"}),
             ({**page, "label": " "}, {"/items/0/label": "too_short"}),
-        ]  # fmt: skip
+        ]
         for item, faults in refused:
             assert asked_to_put(api, site, item).faults == faults
 
-    @pytest.mark.parametrize("url", [
-        "javascript:alert(1)", "//evil.example", "/\\evil.example", "data:text/html,x", "https://ada@example.com",
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "javascript:alert(1)",
+            "//evil.example",
+            "/\\evil.example",
+            "data:text/html,x",
+            "https://ada@example.com",
+        ],
+    )
     def test_lead_to_nothing_dangerous(self, api: Api, site: Published, url: str) -> None:
         assert asked_to_put(api, site, to_url(url)).faults == {"/items/0/url": "malformed"}
 
@@ -144,14 +168,16 @@ class TestItems:
         other = page_of(api, make_site(api, organization, name="Other"), "Mills")
         items = [to_page(looms), group("More", to_page(other), {**to_page(looms), "id": "x", "pageId": str(uuid4())})]
         assert asked_to_put(api, site, *items).faults == {
-            "/items/1/children/0/pageId": "unknown", "/items/1/children/1/pageId": "unknown",
-        }  # fmt: skip
+            "/items/1/children/0/pageId": "unknown",
+            "/items/1/children/1/pageId": "unknown",
+        }
 
     def test_have_different_ids_on_all_levels(self, api: Api, site: Published) -> None:
         item = group("All", group("Some", to_url("/", "all")), {**group("More"), "id": "some"})
         assert asked_to_put(api, site, {**item, "id": "to-all"}).faults == {
-            "/items/0/children/0/children/0/id": "repeated", "/items/0/children/1/id": "repeated",
-        }  # fmt: skip
+            "/items/0/children/0/children/0/id": "repeated",
+            "/items/0/children/1/id": "repeated",
+        }
 
     def test_are_three_levels_deep_at_most(self, api: Api, site: Published) -> None:
         put_menu(api, site, group("One", group("Two", group("Three"))))
@@ -172,8 +198,9 @@ class TestWhereItemsLead:
         jacquard = page_of(api, site, "Jacquard", below=looms)
         put_menu(api, site, to_page(looms, "All looms", to_page(jacquard)), group("More", to_url("/mills", "Mills")))
         assert seen(api, site) == {
-            "All looms": ("/looms", {"Jacquard": "/looms/jacquard"}), "More": (None, {"Mills": "/mills"}),
-        }  # fmt: skip
+            "All looms": ("/looms", {"Jacquard": "/looms/jacquard"}),
+            "More": (None, {"Mills": "/mills"}),
+        }
         moved(api, looms, "weavers")
         assert seen(api, site)["All looms"] == ("/weavers", {"Jacquard": "/weavers/jacquard"})
 
@@ -246,11 +273,12 @@ class TestWhereItemsLead:
             to_page(looms, "All", to_page(write_page(api, site, "Draft"))),
             group("More", to_url("/", "Home")),
         )
-        key = Menu.key_of(site_id=site.id, id="main")
+        key = Menu.make_key(site_id=site.id, id="main")
         read: dict[Any, Any] = table.get_all([key])
         assert resolved(Menu.from_item(read[key]), read) == [
-            Entry("All", "/looms", []), Entry("More", None, [Entry("Home", "/", [])]),
-        ]  # fmt: skip
+            Entry("All", "/looms", []),
+            Entry("More", None, [Entry("Home", "/", [])]),
+        ]
 
 
 class TestList:
@@ -263,8 +291,10 @@ class TestList:
         for caller in (None, mary):
             listed = api.items(f"{site.path}/navigation", as_=caller, query={"limit": 2})
             assert [(each["id"], each["name"]) for each in listed] == [
-                ("main", "Main again"), ("footer", "Footer"), ("a-third", "A-Third"),
-            ]  # fmt: skip
+                ("main", "Main again"),
+                ("footer", "Footer"),
+                ("a-third", "A-Third"),
+            ]
             assert all("items" not in each for each in listed)
 
     def test_leaves_out_those_of_other_sites(self, api: Api, site: Published, organization: Founded) -> None:

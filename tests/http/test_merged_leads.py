@@ -40,15 +40,18 @@ class TestTheSameAddressWithinADay:
         (lead,) = leads(api, operator)
         assert lead == lead_of(api, first, operator)
         assert {name: lead[name] for name in ("contactName", "companyName", "message", "source")} == {
-            "contactName": first.record["contactName"], "companyName": "Engines Ltd", "message": "How many columns?",
+            "contactName": first.record["contactName"],
+            "companyName": "Engines Ltd",
+            "message": "How many columns?",
             "source": None,
-        }  # fmt: skip
+        }
         assert lead["consent"]["textVersion"] == "1"
         assert [each["consent"] for each in lead["submissions"]] == [lead["consent"], None]
         assert (lead["status"], lead["version"]) == ("new", 2)
         assert [(each["id"], each["message"]) for each in lead["submissions"]] == [
-            (first.id, "How many columns?"), (second.id, "How many wheels?"),
-        ]  # fmt: skip
+            (first.id, "How many columns?"),
+            (second.id, "How many wheels?"),
+        ]
 
     def test_each_sees_what_they_sent_and_nothing_of_the_other(self, api: Api, operator: Person) -> None:
         first = send(api, message="My secret.", companyName="Engines Ltd")
@@ -93,8 +96,11 @@ class TestTheSameAddressWithinADay:
     def test_costs_two_reads_and_a_transaction(self, api: Api) -> None:
         send(api)
         assert asked_to_send(api).calls.names == [
-            "dynamodb:BatchGetItem", "dynamodb:BatchGetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage",
-        ]  # fmt: skip
+            "dynamodb:BatchGetItem",
+            "dynamodb:BatchGetItem",
+            "dynamodb:TransactWriteItems",
+            "sqs:SendMessage",
+        ]
 
     def test_ends_no_withdrawal(self, api: Api, operator: Person) -> None:
         first = send(api, message="Call me.", consent={"textVersion": "1"})
@@ -105,8 +111,9 @@ class TestTheSameAddressWithinADay:
         (lead,) = leads(api, operator)
         assert (lead["contactName"], lead["message"]) == (first.record["contactName"], "Call me.")
         assert [(each["id"], each["status"]) for each in lead["submissions"]] == [
-            (first.id, "withdrawn"), (second.id, "new"),
-        ]  # fmt: skip
+            (first.id, "withdrawn"),
+            (second.id, "new"),
+        ]
         assert statuses(lead) == ["new", "withdrawn"]
         assert statuses(seen(api, first)) == ["new", "withdrawn"]
         assert statuses(turn(api, first, "new").json) == ["new", "withdrawn", "new"]
@@ -177,8 +184,9 @@ class TestWithdrawing:
         assert seen(api, first)["status"] == "new"
         (entry, *_) = api.items("/system/audit-log", as_=operator)
         assert (entry["type"], [change["field"] for change in entry["changes"]]) == (
-            "lead.status_changed", ["submissions"],
-        )  # fmt: skip
+            "lead.status_changed",
+            ["submissions"],
+        )
 
     def test_all_of_them_withdraws_the_lead_and_all_bring_it_back(self, api: Api, operator: Person) -> None:
         first, second = send(api), send(api)
@@ -242,8 +250,9 @@ class TestAtOnce:
         second = send(api)
         (lead,) = leads(api, operator)
         assert [(each["id"], each["status"]) for each in lead["submissions"]] == [
-            (first.id, "withdrawn"), (second.id, "new"),
-        ]  # fmt: skip
+            (first.id, "withdrawn"),
+            (second.id, "new"),
+        ]
         assert statuses(lead) == ["new", "withdrawn"]
 
     def test_what_is_sent_meanwhile_is_not_withdrawn(self, api: Api, operator: Person, meanwhile: Meanwhile) -> None:

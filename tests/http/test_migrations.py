@@ -15,7 +15,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -24,7 +24,7 @@ from tests.harness.reference import file
 from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("aws")
-Step = Callable[[int, Changes], int | None]
+Step = Callable[[int, UnitOfWork], int | None]
 
 
 class Steps:
@@ -47,12 +47,12 @@ class Steps:
         return migration
 
     def _step(self, name: str) -> Step:
-        def step(position: int, changes: Changes) -> int | None:
+        def step(position: int, changes: UnitOfWork) -> int | None:
             called = f"{name}/{position}"
             self.before.pop(called, lambda: None)()
             self.done.append(called)
             item = {"pk": "X", "sk": called}
-            changes.also(Write("Put", ("X", called), item=item))
+            changes.add_write(Write("Put", ("X", called), item=item))
             return position + 1 if position < 2 else None
 
         return step
@@ -111,7 +111,7 @@ class TestRunning:
         assert steps.done == left() == ALL
 
     def test_a_step_and_how_far_it_is_are_one_transaction(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-        write = table.write
+        write = table.write_transaction
 
         def dying(writes: Any) -> None:
             if any(item.key == ("X", "a/1") for item in writes):
@@ -119,7 +119,7 @@ class TestRunning:
             write(writes)
 
         with monkeypatch.context() as patch:
-            patch.setattr(table, "write", dying)
+            patch.setattr(table, "write_transaction", dying)
             with pytest.raises(Killed):
                 steps.run()
         assert left() == ["a/0"]
@@ -239,8 +239,10 @@ class TestMigrationsStatus:
         steps.add("c")
         items = api.items("/system/migrations/status", as_=operator)
         assert [(item["id"], item["state"], item["appliedAt"]) for item in items] == [
-            ("a", "applied", moment), ("b", "failed", None), ("c", "pending", None),
-        ]  # fmt: skip
+            ("a", "applied", moment),
+            ("b", "failed", None),
+            ("c", "pending", None),
+        ]
         assert [item["durationMs"] is None for item in items] == [False, False, True]
         assert (items[0]["error"], items[2]["error"]) == (None, None)
         assert "ValueError" in items[1]["error"]

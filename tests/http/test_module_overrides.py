@@ -29,8 +29,12 @@ class TestSetModuleOverride:
         assert answer.location == f"{overrides}/events"
         shown = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
         assert shown == {
-            "version": 1, "spaceId": looms.id, "moduleId": "events", "enabled": True, "settings": {},
-        }  # fmt: skip
+            "version": 1,
+            "spaceId": looms.id,
+            "moduleId": "events",
+            "enabled": True,
+            "settings": {},
+        }
         assert api.get(answer.location, as_=ada).text == answer.text
 
     def test_what_was_set_before_is_changed(self, api: Api, overrides: str, ada: Person) -> None:
@@ -38,8 +42,12 @@ class TestSetModuleOverride:
         second = api.post(overrides, as_=ada, json={"moduleId": "events", "settings": {"b": 1}})
         assert (second.status, "Location" in second.headers) == (200, False)
         assert second.json == {
-            **first.json, "enabled": True, "settings": {"b": 1}, "version": 2, "updatedAt": second.json["updatedAt"],
-        }  # fmt: skip
+            **first.json,
+            "enabled": True,
+            "settings": {"b": 1},
+            "version": 2,
+            "updatedAt": second.json["updatedAt"],
+        }
         assert len(said(api, overrides, ada)) == 1
 
     def test_what_is_so_already_tells_nothing(

@@ -32,9 +32,14 @@ class TestListPlatformModules:
         assert [module["moduleId"] for module in listed["items"]] == ORDER
         assert listed["nextCursor"] is None
         assert listed["items"][3] == {
-            "moduleId": "events", "name": "Events", "enabled": True, "locked": False, "settings": {},
-            "source": "system", "dependsOn": [],
-        }  # fmt: skip
+            "moduleId": "events",
+            "name": "Events",
+            "enabled": True,
+            "locked": False,
+            "settings": {},
+            "source": "system",
+            "dependsOn": [],
+        }
 
     def test_a_page_may_be_smaller(self, api: Api, platform: Running) -> None:
         pages = api.pages(f"{platform.path}/modules", as_=platform.owner, query={"limit": 5})
@@ -59,9 +64,14 @@ class TestUpdatePlatformModules:
         modules = changed(api, platform, {"moduleId": "acme.Wiki:v2"}, {"moduleId": "acme.blog", "enabled": False})
         assert list(modules) == [*ORDER, "acme.Wiki:v2", "acme.blog"]
         assert modules["acme.Wiki:v2"] == {
-            "moduleId": "acme.Wiki:v2", "name": "acme.Wiki:v2", "enabled": True, "locked": False, "settings": {},
-            "source": "platform", "dependsOn": [],
-        }  # fmt: skip
+            "moduleId": "acme.Wiki:v2",
+            "name": "acme.Wiki:v2",
+            "enabled": True,
+            "locked": False,
+            "settings": {},
+            "source": "platform",
+            "dependsOn": [],
+        }
 
     def test_settings_are_merged(self, api: Api, platform: Running) -> None:
         changed(api, platform, {"moduleId": "feed", "settings": {"a": {"b": 1, "c": [1]}, "d": 1}})
@@ -104,13 +114,21 @@ class TestUpdatePlatformModules:
 
     def test_one_that_is_wrong_keeps_all_from_being_done(self, api: Api, platform: Running) -> None:
         refused = patch(
-            api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "-nd"}, {"enabled": 1},
-            {"moduleId": "jobs", "dependsOn": []}, {"moduleId": "home", "settings": []},
-        )  # fmt: skip
+            api,
+            platform,
+            {"moduleId": "feed", "enabled": False},
+            {"moduleId": "-nd"},
+            {"enabled": 1},
+            {"moduleId": "jobs", "dependsOn": []},
+            {"moduleId": "home", "settings": []},
+        )
         assert refused.faults == {
-            "/modules/1/moduleId": "malformed", "/modules/2/moduleId": "required", "/modules/2/enabled": "wrong_type",
-            "/modules/3/dependsOn": "unknown_field", "/modules/4/settings": "wrong_type",
-        }  # fmt: skip
+            "/modules/1/moduleId": "malformed",
+            "/modules/2/moduleId": "required",
+            "/modules/2/enabled": "wrong_type",
+            "/modules/3/dependsOn": "unknown_field",
+            "/modules/4/settings": "wrong_type",
+        }
         twice = patch(api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "feed"})
         assert twice.faults == {"/modules/1/moduleId": "repeated"}
         listed = api.get(f"{platform.path}/modules", as_=platform.owner).json["items"]
@@ -138,9 +156,12 @@ class TestUpdatePlatformModules:
         changed(api, platform, {"moduleId": "wiki"})
         before = {m["moduleId"]: m for m in api.get(f"{platform.path}/modules", as_=platform.owner).json["items"]}
         after = changed(
-            api, platform, {"moduleId": "events", "enabled": False}, {"moduleId": "blog"},
+            api,
+            platform,
+            {"moduleId": "events", "enabled": False},
+            {"moduleId": "blog"},
             {"moduleId": "wiki", "enabled": None, "locked": None, "settings": None},
-        )  # fmt: skip
+        )
         entry = log_of(api, organization)[0]
         assert entry["type"] == "platform.modules.updated"
         assert entry["target"] == {"type": "platform.modules", "id": platform.id, "name": "Engines"}
@@ -184,9 +205,14 @@ class TestListEffectiveModules:
         modules = self.effective(api, looms)
         assert list(modules) == ORDER
         assert modules["events"] == {
-            "moduleId": "events", "enabled": True, "source": "system", "inherited": True, "locked": False,
-            "settings": {}, "blockedBy": [],
-        }  # fmt: skip
+            "moduleId": "events",
+            "enabled": True,
+            "source": "system",
+            "inherited": True,
+            "locked": False,
+            "settings": {},
+            "blockedBy": [],
+        }
 
     def test_the_platform_decides_and_then_the_space(self, api: Api, looms: Room) -> None:
         changed(api, looms.platform, {"moduleId": "feed", "enabled": False, "settings": {"a": {"b": 1}, "c": [1]}})
@@ -194,9 +220,14 @@ class TestListEffectiveModules:
         assert not self.effective(api, looms)["feed"]["enabled"]
         self.override(api, looms, "feed", settings={"a": {"d": 2}, "c": []})
         assert self.effective(api, looms)["feed"] == {
-            "moduleId": "feed", "enabled": True, "source": "space", "inherited": False, "locked": False,
-            "settings": {"a": {"b": 1, "d": 2}, "c": []}, "blockedBy": [],
-        }  # fmt: skip
+            "moduleId": "feed",
+            "enabled": True,
+            "source": "space",
+            "inherited": False,
+            "locked": False,
+            "settings": {"a": {"b": 1, "d": 2}, "c": []},
+            "blockedBy": [],
+        }
         api.delete(f"{looms.path}/module-overrides/feed", as_=looms.platform.owner)
         assert self.effective(api, looms)["feed"]["source"] == "platform"
 

@@ -19,8 +19,8 @@ def older(api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> str:
     space = make_space(api, platform, name="Looms")
     (item,) = [item for item in cloud.stored() if item.get("id") == space.id and item["kind"] == "space"]
     cloud.put({**item, "summary": "Warp", "rest": "weft"})
-    monkeypatch.setattr(Space, "shape", 2)
-    monkeypatch.setattr(Space, "upcasts", {1: _upcast})
+    monkeypatch.setattr(Space, "schema_version", 2)
+    monkeypatch.setattr(Space, "upcasters", {1: _upcast})
     return space.path
 
 

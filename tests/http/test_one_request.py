@@ -41,9 +41,11 @@ class TestARequestThatAWebhookHearsOf:
             workers.deliver()
         assert answer.headers["X-Request-Id"] == answer.request_id
         assert about(lines, answer) == [
-            ("request", "update_organization"), ("message", "append_entries"),
-            ("attempt", ""), ("message", "webhooks.send"),
-        ]  # fmt: skip
+            ("request", "update_organization"),
+            ("message", "append_entries"),
+            ("attempt", ""),
+            ("message", "webhooks.send"),
+        ]
         asked, appended, attempt, sent = lines
         assert asked["requestId"] == attempt["requestId"] == answer.request_id
         assert appended["requestIds"] == sent["requestIds"] == [answer.request_id]
@@ -81,9 +83,7 @@ class TestARequestThatAWebhookHearsOf:
         swept = lines[0]
         assert measures(swept, "stage")["LedgerLag"] >= 15_000
         assert measures(swept, "stage")["DueLag"] >= 5_000
-        assert about(lines, answer) == [
-            ("message", "append_entries"), ("attempt", ""), ("message", "webhooks.send")
-        ]  # fmt: skip
+        assert about(lines, answer) == [("message", "append_entries"), ("attempt", ""), ("message", "webhooks.send")]
 
     def test_is_named_at_each_attempt(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
@@ -97,9 +97,7 @@ class TestARequestThatAWebhookHearsOf:
         clock.shift(seconds=10)
         with written() as lines:
             workers.deliver(delayed=True)
-        assert about(lines, answer) == [
-            ("message", "deliveries.queue"), ("attempt", ""), ("message", "webhooks.send")
-        ]  # fmt: skip
+        assert about(lines, answer) == [("message", "deliveries.queue"), ("attempt", ""), ("message", "webhooks.send")]
         attempt = lines[1]
         assert (attempt["attempt"], attempt["outcome"], attempt["ageMs"] >= 10_000) == (2, "succeeded", True)
 

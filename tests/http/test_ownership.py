@@ -84,8 +84,10 @@ class TestTransferOwnership:
         entry = api.get(f"{organization.path}/audit-log", as_=mary, query={"limit": 1}).json["items"][0]
         assert entry["type"] == "organization.ownership_transferred"
         assert entry["target"] == {
-            "type": "organization", "id": organization.id, "name": organization.record["name"],
-        }  # fmt: skip
+            "type": "organization",
+            "id": organization.id,
+            "name": organization.record["name"],
+        }
         assert entry["changes"] == [{"field": "ownerId", "from": ada.id, "to": mary.id}]
         every = api.items(f"{organization.path}/audit-log", as_=mary)
         assert len(every) == 5
@@ -109,9 +111,14 @@ class TestTransferOwnership:
             outcomes = list(threads.map(lambda p: transfer(api, organization, ada, p.id), (grace, edith, mary)))
         assert sorted(outcomes) == ["200", "403 insufficient_role", "403 insufficient_role"]
         (owner,) = owners(api, organization, ada)
-        assert api.get(organization.path, as_=ada).json["ownerId"] == {
-            "grace": grace.id, "edith": edith.id, "mary": mary.id,
-        }[owner]  # fmt: skip
+        assert (
+            api.get(organization.path, as_=ada).json["ownerId"]
+            == {
+                "grace": grace.id,
+                "edith": edith.id,
+                "mary": mary.id,
+            }[owner]
+        )
 
     def test_while_the_chosen_one_leaves_there_is_always_one_owner(
         self, api: Api, organization: Founded, ada: Person, mary: Person
@@ -141,8 +148,8 @@ class TestHowManyOrganizationsAUserOwns:
         assert self.create(api, ada) not in (second, "409 limit_exceeded")
 
     def test_is_100_unless_it_is_set(self) -> None:
-        assert Organization.limit is not None
-        assert Organization.limit.maximum == 100
+        assert Organization.quota is not None
+        assert Organization.quota.maximum == 100
 
     def test_two_at_once_do_not_pass_it(self, api: Api, configure: Configure, ada: Person) -> None:
         configure(max_owned_organizations="3")

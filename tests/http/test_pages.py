@@ -18,10 +18,22 @@ class TestCreatePage:
         answer = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "All about Looms"})
         own = ("id", "createdAt", "updatedAt", "draftRevisionId")
         assert {name: value for name, value in answer.json.items() if name not in own} == {
-            "version": 1, "siteId": site.id, "title": "All about Looms", "slug": "all-about-looms", "parentId": None,
-            "seo": NO_SEO, "publishAt": None, "unpublishAt": None, "isHome": True, "path": "/", "status": "draft",
-            "hasUnpublishedChanges": True, "publishedRevisionId": None, "publishedAt": None, "blocks": [],
-        }  # fmt: skip
+            "version": 1,
+            "siteId": site.id,
+            "title": "All about Looms",
+            "slug": "all-about-looms",
+            "parentId": None,
+            "seo": NO_SEO,
+            "publishAt": None,
+            "unpublishAt": None,
+            "isHome": True,
+            "path": "/",
+            "status": "draft",
+            "hasUnpublishedChanges": True,
+            "publishedRevisionId": None,
+            "publishedAt": None,
+            "blocks": [],
+        }
         assert api.get(answer.location, as_=site.owner).json == answer.json
         assert not write_page(api, site, "Mills").record["isHome"]
 
@@ -65,13 +77,16 @@ class TestCreatePage:
 
     def test_blocks_that_are_wrong_are_told_where(self, api: Api, site: Published) -> None:
         blocks = [
-            {"id": "a", "type": "heading", "level": 7, "text": "x"}, {"id": "a", "type": "marquee"},
+            {"id": "a", "type": "heading", "level": 7, "text": "x"},
+            {"id": "a", "type": "marquee"},
             {"id": "c", "type": "button", "label": "Go", "url": "javascript:alert(1)"},
-        ]  # fmt: skip
+        ]
         answer = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Looms", "blocks": blocks})
         assert answer.faults == {
-            "/blocks/0/level": "out_of_range", "/blocks/1/type": "not_one_of", "/blocks/2/url": "malformed",
-        }  # fmt: skip
+            "/blocks/0/level": "out_of_range",
+            "/blocks/1/type": "not_one_of",
+            "/blocks/2/url": "malformed",
+        }
 
     def test_of_more_than_a_quarter_of_a_megabyte_it_is_too_large(self, api: Api, site: Published) -> None:
         def long(size: int) -> list[dict[str, str]]:
@@ -93,9 +108,7 @@ class TestCreatePage:
 
 
 class TestGetPage:
-    def test_is_for_members_published_or_not(
-        self, api: Api, home: Leaf, mary: Person, stranger: Person
-    ) -> None:  # fmt: skip
+    def test_is_for_members_published_or_not(self, api: Api, home: Leaf, mary: Person, stranger: Person) -> None:
         assert api.get(home.path, as_=mary).json == home.record
         assert api.get(home.path, as_=stranger).code == "404 not_found"
         assert api.get(home.path).code == "401 unauthenticated"

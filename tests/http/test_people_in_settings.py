@@ -9,10 +9,10 @@ from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.project_blocks.entities import ProjectBlock
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.pii import PersonalData
 from tests.harness.stored_records import beginning
 
-SOPHIE = Person(frozenset(), frozenset({"sophie@example.org"}))
+SOPHIE = PersonalData(frozenset(), frozenset({"sophie@example.org"}))
 SETTINGS: dict[str, Any] = {"contact": ["Ask sophie@example.org.", {"sophie@example.org": True}], "most": 3}
 WITHOUT = {"contact": ["Ask ….", {"…": True}], "most": 3}
 IN_PLATFORM: dict[str, Any] = {"organization_id": "o", "platform_id": "p"}
@@ -30,16 +30,16 @@ def records(settings: dict[str, Any]) -> list[Entity]:
 
 @pytest.mark.parametrize("record", records(SETTINGS), ids=lambda record: record.kind)
 def test_who_is_named_is_named_no_more(record: Entity) -> None:
-    assert record.without(SOPHIE) == {"settings": WITHOUT}
+    assert record.redact(SOPHIE) == {"settings": WITHOUT}
 
 
 @pytest.mark.parametrize("record", records({"most": 3}), ids=lambda record: record.kind)
 def test_what_names_nobody_stays(record: Entity) -> None:
-    assert record.without(SOPHIE) == {}
+    assert record.redact(SOPHIE) == {}
 
 
 def test_a_title_names_nobody_either() -> None:
     block = ProjectBlock(
         **beginning(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
     )
-    assert block.without(SOPHIE) == {"title": "By …"}
+    assert block.redact(SOPHIE) == {"title": "By …"}

@@ -39,8 +39,9 @@ class TestInviteToPlatform:
         assert (shown["platformId"], shown["email"], shown["invitedBy"]) == (platform.id, stranger.email, emmy.id)
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["target"]) == (
-            "platform.invitation.created", {"type": "platform.invitation", "id": invited.id, "name": stranger.email},
-        )  # fmt: skip
+            "platform.invitation.created",
+            {"type": "platform.invitation", "id": invited.id, "name": stranger.email},
+        )
         assert entry["data"] == shown
 
     def test_an_address_has_one_to_each_place(
@@ -60,16 +61,22 @@ class TestInviteToPlatform:
     def test_they_count_together_with_those_to_the_organization(
         self, api: Api, organization: Founded, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Invitation, "limit", replace(Invitation.limit, most=2))
+        monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=2))
         for place in (organization, platform):
             invite(api, place, f"{place.id}@example.org")
         for place in (organization, platform):
             assert asked_to_invite(api, place, SOPHIE).code == "409 limit_exceeded"
 
     def test_is_for_admins_who_give_no_more_than_they_have(
-        self, api: Api, organization: Founded, platform: Running, grace: Person, emmy: Person, edith: Person,
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        grace: Person,
+        emmy: Person,
+        edith: Person,
         stranger: Person,
-    ) -> None:  # fmt: skip
+    ) -> None:
         takes_part(platform, edith, "editor")
         assert asked_to_invite(api, platform, SOPHIE, as_=edith).code == "403 insufficient_role"
         assert asked_to_invite(api, platform, SOPHIE, as_=stranger).code == "404 not_found"
@@ -96,11 +103,18 @@ class TestTheAnswer:
         answer = opens(api, invited)
         record = platform.record
         assert answer.json == {
-            "organization": None, "platform": {"id": platform.id, "name": record["name"], "slug": record["slug"]},
-            "role": "editor", "email": stranger.email, "status": "pending", "expiresAt": invited.record["expiresAt"],
-            "invitedBy": emmy.id, "inviterName": "Emmy Noether", "canAccept": None, "reason": None,
+            "organization": None,
+            "platform": {"id": platform.id, "name": record["name"], "slug": record["slug"]},
+            "role": "editor",
+            "email": stranger.email,
+            "status": "pending",
+            "expiresAt": invited.record["expiresAt"],
+            "invitedBy": emmy.id,
+            "inviterName": "Emmy Noether",
+            "canAccept": None,
+            "reason": None,
             "membership": None,
-        }  # fmt: skip
+        }
         assert len(answer.calls.names) == 2
 
     @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -150,9 +164,15 @@ class TestTheAnswer:
         assert decides(api, invited, stranger).code == "410 invitation_used"
 
     def test_leads_nowhere_once_the_platform_or_the_organization_is_gone(
-        self, api: Api, organization: Founded, platform: Running, elsewhere: Running, invited: Invited,
-        stranger: Person, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        elsewhere: Running,
+        invited: Invited,
+        stranger: Person,
+        clock: Clock,
+    ) -> None:
         other = invite(api, elsewhere, stranger)
         clock.shift(minutes=2)
         assert api.delete(platform.path, as_=organization.owner).status == 204
@@ -208,9 +228,15 @@ class TestJoining:
         assert api.post(f"{platform.path}/join", as_=somebody).code == "404 not_found"
 
     def test_while_it_is_revoked_comes_too_late(
-        self, api: Api, organization: Founded, platform: Running, emmy: Person, invited: Invited, stranger: Person,
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        emmy: Person,
+        invited: Invited,
+        stranger: Person,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         before_the_next_write(monkeypatch, lambda: api.delete(invited.path, as_=emmy))
         assert api.post(f"{platform.path}/join", as_=stranger).code == "404 not_found"
         assert status_of(api, organization, invited) == "revoked"

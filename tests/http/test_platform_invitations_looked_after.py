@@ -65,8 +65,11 @@ class TestWhoLooksAfterThem:
         others = [invite(api, place, SOPHIE) for place in (organization, elsewhere)]
         clock.shift(minutes=2)
         for other in others:
-            asked = [api.get(other.path, as_=emmy), api.delete(other.path, as_=emmy),
-                     api.post(f"{other.path}/resend", as_=emmy)]  # fmt: skip
+            asked = [
+                api.get(other.path, as_=emmy),
+                api.delete(other.path, as_=emmy),
+                api.post(f"{other.path}/resend", as_=emmy),
+            ]
             assert [answer.code for answer in asked] == ["404 not_found"] * 3
         again = api.post(f"{invited.path}/resend", as_=emmy)
         assert again.status == 200
@@ -74,8 +77,10 @@ class TestWhoLooksAfterThem:
         assert opens(api, invited).code == REVOKED
         assert api.delete(invited.path, as_=emmy).status == 204
         assert history(api, organization, invited) == [
-            "platform.invitation.created", "platform.invitation.resent", "platform.invitation.revoked",
-        ]  # fmt: skip
+            "platform.invitation.created",
+            "platform.invitation.resent",
+            "platform.invitation.revoked",
+        ]
 
     def test_members_of_the_organization_who_are_admins_of_a_platform_too(
         self, api: Api, organization: Founded, platform: Running, mary: Person, edith: Person, invited: Invited
@@ -104,9 +109,15 @@ class TestWhoLooksAfterThem:
             assert api.get(path, as_=emmy).code == "404 not_found"
 
     def test_an_admin_of_the_organization_sends_again_what_its_inviter_could(
-        self, api: Api, organization: Founded, platform: Running, grace: Person, emmy: Person, invited: Invited,
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        grace: Person,
+        emmy: Person,
+        invited: Invited,
         clock: Clock,
-    ) -> None:  # fmt: skip
+    ) -> None:
         clock.shift(minutes=2)
         again = api.post(f"{invited.path}/resend", as_=grace)
         assert (again.status, len(again.calls.reads)) == (200, 3)
@@ -130,11 +141,19 @@ class TestWhoseInviterIsGone:
 
     @pytest.mark.parametrize("late", [False, True])
     def test_from_the_platform_it_is_dead_at_once_and_revoked_though_they_come_back(
-        self, api: Api, organization: Founded, platform: Running, invited: Invited, emmy: Person,
-        wait: Callable[[], None], monkeypatch: pytest.MonkeyPatch, *, late: bool,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        invited: Invited,
+        emmy: Person,
+        wait: Callable[[], None],
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        late: bool,
+    ) -> None:
         if late:
-            monkeypatch.setattr(Context, "among", lambda *_, **__: [])
+            monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
         assert api.delete(f"{platform.path}/members/{emmy.id}", as_=organization.owner).status == 204
         takes_part(platform, emmy, "admin")
         for _ in range(2):
@@ -165,9 +184,15 @@ class TestWhoseInviterIsGone:
 
 
 def test_it_goes_with_its_platform_and_counts_no_more(
-    api: Api, organization: Founded, platform: Running, elsewhere: Running, emmy: Person, stranger: Person,
-    workers: Workers, clock: Clock,
-) -> None:  # fmt: skip
+    api: Api,
+    organization: Founded,
+    platform: Running,
+    elsewhere: Running,
+    emmy: Person,
+    stranger: Person,
+    workers: Workers,
+    clock: Clock,
+) -> None:
     accepts(api, invite(api, platform, stranger), stranger)
     for n in range(30):
         invite(api, platform, f"{n}@example.org", as_=emmy)

@@ -47,9 +47,13 @@ class TestUpdatePlatformTheme:
         api.patch(path, as_=edith, json=first)
         answer = api.patch(path, as_=edith, json={"colors": {"brand": None, "ink": "#00000080"}, "mode": None})
         assert answer.json["theme"] == {
-            "mode": None, "colors": {"text": "#fff", "ink": "#00000080"}, "fonts": {},
-            "logoUrl": "https://example.com/l.svg", "faviconUrl": None, "tokens": {},
-        }  # fmt: skip
+            "mode": None,
+            "colors": {"text": "#fff", "ink": "#00000080"},
+            "fonts": {},
+            "logoUrl": "https://example.com/l.svg",
+            "faviconUrl": None,
+            "tokens": {},
+        }
         assert api.get(platform.path, as_=edith).json == answer.json
 
     def test_colours_that_cannot_be_read_are_kept_and_warned_of(self, api: Api, platform: Running) -> None:
@@ -178,10 +182,14 @@ class TestUpdatePlatformHome:
 @pytest.mark.parametrize(
     ("part", "body"),
     [
-        ("theme", {}), ("theme", {"mode": None}), ("navigation", {}), ("navigation", {"items": []}), ("home", {}),
+        ("theme", {}),
+        ("theme", {"mode": None}),
+        ("navigation", {}),
+        ("navigation", {"items": []}),
+        ("home", {}),
         ("home", {"layout": None}),
     ],
-)  # fmt: skip
+)
 def test_what_is_said_already_of_a_new_platform_changes_nothing(
     api: Api, platform: Running, part: str, body: Json
 ) -> None:

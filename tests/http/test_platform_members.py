@@ -80,8 +80,19 @@ class TestGetPlatformMember:
             assert api.get(f"{platform.path}/members/{path}", as_=ada).json == joined
 
     @pytest.mark.usefixtures("joined")
-    @pytest.mark.parametrize("path", [NOBODY, f"by-user/{NOBODY}", "by-username/nobody", "by-username/%20", "x",
-                                      "by-user/x", f"by-username/{'x' * 3000}", "by-username/%EF%B7%BA"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "path",
+        [
+            NOBODY,
+            f"by-user/{NOBODY}",
+            "by-username/nobody",
+            "by-username/%20",
+            "x",
+            "by-user/x",
+            f"by-username/{'x' * 3000}",
+            "by-username/%EF%B7%BA",
+        ],
+    )
     def test_who_is_none_is_not_found(self, api: Api, platform: Running, ada: Person, path: str) -> None:
         assert api.get(f"{platform.path}/members/{path}", as_=ada).code == "404 not_found"
 
@@ -190,13 +201,18 @@ class TestUpdatePlatformMember:
         joined = join(api, platform, stranger)
         for role, status in (("admin", 200), ("member", 403), ("editor", 403)):
             answer = gives(api, platform, stranger, role)
-            assert answer.json == {**joined, "role": role, "version": answer.json["version"],
-                                   "updatedAt": answer.json["updatedAt"]}  # fmt: skip
+            assert answer.json == {
+                **joined,
+                "role": role,
+                "version": answer.json["version"],
+                "updatedAt": answer.json["updatedAt"],
+            }
             assert api.patch(platform.path, as_=stranger, json={}).status == status
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["changes"]) == (
-            "platform.member.updated", [{"field": "role", "from": "member", "to": "editor"}],
-        )  # fmt: skip
+            "platform.member.updated",
+            [{"field": "role", "from": "member", "to": "editor"}],
+        )
 
     def test_adds_a_member_of_the_organization(
         self, api: Api, organization: Founded, platform: Running, grace: Person, mary: Person
@@ -258,8 +274,9 @@ class TestRemovePlatformMember:
 
 
 class TestJoinPlatform:
-    def test_anybody_joins_an_open_one_once(self, api: Api, organization: Founded, platform: Running,
-                                            stranger: Person) -> None:  # fmt: skip
+    def test_anybody_joins_an_open_one_once(
+        self, api: Api, organization: Founded, platform: Running, stranger: Person
+    ) -> None:
         first = join(api, platform, stranger)
         assert (first["role"], first["email"], first["userId"]) == ("member", stranger.email, stranger.id)
         before = log_of(api, organization)

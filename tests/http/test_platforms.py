@@ -24,11 +24,21 @@ class TestCreatePlatform:
         assert answer.location == f"/platforms/{answer.json['id']}"
         told = {name: value for name, value in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
         assert told == {
-            "version": 1, "organizationId": organization.id, "name": "Engines", "slug": "engines",
-            "description": None, "joinPolicy": "invite", "defaultLocale": "en", "status": "draft",
-            "publishedAt": None, "subdomain": "engines", "theme": EMPTY_THEME, "navigation": {"items": []},
-            "home": {"layout": None, "blocks": [], "spaceId": None, "siteId": None}, "warnings": [],
-        }  # fmt: skip
+            "version": 1,
+            "organizationId": organization.id,
+            "name": "Engines",
+            "slug": "engines",
+            "description": None,
+            "joinPolicy": "invite",
+            "defaultLocale": "en",
+            "status": "draft",
+            "publishedAt": None,
+            "subdomain": "engines",
+            "theme": EMPTY_THEME,
+            "navigation": {"items": []},
+            "home": {"layout": None, "blocks": [], "spaceId": None, "siteId": None},
+            "warnings": [],
+        }
         assert api.get(answer.location, as_=organization.owner).json == answer.json
 
     def test_all_its_fields_can_be_given(self, api: Api, organization: Founded) -> None:
@@ -58,8 +68,11 @@ class TestCreatePlatform:
         body = {"organizationId": organization.id, "name": " ", "slug": "A", "joinPolicy": "all", "defaultLocale": "!"}
         answer = api.post("/platforms", as_=organization.owner, json=body)
         assert answer.faults == {
-            "/name": "too_short", "/slug": "malformed", "/joinPolicy": "not_one_of", "/defaultLocale": "malformed",
-        }  # fmt: skip
+            "/name": "too_short",
+            "/slug": "malformed",
+            "/joinPolicy": "not_one_of",
+            "/defaultLocale": "malformed",
+        }
         for sent in ({}, {"name": "Engines"}, {"organizationId": None, "name": "Engines"}):
             answer = api.post("/platforms", as_=organization.owner, json=sent)
             assert answer.faults["/organizationId"] == "required"

@@ -156,9 +156,20 @@ class TestPreviewPagePublicly:
         data = from_base64url(token)
         altered = [to_base64url(bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]])) for at in range(0, len(data), 7)]
         wrong = [
-            "", "x", "é", "=", token[:-1], f"{token}=", f"{token}A", token.upper(), to_base64url(data[:-1]),
-            base64.b64encode(data).decode(), "A" * 5000, preview(api, home)["token"], *altered,
-        ]  # fmt: skip
+            "",
+            "x",
+            "é",
+            "=",
+            token[:-1],
+            f"{token}=",
+            f"{token}A",
+            token.upper(),
+            to_base64url(data[:-1]),
+            base64.b64encode(data).decode(),
+            "A" * 5000,
+            preview(api, home)["token"],
+            *altered,
+        ]
         answers = {str(follow(api, draft, each).refusal) for each in wrong if each != token}
         missing = api.get(f"{site.path}/pages/{site.id}/preview-public", query={"token": token})
         without = api.get(f"{draft.path}/preview-public")

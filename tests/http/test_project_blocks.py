@@ -53,9 +53,11 @@ class TestUpdateProjectBlocks:
         patch(api, platform, {"projectBlockId": "ant"})
         answer = patch(api, platform, {"projectBlockId": "!"}, {"title": " "}, {"projectBlockId": "b", "position": 1})
         assert answer.faults == {
-            "/projectBlocks/0/projectBlockId": "malformed", "/projectBlocks/1/projectBlockId": "required",
-            "/projectBlocks/1/title": "too_short", "/projectBlocks/2/position": "unknown_field",
-        }  # fmt: skip
+            "/projectBlocks/0/projectBlockId": "malformed",
+            "/projectBlocks/1/projectBlockId": "required",
+            "/projectBlocks/1/title": "too_short",
+            "/projectBlocks/2/position": "unknown_field",
+        }
         twice = patch(api, platform, {"projectBlockId": "a"}, {"projectBlockId": "a"})
         assert twice.faults == {"/projectBlocks/1/projectBlockId": "repeated"}
         many = patch(api, platform, *({"projectBlockId": f"b{n}"} for n in range(41)))

@@ -16,9 +16,12 @@ from tests.harness.leads import Inquiry, asked_to_send, judge, lead_of, seen, se
 from tests.harness.organizations import Founded, make_key
 
 ALL: dict[str, Any] = {
-    "contactName": "Ada Lovelace", "companyName": "Engines Ltd",
-    "message": "How many columns?", "source": "pricing page", "consent": {"textVersion": "2026-03"},
-}  # fmt: skip
+    "contactName": "Ada Lovelace",
+    "companyName": "Engines Ltd",
+    "message": "How many columns?",
+    "source": "pricing page",
+    "consent": {"textVersion": "2026-03"},
+}
 
 
 class TestCreatePublicLead:
@@ -35,11 +38,18 @@ class TestCreatePublicLead:
         record = asked_to_send(api, "Ada@Example.COM", **ALL).json
         assert record.pop("leadToken")
         assert record == {
-            "id": record["id"], "createdAt": moment, "updatedAt": moment, "version": 1,
-            "contactName": "Ada Lovelace", "contactEmail": "ada@example.com", "companyName": "Engines Ltd",
-            "message": "How many columns?", "consent": {"textVersion": "2026-03", "givenAt": moment}, "status": "new",
+            "id": record["id"],
+            "createdAt": moment,
+            "updatedAt": moment,
+            "version": 1,
+            "contactName": "Ada Lovelace",
+            "contactEmail": "ada@example.com",
+            "companyName": "Engines Ltd",
+            "message": "How many columns?",
+            "consent": {"textVersion": "2026-03", "givenAt": moment},
+            "status": "new",
             "history": [{"status": "new", "at": moment}],
-        }  # fmt: skip
+        }
 
     def test_consent_that_was_given_before_keeps_its_moment(self, api: Api) -> None:
         consent = {"textVersion": "7", "givenAt": "2026-01-01T10:00:00+01:00"}
@@ -48,9 +58,12 @@ class TestCreatePublicLead:
     def test_all_faults_are_told_at_once(self, api: Api) -> None:
         body = {"contactName": " ", "contactEmail": "nobody", "message": "x" * 4001, "consent": {}, "status": "spam"}
         assert api.post("/public/leads", json=body).faults == {
-            "/contactName": "too_short", "/contactEmail": "malformed", "/message": "too_long",
-            "/consent/textVersion": "required", "/status": "unknown_field",
-        }  # fmt: skip
+            "/contactName": "too_short",
+            "/contactEmail": "malformed",
+            "/message": "too_long",
+            "/consent/textVersion": "required",
+            "/status": "unknown_field",
+        }
 
     @pytest.mark.parametrize("email", ["x" * 1_000_000, ["ada@example.com"], None, "", "\x00"])
     def test_what_is_no_address_is_refused_whatever_it_is(self, api: Api, email: object) -> None:
@@ -272,7 +285,10 @@ class TestListPublicLeadStatuses:
             "new": ["contacted", "unqualified", "spam", "withdrawn"],
             "contacted": ["qualified", "unqualified", "spam", "withdrawn"],
             "qualified": ["converted", "unqualified", "spam", "withdrawn"],
-            "converted": [], "unqualified": ["new"], "spam": ["new"], "withdrawn": ["new"],
-        }  # fmt: skip
+            "converted": [],
+            "unqualified": ["new"],
+            "spam": ["new"],
+            "withdrawn": ["new"],
+        }
         assert [each["status"] for each in shown if each["terminal"]] == ["converted"]
         assert shown[0]["label"] == "New"

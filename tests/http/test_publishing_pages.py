@@ -55,9 +55,10 @@ class TestPublishPage:
         answer = api.post(f"{machines.path}/publish", as_=site.owner)
         assert answer.json["path"] == "/tools"
         for former, now in (
-            ("/machines", "/tools"), ("/machines/looms", "/tools/looms"),
+            ("/machines", "/tools"),
+            ("/machines/looms", "/tools/looms"),
             ("/machines/looms/hand-looms", "/tools/looms/hand-looms"),
-        ):  # fmt: skip
+        ):
             assert visit(api, site, now).status == 200
             moved = visit(api, site, former)
             assert (moved.status, moved.location) == (301, f"{site.path}/pages/by-path?path={now.replace('/', '%2F')}")
@@ -170,9 +171,7 @@ class TestPublishPage:
         assert visit(api, site, "/tools/looms").json["id"] == looms.id
         assert visit(api, site, "/looms").location.endswith("%2Ftools%2Flooms")
 
-    def test_below_a_home_that_is_taken_back_by_the_slug_of_that(
-        self, api: Api, site: Published, home: Leaf
-    ) -> None:  # fmt: skip
+    def test_below_a_home_that_is_taken_back_by_the_slug_of_that(self, api: Api, site: Published, home: Leaf) -> None:
         edit(api, home, unpublishAt=PAST)
         below = page_of(api, site, "Welcome", slug="welcome", below=home)
         assert visit(api, site, "/welcome").json["id"] == below.id
@@ -250,8 +249,10 @@ class TestScheduled:
         workers.settle()
         shown = api.get(looms.path, as_=site.owner).json
         assert (shown["status"], shown["publishAt"], shown["publishedAt"]) == (
-            "published", None, "2027-03-21T10:00:00.000Z",
-        )  # fmt: skip
+            "published",
+            None,
+            "2027-03-21T10:00:00.000Z",
+        )
         assert visit(api, site, "/looms").status == 200
         clock.shift(minutes=60)
         workers.settle()

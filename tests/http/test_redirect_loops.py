@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.ids import new_record_fields
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write
@@ -60,8 +60,10 @@ class TestACircle:
         redirect(api, site, "/b/x", "/a/x")
         redirect(api, site, "/a/*", "/b/:splat")
         assert (comes_to(api, site, "/a/y"), comes_to(api, site, "/a/x"), comes_to(api, site, "/b/x")) == (
-            (301, "/b/y"), None, None,
-        )  # fmt: skip
+            (301, "/b/y"),
+            None,
+            None,
+        )
 
     def test_that_a_change_would_close_is_refused(self, api: Api, site: Published) -> None:
         redirect(api, site, "/a", "/b")
@@ -154,10 +156,16 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 
 
 class TestTwoAtOnce:
-    @pytest.mark.parametrize(("one", "other"), [
-        (("/a", "/b"), ("/b", "/a")), (("/a/*", "/b/:splat"), ("/b/*", "/a/:splat")), (("/a", "/b/x"), ("/b/*", "/a")),
-        (("/b/*", "/a"), ("/a", "/b/x")), (("/c/*", "/a/x"), ("/a/*", "/c/y")),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (("/a", "/b"), ("/b", "/a")),
+            (("/a/*", "/b/:splat"), ("/b/*", "/a/:splat")),
+            (("/a", "/b/x"), ("/b/*", "/a")),
+            (("/b/*", "/a"), ("/a", "/b/x")),
+            (("/c/*", "/a/x"), ("/a/*", "/c/y")),
+        ],
+    )
     def test_make_no_circle(
         self, api: Api, site: Published, meanwhile: Meanwhile, one: tuple[str, str], other: tuple[str, str]
     ) -> None:
@@ -196,8 +204,8 @@ def crowded(site: Published, number: int) -> None:
     """Let a site have so many redirects more."""
     place: dict[str, Any] = {"organization_id": site.record["organizationId"], "site_id": site.id}
     for n in range(number):
-        made = Redirect(**beginning(now()), **place, from_path=f"/crowd/{n}", to_path=f"/elsewhere/{n % 7}")
-        for item in (made.item(), *made.companions):
+        made = Redirect(**new_record_fields(now()), **place, from_path=f"/crowd/{n}", to_path=f"/elsewhere/{n % 7}")
+        for item in (made.item(), *made.derived_items):
             cloud.put(item)
 
 

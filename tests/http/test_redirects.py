@@ -42,10 +42,17 @@ class TestCreation:
         made = asked_to_redirect(api, site, "/old-looms")
         assert made.status == 201
         assert made.json == {
-            "id": made.json["id"], "createdAt": made.json["createdAt"], "updatedAt": made.json["createdAt"],
-            "version": 1, "siteId": site.id, "fromPath": "/old-looms", "toPath": "/", "statusCode": 301,
-            "enabled": True, "origin": "manual",
-        }  # fmt: skip
+            "id": made.json["id"],
+            "createdAt": made.json["createdAt"],
+            "updatedAt": made.json["createdAt"],
+            "version": 1,
+            "siteId": site.id,
+            "fromPath": "/old-looms",
+            "toPath": "/",
+            "statusCode": 301,
+            "enabled": True,
+            "origin": "manual",
+        }
         assert made.location == f"{site.path}/redirects/{made.json['id']}"
         assert comes_to(api, site, "/old-looms") == (301, "/")
 
@@ -74,12 +81,27 @@ class TestCreation:
         assert asked_to_redirect(api, site, too_deep).faults == {"/fromPath": "malformed"}
         assert asked_to_redirect(api, site, "/" + "é" * 501).faults == {"/fromPath": "malformed"}
 
-    @pytest.mark.parametrize("path", [
-        "//evil.example", "/\\evil.example", "/\t/evil.example", "/%2f%2fevil.example", "/%5cevil.example",
-        "/.//evil.example", "/\uff0fevil.example", "javascript:alert(1)", "data:text/html,x", "ftp://example.com",
-        "https://ada@example.com", "https://example.com\\@evil.example", "https://:splat.example.com",
-        "https:/evil.example", "looms", "/a b",
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "//evil.example",
+            "/\\evil.example",
+            "/\t/evil.example",
+            "/%2f%2fevil.example",
+            "/%5cevil.example",
+            "/.//evil.example",
+            "/\uff0fevil.example",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "ftp://example.com",
+            "https://ada@example.com",
+            "https://example.com\\@evil.example",
+            "https://:splat.example.com",
+            "https:/evil.example",
+            "looms",
+            "/a b",
+        ],
+    )
     def test_to_what_may_be_elsewhere_than_it_says_is_refused(self, api: Api, site: Published, path: str) -> None:
         assert asked_to_redirect(api, site, "/a", path).faults == {"/toPath": "malformed"}
 
@@ -129,8 +151,9 @@ class TestVisitors:
     def test_are_sent_on_from_all_below_a_path_but_not_from_the_path_itself(self, api: Api, site: Published) -> None:
         redirect(api, site, "/old/*", "/new/:splat?from=:splat")
         assert comes_to(api, site, "/old/Looms/jacquard/") == (
-            301, "/new/Looms/jacquard?from=Looms/jacquard",
-        )  # fmt: skip
+            301,
+            "/new/Looms/jacquard?from=Looms/jacquard",
+        )
         assert comes_to(api, site, "/old") is None
         assert comes_to(api, site, "/older/looms") is None
 
@@ -221,9 +244,10 @@ class TestList:
         answer = api.get(f"{site.path}/redirects", as_=site.owner)
         led = {each["fromPath"]: each["toPath"] for each in answer.json["items"]}
         assert led == {
-            "/section/page-0": None, **{f"/section/page-{n}": f"/part/moved-{n}" for n in range(1, 5)},
+            "/section/page-0": None,
+            **{f"/section/page-{n}": f"/part/moved-{n}" for n in range(1, 5)},
             "/section": "/part",
-        }  # fmt: skip
+        }
         assert len(answer.calls.reads) <= 4
 
     def test_is_for_members(self, api: Api, site: Published, mary: Person, stranger: Person) -> None:
@@ -239,9 +263,13 @@ class TestChange:
         made = redirect(api, site, "/a", "/b")
         changed = altered(api, made, fromPath="/c/*", toPath="/d/:splat", statusCode=308)
         assert changed.json == {
-            **made.record, "fromPath": "/c/*", "toPath": "/d/:splat", "statusCode": 308, "version": 2,
+            **made.record,
+            "fromPath": "/c/*",
+            "toPath": "/d/:splat",
+            "statusCode": 308,
+            "version": 2,
             "updatedAt": changed.json["updatedAt"],
-        }  # fmt: skip
+        }
         assert (comes_to(api, site, "/a"), comes_to(api, site, "/c/x")) == (None, (308, "/d/x"))
         redirect(api, site, "/a", "/b")
 
@@ -265,8 +293,9 @@ class TestChange:
     def test_of_what_only_the_service_sets_is_refused(self, api: Api, site: Published) -> None:
         made = redirect(api, site, "/a", "/b")
         assert altered(api, made, origin="page", fromPath=None).faults == {
-            "/origin": "read_only", "/fromPath": "required",
-        }  # fmt: skip
+            "/origin": "read_only",
+            "/fromPath": "required",
+        }
 
     def test_that_is_late_is_refused(self, api: Api, site: Published) -> None:
         made = redirect(api, site, "/a", "/b")
@@ -281,8 +310,10 @@ class TestChange:
         removed(api, made)
         entries = log_of(api, organization, targetId=made.id)
         assert [entry["type"] for entry in entries] == [
-            "site.redirect.deleted", "site.redirect.updated", "site.redirect.created",
-        ]  # fmt: skip
+            "site.redirect.deleted",
+            "site.redirect.updated",
+            "site.redirect.created",
+        ]
         assert entries[1]["changes"] == [{"field": "toPath", "from": "/b", "to": "/c"}]
         assert {entry["target"]["name"] for entry in entries} == {"/a"}
 
@@ -340,8 +371,9 @@ class TestWhatAPageLeavesBehind:
         assert comes_to(api, site, "/looms") == (302, "/weavers")
         (told,) = log_of(api, organization, targetId=left.id)
         assert told["changes"] == [
-            {"field": "statusCode", "from": 301, "to": 302}, {"field": "origin", "from": "page", "to": "manual"},
-        ]  # fmt: skip
+            {"field": "statusCode", "from": 301, "to": 302},
+            {"field": "origin", "from": "page", "to": "manual"},
+        ]
 
     def test_leads_nowhere_while_the_page_is_nowhere(self, api: Api, site: Published, looms: Leaf) -> None:
         edit(api, looms, unpublishAt="2020-01-01T00:00:00Z")

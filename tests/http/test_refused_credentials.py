@@ -136,4 +136,4 @@ class TestAFlood:
 def unknown(number: int) -> list[str]:
     from chalicelib.kernel.identity import api_key_format
 
-    return [api_key_format.generate() for _ in range(number)]
+    return [api_key_format.generate_api_key() for _ in range(number)]

@@ -12,7 +12,7 @@ from chalicelib.features.deliveries.models import Status
 from chalicelib.features.replays import tasks
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import WebhookDelivery
-from chalicelib.kernel.core.clock import after, milliseconds, now
+from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs
 from tests.harness import cloud
@@ -57,10 +57,16 @@ def put(made: Hook, statuses: Iterable[Status], at: str | None = None) -> list[s
     for status in statuses:
         moment = after(at or after(now(), seconds=-1), seconds=len(ids) / 1000)
         delivery = WebhookDelivery.planned(
-            made.id, event_id=new_id(moment), event_type=UPDATED, organization_id=made.organization.id,
-            sequence=len(ids) + 1, occurred_at=moment, now=moment, at=None,
-        )  # fmt: skip
-        cloud.put(delivery.but(status=status).item())
+            made.id,
+            event_id=new_id(moment),
+            event_type=UPDATED,
+            organization_id=made.organization.id,
+            sequence=len(ids) + 1,
+            occurred_at=moment,
+            now=moment,
+            at=None,
+        )
+        cloud.put(delivery.replace(status=status).item())
         ids.append(delivery.id)
     return ids
 
@@ -73,7 +79,7 @@ def pending(api: Api, made: Hook) -> list[str]:
 def started(workers: Workers) -> None:
     """Let the replay itself be done, as far as it can be, and nothing be sent."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("chalicelib.kernel.work.queues.deliver", lambda _messages: None)
+        patched.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
         workers.attempt()
 
 
@@ -191,11 +197,15 @@ class TestWhich:
 class TestARequest:
     @pytest.mark.parametrize(
         ("body", "faults"),
-        [({"from": None}, {"/from": "required"}), ({"from": "yesterday"}, {"/from": "malformed"}),
-         ({"to": "2019-12-31T23:59:59Z"}, {"/from": "out_of_range"}),
-         ({"until": LONG_AGO}, {"/until": "unknown_field"}),
-         ({"status": "pending"}, {"/status": "not_one_of"}), ({"status": "failed,skipped"}, {"/status": "not_one_of"})],
-    )  # fmt: skip
+        [
+            ({"from": None}, {"/from": "required"}),
+            ({"from": "yesterday"}, {"/from": "malformed"}),
+            ({"to": "2019-12-31T23:59:59Z"}, {"/from": "out_of_range"}),
+            ({"until": LONG_AGO}, {"/until": "unknown_field"}),
+            ({"status": "pending"}, {"/status": "not_one_of"}),
+            ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
+        ],
+    )
     def test_that_makes_no_sense_is_refused(self, api: Api, idle: Hook, body: Json, faults: dict[str, str]) -> None:
         answer = asked(api, idle, **body)
         assert answer.code == "422 validation_failed"
@@ -221,8 +231,8 @@ class TestARequest:
     def test_is_refused_while_too_many_run(
         self, api: Api, organization: Founded, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert Replay.limit.most == 10
-        monkeypatch.setattr(Replay, "limit", replace(Replay.limit, most=2))
+        assert Replay.quota.limit == 10
+        monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
         other = hook(api, organization, URL)
         for made in (idle, other):
             begun(api, made)
@@ -240,7 +250,7 @@ class TestWhatComesInBetween:
     def test_a_long_one_goes_on_in_turns(
         self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(jobs, "_TURN_SECONDS", 0)
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         made = put(idle, ["failed", "succeeded"] * 8)
         replay = begun(api, idle)
         for _ in range(8):
@@ -298,9 +308,11 @@ class TestWhatComesInBetween:
 
     @pytest.mark.parametrize(
         ("disturb", "reason"),
-        [({"enabled": False}, "The webhook is paused: nothing is sent to it any more."),
-         (None, "The webhook was deleted.")],
-    )  # fmt: skip
+        [
+            ({"enabled": False}, "The webhook is paused: nothing is sent to it any more."),
+            (None, "The webhook was deleted."),
+        ],
+    )
     def test_a_webhook_that_takes_nothing_any_more_ends_it(
         self, api: Api, idle: Hook, workers: Workers, disturb: Json | None, reason: str
     ) -> None:
@@ -321,7 +333,7 @@ class TestWhatComesInBetween:
         replay = begun(api, idle)
         with monkeypatch.context() as patched:
             patched.setattr(tasks, "_advance", _break)
-            for _ in range(jobs.MOST_FAILURES):
+            for _ in range(jobs.MAX_FAILURES):
                 workers.attempt()
                 clock.shift(minutes=4)
                 workers.sweep()
@@ -342,4 +354,4 @@ def _break(_replay: Replay) -> Replay:
 
 
 def _seconds(moment: str) -> int:
-    return milliseconds(moment) // 1000
+    return timestamp_ms(moment) // 1000

@@ -96,8 +96,11 @@ class TestRequestsAMinute:
         changed = api.patch(organization.path, as_=organization.owner, json={"name": "Engines"})
         assert changed.status == 200
         assert changed.calls.names == [
-            LEASE, "dynamodb:BatchGetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage",
-        ]  # fmt: skip
+            LEASE,
+            "dynamodb:BatchGetItem",
+            "dynamodb:TransactWriteItems",
+            "sqs:SendMessage",
+        ]
 
     def test_a_limit_below_a_batch_is_exact_in_a_process(self, api: Api, ada: Person, configure: Configure) -> None:
         configure(requests_per_minute="3")

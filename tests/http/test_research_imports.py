@@ -33,7 +33,7 @@ def refusing(path: str, *replies: Reply, world: World) -> None:
 @pytest.fixture
 def swift(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits a moment before another try doesn't."""
-    monkeypatch.setattr(source_client, "pause", lambda *_, **__: None)
+    monkeypatch.setattr(source_client, "backoff_seconds", lambda *_, **__: None)
 
 
 class TestAnImport:
@@ -43,10 +43,21 @@ class TestAnImport:
         assert answer.status == 202
         assert answer.location == f"/research/jobs/{job['id']}"
         assert job == {
-            "id": job["id"], "createdAt": job["createdAt"], "updatedAt": job["createdAt"], "version": 1,
-            "kind": "import", "status": "queued", "counts": CREATED, "error": None, "detail": None, "skipped": [],
-            "skippedCount": 0, "organizationId": None, "researcherId": CARBERRY.orcid, "editionId": None,
-        }  # fmt: skip
+            "id": job["id"],
+            "createdAt": job["createdAt"],
+            "updatedAt": job["createdAt"],
+            "version": 1,
+            "kind": "import",
+            "status": "queued",
+            "counts": CREATED,
+            "error": None,
+            "detail": None,
+            "skipped": [],
+            "skippedCount": 0,
+            "organizationId": None,
+            "researcherId": CARBERRY.orcid,
+            "editionId": None,
+        }
         assert api.get(answer.location, as_=ada).json == job
 
     def test_by_an_orcid_id_fetches_what_orcid_and_openalex_know(self, library: Library, world: World) -> None:
@@ -55,13 +66,23 @@ class TestAnImport:
         found = library.items("artefacts")
         assert [each["source"] for each in found] == ["orcid"] * 3 + ["openalex"] * 3
         assert found[3] == {
-            "id": found[3]["id"], "createdAt": found[3]["createdAt"], "updatedAt": found[3]["createdAt"], "version": 1,
-            "source": "openalex", "sourceId": "W1", "researcherIds": [CARBERRY.orcid, CARBERRY.author_id],
-            "title": "On Kilns, Part 0", "type": "article", "year": 2000, "venueName": None,
+            "id": found[3]["id"],
+            "createdAt": found[3]["createdAt"],
+            "updatedAt": found[3]["createdAt"],
+            "version": 1,
+            "source": "openalex",
+            "sourceId": "W1",
+            "researcherIds": [CARBERRY.orcid, CARBERRY.author_id],
+            "title": "On Kilns, Part 0",
+            "type": "article",
+            "year": 2000,
+            "venueName": None,
             "identifiers": {"doi": "10.5555/000000", "arxiv": None, "pmid": None, "openalex": "W1", "dblp": None},
-            "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}], "fetchedAt": found[3]["createdAt"],
-            "contentHash": found[3]["contentHash"], "outputId": None,
-        }  # fmt: skip
+            "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}],
+            "fetchedAt": found[3]["createdAt"],
+            "contentHash": found[3]["contentHash"],
+            "outputId": None,
+        }
         assert world.asked == [f"/v3.0/{CARBERRY.orcid}/works", "/works"]
 
     def test_again_costs_nothing_where_nothing_has_changed(self, library: Library, world: World, clock: Clock) -> None:
@@ -207,23 +228,30 @@ class TestASourceThatDoesNotAnswerAsItShould:
 
     def test_costs_only_the_records_that_are_none(self, library: Library, world: World) -> None:
         results = [
-            7, {"id": "https://openalex.org/W9"}, {"id": "https://openalex.org/W7", "display_name": "Fine"},
+            7,
+            {"id": "https://openalex.org/W9"},
+            {"id": "https://openalex.org/W7", "display_name": "Fine"},
             {"id": "https://openalex.org/W8", "display_name": "Fine", "authorships": [None]},
-        ]  # fmt: skip
+        ]
         broken = json.dumps({"meta": {}, "results": results}).encode()
         refusing("/works?", Reply(200, body=broken), world=world)
         job = library.imported()
         assert (job["status"], job["counts"], job["skippedCount"]) == ("completed", counts(created=4), 3)
         assert job["skipped"] == [
-            "openalex ? has no id", "openalex W9 has no title", "openalex W8 has an author without a name",
-        ]  # fmt: skip
+            "openalex ? has no id",
+            "openalex W9 has no title",
+            "openalex W8 has an author without a name",
+        ]
 
     @pytest.mark.parametrize(
         ("reply", "error"),
-        [(Reply(401), "refused_by_source"), (Reply(400), "refused_by_source"),
-         (Reply(301, {"Location": "http://elsewhere.example/works"}), "refused_by_source"),
-         (Reply(301, {"Location": "/works?again"}), "refused_by_source")],
-    )  # fmt: skip
+        [
+            (Reply(401), "refused_by_source"),
+            (Reply(400), "refused_by_source"),
+            (Reply(301, {"Location": "http://elsewhere.example/works"}), "refused_by_source"),
+            (Reply(301, {"Location": "/works?again"}), "refused_by_source"),
+        ],
+    )
     def test_lets_the_job_fail_if_it_refuses_or_leads_astray(
         self, library: Library, world: World, reply: Reply, error: str
     ) -> None:
@@ -268,9 +296,15 @@ class TestWhoseItIs:
         assert library.api.get("/research/artefacts", as_=grace).json["items"] == []
 
     def test_an_organizations_is_that_of_its_members_and_keys(
-        self, api: Api, workers: Workers, world: World, organization: Founded, edith: Person, mary: Person,
+        self,
+        api: Api,
+        workers: Workers,
+        world: World,
+        organization: Founded,
+        edith: Person,
+        mary: Person,
         stranger: Person,
-    ) -> None:  # fmt: skip
+    ) -> None:
         world.knows(works(1))
         Library(api, workers, edith, organization.id).imported()
         seen = [Library(api, workers, each).items("artefacts") for each in (edith, mary, make_key(api, organization))]

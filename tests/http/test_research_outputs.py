@@ -26,10 +26,12 @@ def titles(items: list[Json]) -> list[str]:
 
 class TestAReconcile:
     def test_makes_one_work_of_what_shares_an_identifier(self, library: Library, world: World) -> None:
-        world.knows([
-            known("By ORCID", doi="10.5555/ABC", put_code=1),
-            known("By OpenAlex", doi="10.5555/abc", openalex="W1", venue="NeurIPS", kind="conference-paper"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                known("By ORCID", doi="10.5555/ABC", put_code=1),
+                known("By OpenAlex", doi="10.5555/abc", openalex="W1", venue="NeurIPS", kind="conference-paper"),
+            ]
+        )
         library.imported()
         job = library.reconciled()
         assert (job["status"], job["kind"]) == ("completed", "reconcile")
@@ -37,23 +39,30 @@ class TestAReconcile:
         artefacts = {each["source"]: each["id"] for each in library.items("artefacts")}
         (output,) = library.items("outputs")
         assert output == {
-            "id": output["id"], "createdAt": output["createdAt"], "updatedAt": output["createdAt"], "version": 1,
-            "title": "By OpenAlex", "type": "conference-paper", "year": 2020, "venueId": "neurips",
-            "doi": "10.5555/abc", "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}],
+            "id": output["id"],
+            "createdAt": output["createdAt"],
+            "updatedAt": output["createdAt"],
+            "version": 1,
+            "title": "By OpenAlex",
+            "type": "conference-paper",
+            "year": 2020,
+            "venueId": "neurips",
+            "doi": "10.5555/abc",
+            "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}],
             "researcherIds": [CARBERRY.orcid, CARBERRY.author_id],
             "artefactIds": [artefacts["openalex"], artefacts["orcid"]],
-            "provenance": dict.fromkeys(
-                ("title", "type", "year", "venueId", "doi", "authors"), artefacts["openalex"]
-            ),
-        }  # fmt: skip
+            "provenance": dict.fromkeys(("title", "type", "year", "venueId", "doi", "authors"), artefacts["openalex"]),
+        }
         assert {each["outputId"] for each in library.items("artefacts")} == {output["id"]}
         assert library.api.get(f"/research/outputs/{output['id']}", as_=library.caller).json == output
 
     def test_takes_each_field_from_who_says_it(self, library: Library, world: World) -> None:
-        world.knows([
-            known("By ORCID", doi="10.5555/a", put_code=1, venue="NIPS"),
-            Work("By OpenAlex", None, [CARBERRY], doi="10.5555/a", openalex="W1"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                known("By ORCID", doi="10.5555/a", put_code=1, venue="NIPS"),
+                Work("By OpenAlex", None, [CARBERRY], doi="10.5555/a", openalex="W1"),
+            ]
+        )
         library.imported()
         library.reconciled()
         ids = {each["source"]: each["id"] for each in library.items("artefacts")}
@@ -71,10 +80,13 @@ class TestAReconcile:
         assert library.reconciled()["counts"]["created"] == 1
 
     def test_joins_through_a_third(self, library: Library, world: World) -> None:
-        world.knows([
-            known("One", put_code=1, doi="10.5555/a"), known("Two", put_code=2, pmid="7"),
-            known("Three", openalex="W1", doi="10.5555/a", pmid="7"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                known("One", put_code=1, doi="10.5555/a"),
+                known("Two", put_code=2, pmid="7"),
+                known("Three", openalex="W1", doi="10.5555/a", pmid="7"),
+            ]
+        )
         library.imported()
         assert library.reconciled()["counts"]["created"] == 1
 
@@ -89,11 +101,14 @@ class TestAReconcile:
         assert library.reconciled()["counts"]["created"] == 1
 
     def test_only_proposes_what_looks_alike(self, library: Library, world: World) -> None:
-        world.knows([
-            known("Über Kilns: a Study", openalex="W1"), known("uber kilns - a study", openalex="W2", year=2021),
-            known("Über Kilns: a Study", openalex="W3", year=2030),
-            Work("Über Kilns: a Study", 2020, [TERRA, CARBERRY], openalex="W4"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                known("Über Kilns: a Study", openalex="W1"),
+                known("uber kilns - a study", openalex="W2", year=2021),
+                known("Über Kilns: a Study", openalex="W3", year=2030),
+                Work("Über Kilns: a Study", 2020, [TERRA, CARBERRY], openalex="W4"),
+            ]
+        )
         library.imported()
         assert library.reconciled()["counts"] == {"created": 4, "updated": 0, "unchanged": 0, "conflicts": 1}
         assert library.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 4, "conflicts": 1}
@@ -154,24 +169,33 @@ class TestWorksThatTurnOut:
 class TestListOutputs:
     @pytest.fixture(autouse=True)
     def _known(self, library: Library, world: World) -> None:
-        world.knows([
-            known("A", doi="10.5555/a", put_code=1, year=2020, venue="NeurIPS"),
-            known("B", doi="10.5555/b", put_code=2, year=2021, venue="NeurIPS"),
-            known("C", put_code=3, year=2021, venue="ICML"),
-            known("D", by=POTTER, put_code=4, year=2021, venue="ICML"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                known("A", doi="10.5555/a", put_code=1, year=2020, venue="NeurIPS"),
+                known("B", doi="10.5555/b", put_code=2, year=2021, venue="NeurIPS"),
+                known("C", put_code=3, year=2021, venue="ICML"),
+                known("D", by=POTTER, put_code=4, year=2021, venue="ICML"),
+            ]
+        )
         library.imported()
         library.imported(POTTER.orcid or "")
         library.reconciled()
 
     @pytest.mark.parametrize(
         ("filters", "found"),
-        [({}, "ABCD"), ({"researcherId": CARBERRY.orcid}, "ABC"), ({"venueId": "neurips"}, "AB"),
-         ({"year": 2021}, "BCD"),
-         ({"doi": "https://doi.org/10.5555/B"}, "B"), ({"researcherId": POTTER.orcid, "year": 2021}, "D"),
-         ({"venueId": "icml", "year": 2021}, "CD"), ({"doi": "10.5555/a", "year": 2021}, ""),
-         ({"researcherId": CARBERRY.orcid, "venueId": "icml", "year": 2021}, "C"), ({"venueId": "chi"}, "")],
-    )  # fmt: skip
+        [
+            ({}, "ABCD"),
+            ({"researcherId": CARBERRY.orcid}, "ABC"),
+            ({"venueId": "neurips"}, "AB"),
+            ({"year": 2021}, "BCD"),
+            ({"doi": "https://doi.org/10.5555/B"}, "B"),
+            ({"researcherId": POTTER.orcid, "year": 2021}, "D"),
+            ({"venueId": "icml", "year": 2021}, "CD"),
+            ({"doi": "10.5555/a", "year": 2021}, ""),
+            ({"researcherId": CARBERRY.orcid, "venueId": "icml", "year": 2021}, "C"),
+            ({"venueId": "chi"}, ""),
+        ],
+    )
     def test_filters_by_each_and_all(self, library: Library, filters: Json, found: str) -> None:
         assert titles(library.items("outputs", **filters)) == [*found]
         assert titles(library.items("outputs", **filters, limit=1)) == [*found]

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.features.research.entities import ResearchOutput
 from chalicelib.features.research.proposing import proposals
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from local.server.stub_sources import Researcher, Work
 from tests.harness import calls, cloud
 from tests.harness.sources import CARBERRY, POTTER, Library, World, works
@@ -30,9 +30,10 @@ WITHOUT_AUTHORS = known("on kilns - a study", put_code=1, year=2021)
 
 class TestAWorkWithoutAuthors:
     @pytest.mark.parametrize(
-        ("first", "second"), [(WITH_AUTHORS, WITHOUT_AUTHORS), (WITHOUT_AUTHORS, WITH_AUTHORS)],
+        ("first", "second"),
+        [(WITH_AUTHORS, WITHOUT_AUTHORS), (WITHOUT_AUTHORS, WITH_AUTHORS)],
         ids=["listed later", "listed first"],
-    )  # fmt: skip
+    )
     def test_is_proposed_with_one_of_the_same_title_and_researcher(
         self, library: Library, world: World, first: Work, second: Work
     ) -> None:
@@ -55,9 +56,16 @@ class TestAWorkWithoutAuthors:
             (Work("On Kilns: a Study", 2021, [POTTER, CARBERRY], openalex="W2"), 1),
             (Work("On Kilns: a Study", 2021, [TERRA, POTTER], openalex="W2"), 0),
         ],
-        ids=["neither lists any", "years apart", "another title", "no year", "another researcher", "not the first",
-             "another author"],
-    )  # fmt: skip
+        ids=[
+            "neither lists any",
+            "years apart",
+            "another title",
+            "no year",
+            "another researcher",
+            "not the first",
+            "another author",
+        ],
+    )
     def test_is_proposed_within_a_year_and_for_one_researcher_only(
         self, library: Library, world: World, other: Work, proposed: int
     ) -> None:
@@ -68,11 +76,14 @@ class TestAWorkWithoutAuthors:
 
     def test_counts_the_merges_that_would_make_one_of_several(self, library: Library, world: World) -> None:
         by_both = [CARBERRY, POTTER]
-        world.knows([
-            WITHOUT_AUTHORS, known("On Kilns: a Study", put_code=2),
-            Work("On Kilns: a Study", 2020, by_both, openalex="W1"),
-            Work("On Kilns: a Study", 2021, by_both, openalex="W2"),
-        ])  # fmt: skip
+        world.knows(
+            [
+                WITHOUT_AUTHORS,
+                known("On Kilns: a Study", put_code=2),
+                Work("On Kilns: a Study", 2020, by_both, openalex="W1"),
+                Work("On Kilns: a Study", 2021, by_both, openalex="W2"),
+            ]
+        )
         library.imported()
         library.imported(POTTER.orcid or "")
         assert library.reconciled()["counts"] == {"created": 4, "updated": 0, "unchanged": 0, "conflicts": 3}
@@ -122,7 +133,7 @@ class TestOutputsStoredBeforeTheseWereCompared:
         first, *others = today
         changed = {**first, "researcher_ids": ["A1"]}
 
-        def racing(keys: Iterable[Key]) -> dict[Key, Item]:
+        def racing(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
             read = get_all(keys)
             cloud.put(changed)
             return read

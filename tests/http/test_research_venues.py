@@ -19,10 +19,18 @@ TOC = "db/conf/nips/neurips2025"
 def papers(number: int, *, toc: str = TOC) -> list[Work]:
     """Return so many papers of an edition, as DBLP knows them."""
     return [
-        Work(f"Kilns & Depth {n}", 2025, [CARBERRY, POTTER][: 1 + n % 2], "NeurIPS", "conference-paper",
-             doi=f"10.5555/{n}", dblp=f"conf/nips/{toc[-4:]}-{n}", toc=toc)
+        Work(
+            f"Kilns & Depth {n}",
+            2025,
+            [CARBERRY, POTTER][: 1 + n % 2],
+            "NeurIPS",
+            "conference-paper",
+            doi=f"10.5555/{n}",
+            dblp=f"conf/nips/{toc[-4:]}-{n}",
+            toc=toc,
+        )
         for n in range(number)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture
@@ -50,8 +58,10 @@ class TestABackfill:
         theirs = Library(everybodys.api, everybodys.workers, stranger)
         outputs = theirs.items("outputs", venueId="neurips", year=2025)
         assert [(each["title"], len(each["authors"])) for each in outputs] == [
-            ("Kilns & Depth 0", 1), ("Kilns & Depth 1", 2), ("Kilns & Depth 2", 1),
-        ]  # fmt: skip
+            ("Kilns & Depth 0", 1),
+            ("Kilns & Depth 1", 2),
+            ("Kilns & Depth 2", 1),
+        ]
         assert number_of(theirs, "neurips-2025") == 3
         assert number_of(theirs, "neurips-2024") == 0
         artefact = theirs.items("artefacts", source="dblp")[0]
@@ -64,8 +74,12 @@ class TestABackfill:
         asked = [parse_qs(urlsplit(request.path).query) for request in world.receiver.requests]
         assert [each["f"] for each in asked] == [["0"], ["2"], ["4"]]
         assert asked[0] == {
-            "q": [f"toc:{TOC}.bht:"], "format": ["json"], "h": [str(PAGE_SIZE)], "f": ["0"], "c": ["0"],
-        }  # fmt: skip
+            "q": [f"toc:{TOC}.bht:"],
+            "format": ["json"],
+            "h": [str(PAGE_SIZE)],
+            "f": ["0"],
+            "c": ["0"],
+        }
 
     def test_again_changes_nothing(self, everybodys: Library, world: World) -> None:
         world.knows(papers(3))
@@ -121,8 +135,9 @@ class TestABackfill:
         job = backfilled(everybodys)
         entries = everybodys.api.get("/system/audit-log", as_=everybodys.caller, query={"targetId": job["id"]}).json
         assert [entry["type"] for entry in entries["items"]] == [
-            "research.backfill.completed", "research.backfill.requested",
-        ]  # fmt: skip
+            "research.backfill.completed",
+            "research.backfill.requested",
+        ]
 
 
 class TestListVenues:
@@ -136,11 +151,16 @@ class TestListVenues:
 
     @pytest.mark.parametrize(
         ("edition_id", "tocs"),
-        [("neurips-2017", ["db/conf/nips/nips2017"]), ("neurips-2020", ["db/conf/nips/neurips2020"]),
-         ("vldb-2005", ["db/conf/vldb/vldb2005"]), ("vldb-2024", ["db/journals/pvldb/pvldb17"]),
-         ("acl-2023", ["db/conf/acl/acl2023-1", "db/conf/acl/acl2023-2"]), ("acl-2020", ["db/conf/acl/acl2020"]),
-         ("emnlp-2021", ["db/conf/emnlp/emnlp2021-1"])],
-    )  # fmt: skip
+        [
+            ("neurips-2017", ["db/conf/nips/nips2017"]),
+            ("neurips-2020", ["db/conf/nips/neurips2020"]),
+            ("vldb-2005", ["db/conf/vldb/vldb2005"]),
+            ("vldb-2024", ["db/journals/pvldb/pvldb17"]),
+            ("acl-2023", ["db/conf/acl/acl2023-1", "db/conf/acl/acl2023-2"]),
+            ("acl-2020", ["db/conf/acl/acl2020"]),
+            ("emnlp-2021", ["db/conf/emnlp/emnlp2021-1"]),
+        ],
+    )
     def test_editions_are_found_where_dblp_has_them(self, edition_id: str, tocs: list[str]) -> None:
         edition = edition_of(edition_id)
         assert edition

@@ -107,16 +107,29 @@ class TestResolvePlatformConfig:
     def test_what_is_wrong_is_told(self, api: Api, platform: Running) -> None:
         answer = ask(api, platform, spaceId="looms", locale="en_GB", host=7, path=["looms"])
         assert answer.faults == {
-            "/spaceId": "malformed", "/locale": "malformed", "/host": "wrong_type", "/path": "wrong_type",
-        }  # fmt: skip
+            "/spaceId": "malformed",
+            "/locale": "malformed",
+            "/host": "wrong_type",
+            "/path": "wrong_type",
+        }
 
 
 class TestByPath:
     @pytest.mark.parametrize(
         "path",
-        ["/looms", "looms", "/looms/", "/looms/events/7", "/spaces/looms", "/spaces/looms/events", "//looms//x",
-         "/LOOMS", "/%6Cooms?x=1", "/looms#top"],
-    )  # fmt: skip
+        [
+            "/looms",
+            "looms",
+            "/looms/",
+            "/looms/events/7",
+            "/spaces/looms",
+            "/spaces/looms/events",
+            "//looms//x",
+            "/LOOMS",
+            "/%6Cooms?x=1",
+            "/looms#top",
+        ],
+    )
     def test_it_names_the_space_whose_slug_it_begins_with(self, api: Api, platform: Running, path: str) -> None:
         assert resolved(api, platform, path=path)["matched"]["space"]["slug"] == "looms"
 

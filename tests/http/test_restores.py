@@ -70,15 +70,17 @@ class TestEveryLog:
         found(api, ada, name="Waits for its first anchor")
         workers.deliver()
         assert verified(capsys) == (
-            0, ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
-        )  # fmt: skip
+            0,
+            ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
+        )
 
     @pytest.mark.usefixtures("ten")
     def test_is_found_without_anchors_too(self, configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
         configure(anchors_bucket="")
         assert verified(capsys) == (
-            0, ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
-        )  # fmt: skip
+            0,
+            ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
+        )
 
     def test_is_found_after_the_anchors_began_anew(
         self, ten: Founded, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str]
@@ -87,8 +89,9 @@ class TestEveryLog:
         anew(configure)
         assert [place.log for place in module.places("")] == [ten.id]
         assert verified(capsys) == (
-            0, [f"1 logs of 10 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
-        )  # fmt: skip
+            0,
+            [f"1 logs of 10 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
+        )
 
     def test_is_found_before_anything_was_appended_to_it(self, api: Api, ada: Person) -> None:
         young = found(api, ada, name="Waits for its first entry")
@@ -125,9 +128,13 @@ class TestEveryLog:
 
     @pytest.mark.usefixtures("ten")
     def test_is_gone_on_with_after_the_last(
-        self, api: Api, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str],
+        self,
+        api: Api,
+        ada: Person,
+        workers: Workers,
+        capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         anchor(workers)
         for n in range(3):
             found(api, ada, name=f"Waits {n}")
@@ -157,9 +164,15 @@ class TestEveryLog:
 
 @pytest.mark.usefixtures("private_targets")
 def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
-    api: Api, ten: Founded, ada: Person, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str],
-    receiver: Receiver, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    api: Api,
+    ten: Founded,
+    ada: Person,
+    workers: Workers,
+    configure: Configure,
+    capsys: pytest.CaptureFixture[str],
+    receiver: Receiver,
+    request: pytest.FixtureRequest,
+) -> None:
     webhook = hook(api, ten, receiver, events=["organization.updated"])
     workers.deliver()
     anchor(workers)
@@ -186,8 +199,9 @@ def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
     assert api.get(webhook.path, as_=ada).status == 200
     anew(configure)
     assert verified(capsys) == (
-        0, [f"1 logs of 11 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
-    )  # fmt: skip
+        0,
+        [f"1 logs of 11 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
+    )
     assert main(["reanchor"]) == 0
     assert f"1 logs wait for their first anchor in {ANCHORS_2}" in capsys.readouterr().out
     anchor(workers)

@@ -30,9 +30,16 @@ class TestOfAPublishedSite:
         extra = "Crawl-delay: 10\r\n# Not for these:\nUser-agent: Bot\nDisallow: /"
         site = make_site(api, organization, robots={"disallow": ["/drafts", "/*/print"], "extra": extra})
         assert ask(api, site).text.splitlines() == [
-            "User-agent: *", "Disallow: /drafts", "Disallow: /*/print", "Crawl-delay: 10", "# Not for these:",
-            "User-agent: Bot", "Disallow: /", "", f"Sitemap: https://{site.record['host']}/sitemap.xml",
-        ]  # fmt: skip
+            "User-agent: *",
+            "Disallow: /drafts",
+            "Disallow: /*/print",
+            "Crawl-delay: 10",
+            "# Not for these:",
+            "User-agent: Bot",
+            "Disallow: /",
+            "",
+            f"Sitemap: https://{site.record['host']}/sitemap.xml",
+        ]
 
     @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028"])
     def test_no_path_begins_a_line_of_its_own(self, api: Api, site: Published, end: str) -> None:

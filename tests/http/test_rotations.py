@@ -11,8 +11,8 @@ from chalicelib.features.audit.verify import main
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
-from chalicelib.kernel.crypto.keyrings import Purpose
+from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from local.tools.reencrypt import NotResealed, reseal
 from local.tools.renew_seals import renew_seals
 from tests.conftest import Configure
@@ -56,18 +56,18 @@ def become(configure: Configure) -> Become:
     return started
 
 
-def steps(purpose: Purpose) -> list[Settings]:
+def steps(purpose: KeyPurpose) -> list[Settings]:
     """Return the settings of a stage at rest, and those that it has after `begin`, `switch` and `finish`."""
     old, new = wrapped(purpose), wrapped(purpose)
     listed = [{purpose.setting: keys} for keys in (old, f"{old},{new}", f"{new},{old}", new)]
-    if purpose is Purpose.AUDIT_SIGNING_KEY:
+    if purpose is KeyPurpose.AUDIT_SIGNING_KEY:
         listed[-1]["audit_former_public_keys"] = public_half(old)
     return listed
 
 
 def public_half(text: str) -> str:
     """Return what is kept of a signing key that is dropped."""
-    ciphertext, context = from_base64(text.removeprefix("kms:")), Purpose.AUDIT_SIGNING_KEY.context
+    ciphertext, context = from_base64(text.removeprefix("kms:")), KeyPurpose.AUDIT_SIGNING_KEY.context
     answer = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)
     return to_base64(public_key(answer["Plaintext"]))
 
@@ -83,7 +83,7 @@ def test_cursors_and_tokens_hold_while_their_key_is_followed_by_another(
     api: Api, ada: Person, organization: Founded, site: Published, become: Become, mailbox: Mailbox, workers: Workers
 ) -> None:
     page = write_page(api, site, "Looms", blocks=[])
-    for number, (writer, reader) in enumerate(side_by_side(steps(Purpose.TOKEN_KEY))):
+    for number, (writer, reader) in enumerate(side_by_side(steps(KeyPurpose.TOKEN_KEY))):
         become(writer)
         list_, query = f"{organization.path}/audit-log", {"limit": 1}
         cursor = api.get(list_, as_=ada, query=query).json["nextCursor"]
@@ -103,7 +103,7 @@ def test_cursors_and_tokens_hold_while_their_key_is_followed_by_another(
 def test_a_mail_whose_link_nobody_can_make_any_more_is_not_sent(
     api: Api, organization: Founded, become: Become, mailbox: Mailbox, workers: Workers
 ) -> None:
-    before, *_, after = steps(Purpose.TOKEN_KEY)
+    before, *_, after = steps(KeyPurpose.TOKEN_KEY)
     become(before)
     invite(api, organization, "guest@example.org")
     become(after)
@@ -112,12 +112,18 @@ def test_a_mail_whose_link_nobody_can_make_any_more_is_not_sent(
 
 
 def test_what_is_sealed_opens_while_its_key_is_followed_by_another(
-    api: Api, ada: Person, organization: Founded, become: Become, receiver: Receiver, workers: Workers,
-    capsys: pytest.CaptureFixture[str], clock: Clock,
-) -> None:  # fmt: skip
+    api: Api,
+    ada: Person,
+    organization: Founded,
+    become: Become,
+    receiver: Receiver,
+    workers: Workers,
+    capsys: pytest.CaptureFixture[str],
+    clock: Clock,
+) -> None:
     workers.deliver()  # The log has a head, so that it is found; nothing more is delivered.
     made: list[tuple[Any, Any]] = []
-    listed = steps(Purpose.DATA_KEY)
+    listed = steps(KeyPurpose.DATA_KEY)
     for number, (writer, reader) in enumerate(side_by_side(listed)):
         if number == 4:  # before `finish`
             become(listed[2])
@@ -145,30 +151,36 @@ def test_what_is_sealed_opens_while_its_key_is_followed_by_another(
 def test_what_is_not_sealed_anew_is_lost_with_its_key_and_that_is_said(
     api: Api, organization: Founded, become: Become, receiver: Receiver, workers: Workers
 ) -> None:
-    old, _, both, new = steps(Purpose.DATA_KEY)
+    old, _, both, new = steps(KeyPurpose.DATA_KEY)
     become(old)
-    sealed = seal(b"secret", "a place")
+    sealed = encrypt(b"secret", "a place")
     made = webhooks.hook(api, organization, receiver)
     workers.settle()
     become(new)
-    with pytest.raises(SealBroken, match="another key"):
-        unseal(sealed, "a place")
+    with pytest.raises(DecryptionError, match="another key"):
+        decrypt(sealed, "a place")
     with pytest.raises(NotResealed, match=f"{made.id}: the value was sealed with another key"):
         reseal(None)
     become(both)
-    assert unseal(sealed, "a place") == b"secret"
+    assert decrypt(sealed, "a place") == b"secret"
     reseal(None)
     become(new)
     assert api.post(f"{made.path}/test", as_=organization.owner).json["delivered"]
 
 
 def test_logs_and_erasures_verify_while_their_key_is_followed_by_another(
-    api: Api, organization: Founded, become: Become, workers: Workers, clock: Clock, issuer: Issuer,
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    api: Api,
+    organization: Founded,
+    become: Become,
+    workers: Workers,
+    clock: Clock,
+    issuer: Issuer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     kept = [""]
     people = [issuer.person(f"guest{number}", "Gerty Cori") for number in range(6)]
-    for number, (writer, reader) in enumerate(side_by_side(steps(Purpose.AUDIT_SIGNING_KEY))):
+    for number, (writer, reader) in enumerate(side_by_side(steps(KeyPurpose.AUDIT_SIGNING_KEY))):
         become(writer)
         joins(organization, people[number], "member")
         workers.deliver()
@@ -192,7 +204,7 @@ def test_logs_and_erasures_verify_while_their_key_is_followed_by_another(
 def test_entries_are_told_from_altered_ones_while_the_key_of_their_seals_is_followed_by_another(
     api: Api, organization: Founded, become: Become, workers: Workers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = steps(Purpose.SEAL_KEY)
+    listed = steps(KeyPurpose.SEAL_KEY)
     become(listed[0])
     workers.deliver()
     for number, (writer, reader) in enumerate(side_by_side(listed)):

@@ -9,9 +9,9 @@ import pytest
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import SettingsError, settings
-from chalicelib.kernel.crypto.keyrings import Purpose, key_id
+from chalicelib.kernel.crypto.keyrings import KeyPurpose, key_id
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import Cancelled
+from chalicelib.kernel.storage.table import TransactionCancelled
 from local.tools import renew_seals as module
 from local.tools.renew_seals import NotRenewed, renew_seals
 from tests.conftest import Configure
@@ -85,12 +85,12 @@ def test_only_what_signs_unwraps_the_signing_key(api: Api, ada: Person, configur
         return {call.parameters["EncryptionContext"]["purpose"] for call in calls.made if call.name == "kms:Decrypt"}
 
     with recorded() as calls:
-        ledger.append(organization.id)
-    assert purposes(calls) >= {Purpose.AUDIT_SIGNING_KEY, Purpose.SEAL_KEY}
+        ledger.append_pending(organization.id)
+    assert purposes(calls) >= {KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY}
     forget()
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", as_=organization.owner)
     assert answer.json["valid"]
-    assert purposes(answer.calls) == {Purpose.SEAL_KEY}
+    assert purposes(answer.calls) == {KeyPurpose.SEAL_KEY}
     forget()
     answer = api.get("/status")
     assert answer.json["auditPublicKeys"] == [settings().audit_public_keys]
@@ -103,7 +103,7 @@ def test_nothing_is_signed_with_a_key_of_which_others_are_not_told(
     configure(audit_public_keys=public_halves(OTHER))
     assert api.get("/status").json["auditPublicKey"] == public_halves(OTHER)
     with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY"):
-        ledger.append(organization.id)
+        ledger.append_pending(organization.id)
     configure(audit_public_keys=public_halves(settings().audit_signing_key))
     workers.deliver()
     assert finding(api, organization) == (None, None)
@@ -166,7 +166,7 @@ class TestRenewingSeals:
         self, api: Api, old: Founded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(ledger, "BATCH", 2)
-        write, left = table.write, iter([True, True])
+        write, left = table.write_transaction, iter([True, True])
 
         def dying(writes: Any) -> None:
             if next(left, False):
@@ -175,7 +175,7 @@ class TestRenewingSeals:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(table, "write", dying)
+            patched.setattr(table, "write_transaction", dying)
             with pytest.raises(KeyboardInterrupt):
                 renew_seals(None)
         assert seals(old) == {signing_id(), id_of(settings().seal_key)}
@@ -273,22 +273,22 @@ class TestRenewingSeals:
     def test_looks_again_at_what_somebody_else_has_changed_meanwhile(
         self, old: Founded, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write, lost = table.write, iter([True])
+        write, lost = table.write_transaction, iter([True])
 
         def contended(writes: Any) -> None:
             if next(lost, False):
-                raise Cancelled({}, contended=True)
+                raise TransactionCancelled({}, contended=True)
             write(writes)
 
-        monkeypatch.setattr(table, "write", contended)
+        monkeypatch.setattr(table, "write_transaction", contended)
         renew_seals(None)
         assert seals(old) == {id_of(settings().seal_key)}
 
     def test_gives_up_where_a_log_keeps_changing(self, old: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
         def contended(_: Any) -> None:
-            raise Cancelled({}, contended=True)
+            raise TransactionCancelled({}, contended=True)
 
-        monkeypatch.setattr(table, "write", contended)
+        monkeypatch.setattr(table, "write_transaction", contended)
         with pytest.raises(NotRenewed, match=f"The log {old.id} keeps changing. Run it again: what is done is done."):
             renew_seals(None)
 

@@ -7,7 +7,7 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.clock import Clock
@@ -27,7 +27,7 @@ EXHAUSTED = "organization.webhook.delivery_exhausted"
 
 def pause(one: Json) -> float:
     """Return how many seconds lie between a delivery's last attempt and its next."""
-    return (milliseconds(one["nextAttemptAt"]) - milliseconds(one["attempts"][-1]["at"])) / 1000
+    return (timestamp_ms(one["nextAttemptAt"]) - timestamp_ms(one["attempts"][-1]["at"])) / 1000
 
 
 class TestTheRequest:
@@ -41,9 +41,12 @@ class TestTheRequest:
         assert request.method == "POST"
         assert request.headers["Content-Type"] == "application/json"
         assert told(request) == {
-            "type": UPDATED, "timestamp": entry["occurredAt"], "data": entry["data"],
-            "organizationId": organization.id, "sequence": entry["sequence"],
-        }  # fmt: skip
+            "type": UPDATED,
+            "timestamp": entry["occurredAt"],
+            "data": entry["data"],
+            "organizationId": organization.id,
+            "sequence": entry["sequence"],
+        }
         headers = {name.lower(): value for name, value in request.headers.items()}
         assert headers["webhook-id"] == entry["id"]
         assert Verifier(made.secret).verify(request.body, headers) == told(request)
@@ -259,9 +262,14 @@ class TestWhatComesInBetween:
 
 class TestAnAddressThatIsNotPublic:
     def test_is_never_connected_to_and_nothing_of_it_is_shown(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver,
+        self,
+        api: Api,
+        organization: Founded,
+        made: Hook,
+        workers: Workers,
+        receiver: Receiver,
         configure: Configure,
-    ) -> None:  # fmt: skip
+    ) -> None:
         configure(webhook_allow_private="0")
         receiver.answer = Reply(status=500, body=b"the inside")
         rename(api, organization, "After")

@@ -54,9 +54,15 @@ def asks(api: Api, path: str, ada: Person) -> dict[str, Ask]:
     ],
 )
 def test_whoever_is_late_does_it_again_on_what_the_other_left(
-    api: Api, organization: Founded, path: str, asks: dict[str, Ask], first: str, then: str, left: set[str],
+    api: Api,
+    organization: Founded,
+    path: str,
+    asks: dict[str, Ask],
+    first: str,
+    then: str,
+    left: set[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     before_the_next_write(monkeypatch, asks[first])
     assert asks[then]().status in (200, 201)
     assert keys(api, path, organization.owner) == left
@@ -71,9 +77,15 @@ def test_whoever_is_late_does_it_again_on_what_the_other_left(
     [("add maps", "add maps", "409 already_exists"), ("put none", "remove chat", "404 not_found")],
 )
 def test_whoever_is_too_late_is_told(
-    api: Api, organization: Founded, path: str, asks: dict[str, Ask], first: str, then: str, code: str,
+    api: Api,
+    organization: Founded,
+    path: str,
+    asks: dict[str, Ask],
+    first: str,
+    then: str,
+    code: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     before_the_next_write(monkeypatch, asks[first])
     assert asks[then]().code == code
     assert keys(api, path, organization.owner) == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]

@@ -149,8 +149,9 @@ class TestOneThatIsMended:
         assert api.post(f"{parked.path}/deliveries/{asked}/retry", as_=organization.owner).status == 202
         workers.deliver()
         assert sorted({told(request)["data"]["name"] for request in receiver.requests[1:]} | {"First"}) == [
-            "First", "Second",
-        ]  # fmt: skip
+            "First",
+            "Second",
+        ]
         assert deliveries(api, parked)[1]["status"] == "succeeded"
 
     def test_gets_all_that_is_due_once_a_trial_arrives(

@@ -224,9 +224,9 @@ class TestASitemapThatIsKept:
     def test_has_no_more_pages_than_a_site_may(
         self, api: Api, site: Published, looms: Leaf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert Page.limit is not None
-        assert Page.limit.maximum == 50_000
-        monkeypatch.setattr(Page, "limit", replace(Page.limit, most=4))
+        assert Page.quota is not None
+        assert Page.quota.maximum == 50_000
+        monkeypatch.setattr(Page, "quota", replace(Page.quota, limit=4))
         page_of(api, site, "Mills")
         refused = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Cards"})
         assert refused.code == "409 limit_exceeded"

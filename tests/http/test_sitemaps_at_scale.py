@@ -31,10 +31,18 @@ def seat(site: Published, above: Leaf, number: int) -> dict[str, Any]:
     page_id = f"01939d3c-0000-7000-8000-{number:012d}"
     pk, sk = tree_of(site.id, LIVE).key(page_id)
     return {
-        "pk": pk, "sk": sk, "id": page_id, "parent_id": above.id, "slug": f"leaf-{number:05d}", "lineage": [above.id],
-        "placed": 1, "listed": True, "revision_id": page_id, "published_at": "2030-01-01T00:00:00.000Z",
+        "pk": pk,
+        "sk": sk,
+        "id": page_id,
+        "parent_id": above.id,
+        "slug": f"leaf-{number:05d}",
+        "lineage": [above.id],
+        "placed": 1,
+        "listed": True,
+        "revision_id": page_id,
+        "published_at": "2030-01-01T00:00:00.000Z",
         "indexable": True,
-    }  # fmt: skip
+    }
 
 
 def test_it_takes_a_query_for_each_megabyte_of_seats_and_no_page(api: Api, site: Published) -> None:

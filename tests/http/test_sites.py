@@ -14,10 +14,19 @@ class TestCreateSite:
         answer = api.post(f"{organization.path}/sites", as_=organization.owner, json={"name": "All about Looms"})
         told = {name: v for name, v in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
         assert told == {
-            "version": 1, "organizationId": organization.id, "name": "All about Looms", "slug": "all-about-looms",
-            "description": None, "defaultLocale": "en", "platformId": None, "robots": {"disallow": [], "extra": None},
-            "status": "draft", "publishedAt": None, "host": "all-about-looms.sites.atrium.example", "homePageId": None,
-        }  # fmt: skip
+            "version": 1,
+            "organizationId": organization.id,
+            "name": "All about Looms",
+            "slug": "all-about-looms",
+            "description": None,
+            "defaultLocale": "en",
+            "platformId": None,
+            "robots": {"disallow": [], "extra": None},
+            "status": "draft",
+            "publishedAt": None,
+            "host": "all-about-looms.sites.atrium.example",
+            "homePageId": None,
+        }
         assert api.get(answer.location, as_=organization.owner).json == answer.json
 
     def test_its_slug_is_unique_in_the_service(self, api: Api, organization: Founded, stranger: Person) -> None:
@@ -41,8 +50,10 @@ class TestCreateSite:
             f"{organization.path}/sites", as_=organization.owner, json={"name": "Looms", "robots": robots}
         )
         assert answer.faults == {
-            "/robots/disallow/1": "malformed", "/robots/disallow/2": "malformed", "/robots/extra": "malformed",
-        }  # fmt: skip
+            "/robots/disallow/1": "malformed",
+            "/robots/disallow/2": "malformed",
+            "/robots/extra": "malformed",
+        }
 
 
 class TestPlatformOfASite:
@@ -142,9 +153,7 @@ class TestAPlatformsSite:
         is_made(api, platform, mary, "editor")
         for person in (edith, mary):
             for answer in self.asked(api, organization, platform, person):
-                assert (answer.code, answer.faults) == (
-                    "403 insufficient_role", {"/platformId": "insufficient_role"}
-                )  # fmt: skip
+                assert (answer.code, answer.faults) == ("403 insufficient_role", {"/platformId": "insufficient_role"})
                 assert "'admin' at that platform" in answer.json["detail"]
 
     def test_is_made_by_admins_of_the_platform_or_the_organization(
@@ -157,9 +166,7 @@ class TestAPlatformsSite:
     def test_takes_a_key_that_may_change_platforms(self, api: Api, organization: Founded, platform: Running) -> None:
         for scopes in (["write"], ["sites:write"], ["sites:write", "platforms:read"]):
             for answer in self.asked(api, organization, platform, make_key(api, organization, *scopes)):
-                assert (answer.code, answer.faults) == (
-                    "403 insufficient_scope", {"/platformId": "insufficient_scope"}
-                )  # fmt: skip
+                assert (answer.code, answer.faults) == ("403 insufficient_scope", {"/platformId": "insufficient_scope"})
         for scopes in (["admin"], ["sites:write", "platforms:write"]):
             assert self.asked(api, organization, platform, make_key(api, organization, *scopes))[0].status == 200
 

@@ -48,7 +48,7 @@ def _grown(api: Api, organization: Founded, number: int) -> Library:
     library = Library(site, line, page_of(api, site, "Attic"))
     for n in range(number - 6):
         _shelve(library, n)
-    key = Page.key_of(site_id=site.id, id=line[1].id)
+    key = Page.make_key(site_id=site.id, id=line[1].id)
     (row,) = (item for item in cloud.stored() if (item["pk"], item["sk"]) == key)
     cloud.put({**row, "child_count": number - 5, "live_count": number - 5})
     return library
@@ -59,16 +59,24 @@ def _shelve(library: Library, number: int) -> None:
     moment, row, slug = now(), library.line[1], f"book-{number}"
     seat: dict[str, Any] = {"parent_id": row.id, "slug": slug, "lineage": [library.line[0].id, row.id], "placed": 1}
     page = Page(
-        **beginning(moment), **seat, **{f"live_{name}": value for name, value in seat.items()}, title=f"Book {number}",
-        organization_id=library.site.record["organizationId"], site_id=library.site.id, draft_revision_id=row.id,
-        published_revision_id=row.id, published_at=moment, status="published", was_published=True,
-    )  # fmt: skip
+        **beginning(moment),
+        **seat,
+        **{f"live_{name}": value for name, value in seat.items()},
+        title=f"Book {number}",
+        organization_id=library.site.record["organizationId"],
+        site_id=library.site.id,
+        draft_revision_id=row.id,
+        published_revision_id=row.id,
+        published_at=moment,
+        status="published",
+        was_published=True,
+    )
     for tree, place in ((tree_of(page.site_id, DRAFT), page.seat), (tree_of(page.site_id, LIVE), page.live_seat)):
         steps = Steps(tree, {})
         steps.lead_to(place)
         ((trail, led),) = ((write.key, write.values) for write in steps.writes())
         cloud.put({"pk": trail[0], "sk": trail[1], page.id: next(iter((led or {}).values()))})
-    for item in (page.item(), *page.companions):
+    for item in (page.item(), *page.derived_items):
         cloud.put(item)
 
 
@@ -97,9 +105,11 @@ ASKS: dict[str, tuple[Callable[[Api, Library], Answer], int, int]] = {
     "rename what has all below it": (_renamed, 2, 14),
     "publish what has all below it at another path": (_moved, 3, 18),
     "delete what has all below it": (
-        lambda api, at: api.delete(at.line[1].path, as_=at.site.owner, query={"strategy": "cascade"}), 2, 18,
+        lambda api, at: api.delete(at.line[1].path, as_=at.site.owner, query={"strategy": "cascade"}),
+        2,
+        18,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ASKS)

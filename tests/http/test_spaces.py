@@ -18,9 +18,14 @@ class TestCreateSpace:
         made = [make_space(api, platform, name=name).record for name in ("Looms", "Mills")]
         told = {n: v for n, v in made[1].items() if n not in ("id", "createdAt", "updatedAt")}
         assert told == {
-            "version": 1, "platformId": platform.id, "name": "Mills", "slug": "mills", "description": None,
-            "visibility": "open", "position": 1,
-        }  # fmt: skip
+            "version": 1,
+            "platformId": platform.id,
+            "name": "Mills",
+            "slug": "mills",
+            "description": None,
+            "visibility": "open",
+            "position": 1,
+        }
         assert made[0]["position"] == 0
 
     def test_editors_may_and_become_its_admin(self, api: Api, platform: Running, edith: Person, mary: Person) -> None:
@@ -115,8 +120,10 @@ class TestGetSpace:
             assert api.get(space.path, as_=caller).status == 200
         for outside in (edith, make_key(api, organization, "write")):
             for method, path, body in (
-                ("GET", "", None), ("PATCH", "", {"name": "X"}), ("DELETE", "", None),
-            ):  # fmt: skip
+                ("GET", "", None),
+                ("PATCH", "", {"name": "X"}),
+                ("DELETE", "", None),
+            ):
                 answer = api.request(method, f"{space.path}{path}", as_=outside, json=body)
                 nowhere = api.request(method, f"/spaces/{platform.id}{path}", as_=outside, json=body)
                 assert answer.refusal == nowhere.refusal

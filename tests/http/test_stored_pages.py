@@ -14,7 +14,7 @@ from chalicelib.features.pages.entities import Content
 from chalicelib.features.pages.renderings import Rendered
 from chalicelib.features.rendering import content, markup, page, templates
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
@@ -43,18 +43,18 @@ def shown(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
 
 def stored(leaf: Leaf) -> Rendered:
     """What is stored of a page as people see it."""
-    return Rendered.from_item(item_at(Rendered.key_of(page_id=leaf.id, id=leaf.draft_revision_id)))
+    return Rendered.from_item(item_at(Rendered.make_key(page_id=leaf.id, id=leaf.draft_revision_id)))
 
 
 def forget(leaf: Leaf) -> None:
     """Let a page be as it was stored before pages were rendered when they are written."""
-    cloud.remove(item_at(Rendered.key_of(page_id=leaf.id, id=leaf.draft_revision_id)))
-    content_of_it = item_at(Content.key_of(page_id=leaf.id, id=leaf.draft_revision_id))
+    cloud.remove(item_at(Rendered.make_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    content_of_it = item_at(Content.make_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.remove(content_of_it)
     cloud.put({name: value for name, value in content_of_it.items() if name != "titled"})
 
 
-def item_at(key: Key) -> Item:
+def item_at(key: ItemKey) -> Item:
     item = cloud.stored_at(*key)
     assert item is not None
     return item
@@ -63,7 +63,7 @@ def item_at(key: Key) -> Item:
 def consist_of(leaf: Leaf, *blocks: Json) -> None:
     """Let a page consist of blocks that nobody could store today."""
     forget(leaf)
-    content_of_it = item_at(Content.key_of(page_id=leaf.id, id=leaf.draft_revision_id))
+    content_of_it = item_at(Content.make_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.put({**content_of_it, "text": to_json(blocks)})
 
 

@@ -167,13 +167,13 @@ class TestATransactionThatIsSeenHalfDone:
         """Ids of entries whose pointers the next Query of an outbox does not show."""
         ids, query = list[str](), table.query
 
-        def torn(where: str | Partition, **words: Any) -> table.Found:
+        def torn(where: str | Partition, **words: Any) -> table.QueryResult:
             answer = query(where, **words)
             if not (isinstance(where, str) and where.startswith("Q#") and ids):
                 return answer
             shown = [item for item in answer.items if item["sk"] not in ids]
             ids.clear()
-            return table.Found(shown, answer.last)
+            return table.QueryResult(shown, answer.last_evaluated_key)
 
         monkeypatch.setattr(table, "query", torn)
         return ids

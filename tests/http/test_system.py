@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.system import checks
 from chalicelib.features.system.checks import LIMIT_SECONDS
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
@@ -33,16 +33,25 @@ class TestGetStatus:
             assert answer.status == 200
             assert answer.json["status"] == "ok"
             assert {check["name"]: (check["status"], check["detail"]) for check in answer.json["checks"]} == {
-                "table": ("ok", None), "queues": ("ok", None), "ledger": ("ok", None), "due": ("ok", None),
-            }  # fmt: skip
+                "table": ("ok", None),
+                "queues": ("ok", None),
+                "ledger": ("ok", None),
+                "due": ("ok", None),
+            }
 
     def test_it_has_exactly_the_contracts_fields(self, api: Api) -> None:
         status = api.get("/status").json
         assert set(status) == {
-            "status", "version", "apiVersion", "time", "checks", "auditPublicKey", "auditPublicKeys",
-        }  # fmt: skip
+            "status",
+            "version",
+            "apiVersion",
+            "time",
+            "checks",
+            "auditPublicKey",
+            "auditPublicKeys",
+        }
         assert status["apiVersion"] == "2026-11-20"
-        assert abs(milliseconds(status["time"]) - now_ms()) < 5000
+        assert abs(timestamp_ms(status["time"]) - now_ms()) < 5000
 
     def test_the_public_key_is_the_signing_keys(self, api: Api) -> None:
         status = api.get("/status").json
@@ -60,10 +69,11 @@ class TestGetStatus:
     @pytest.mark.parametrize(
         ("call", "names"),
         [
-            ("dynamodb:GetItem", ["table"]), ("sqs:GetQueueAttributes", ["queues"]),
+            ("dynamodb:GetItem", ["table"]),
+            ("sqs:GetQueueAttributes", ["queues"]),
             ("dynamodb:Query", ["ledger", "due"]),
         ],
-    )  # fmt: skip
+    )
     def test_what_does_not_answer_is_named_and_the_answer_stays_200(
         self, api: Api, fault: Fault, call: str, names: list[str]
     ) -> None:
@@ -76,20 +86,20 @@ class TestGetStatus:
     def test_each_queue_is_asked_and_the_one_that_does_not_answer_is_named(
         self, api: Api, queue: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        reach = queues.reach
+        reach = queues.ping
 
         def reach_others(url: str) -> None:
             if url.endswith(queue):
                 raise unavailable("The queue is busy.")
             reach(url)
 
-        monkeypatch.setattr(queues, "reach", reach_others)
+        monkeypatch.setattr(queues, "ping", reach_others)
         name = queue.removesuffix(".fifo")
         assert unwell(api.get("/status")) == {"queues": f"{name}: The queue is busy. Try again in a moment."}
 
     def test_what_takes_too_long_is_told_after_a_second(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         answered = Event()
-        monkeypatch.setattr(queues, "reach", lambda _url: answered.wait(10))
+        monkeypatch.setattr(queues, "ping", lambda _url: answered.wait(10))
         began = time.monotonic()
         answer = api.get("/status")
         took = time.monotonic() - began
@@ -103,7 +113,7 @@ class TestGetStatus:
         def refuse(_url: str) -> None:
             raise PermissionError("arn:aws:sqs:eu-central-1:123456789012:atrium-jobs is out of bounds")
 
-        monkeypatch.setattr(queues, "reach", refuse)
+        monkeypatch.setattr(queues, "ping", refuse)
         answer = api.get("/status")
         assert "It can't be asked; the log says why." in unwell(answer)["queues"]
         assert "arn:aws" not in answer.text

@@ -137,9 +137,19 @@ class TestFilters:
     @pytest.mark.parametrize("limit", [3, 100])
     @pytest.mark.parametrize(
         "names",
-        [("type",), ("area",), ("actorId",), ("targetId",), ("from",), ("to",), ("from", "to"), ("type", "targetId"),
-         ("area", "from"), ("type", "actorId", "targetId", "from", "to")],
-    )  # fmt: skip
+        [
+            ("type",),
+            ("area",),
+            ("actorId",),
+            ("targetId",),
+            ("from",),
+            ("to",),
+            ("from", "to"),
+            ("type", "targetId"),
+            ("area", "from"),
+            ("type", "actorId", "targetId", "from", "to"),
+        ],
+    )
     def test_each_and_all_together(
         self, api: Api, operator: Person, issuer: Issuer, posted: list[str], names: tuple[str, ...], limit: int
     ) -> None:
@@ -149,9 +159,13 @@ class TestFilters:
         whole = listed(api, operator)
         moments = sorted(entry["occurredAt"] for entry in whole)
         values = {
-            "type": "notice.revised", "area": "notice.*", "actorId": other.id, "targetId": posted[1],
-            "from": moments[1], "to": moments[-2],
-        }  # fmt: skip
+            "type": "notice.revised",
+            "area": "notice.*",
+            "actorId": other.id,
+            "targetId": posted[1],
+            "from": moments[1],
+            "to": moments[-2],
+        }
         conditions: dict[str, Callable[[Json], bool]] = {
             "type": lambda e: e["type"] == "notice.revised",
             "area": lambda _: True,

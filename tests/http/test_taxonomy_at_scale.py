@@ -101,8 +101,10 @@ class TestTheMost:
         assert [branch["slug"], other["slug"]] == ["branch", "other"]
         leaves = branch["children"][0]["children"]
         assert [leaf["path"] for leaf in leaves[:3]] == [
-            "branch/twig/bud", "branch/twig/leaf-0", "branch/twig/leaf-1",
-        ]  # fmt: skip
+            "branch/twig/bud",
+            "branch/twig/leaf-0",
+            "branch/twig/leaf-1",
+        ]
         assert len(leaves) == MOST - 5
         assert len(answer.text) < 5_000_000
         queries = [call for call in answer.calls.made if call.name == "dynamodb:Query"]

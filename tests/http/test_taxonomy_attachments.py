@@ -38,9 +38,12 @@ class TestAttachTaxonomyNode:
         answer = put_on(api, looms, "acme:lesson", ENTITY.upper())
         told = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
         assert told == {
-            "version": 1, "platformId": looms.platform.id, "nodeId": looms.id, "entityType": "acme:lesson",
+            "version": 1,
+            "platformId": looms.platform.id,
+            "nodeId": looms.id,
+            "entityType": "acme:lesson",
             "entityId": ENTITY,
-        }  # fmt: skip
+        }
         assert answer.status == 201
         assert api.get(answer.location, as_=looms.platform.owner).json == answer.json
 
@@ -93,9 +96,13 @@ class TestWhatIsTheServicesOwn:
         foreign = run_platform(api, found(api, stranger, name="Foreign"))
         own = make_space(api, looms.platform)
         missing = [
-            ("platform", foreign.id), ("space", make_space(api, foreign).id), ("platform", own.id),
-            ("space", looms.platform.id), ("space", ENTITY), *((kind, ENTITY) for kind in NOT_YET),
-        ]  # fmt: skip
+            ("platform", foreign.id),
+            ("space", make_space(api, foreign).id),
+            ("platform", own.id),
+            ("space", looms.platform.id),
+            ("space", ENTITY),
+            *((kind, ENTITY) for kind in NOT_YET),
+        ]
         for kind, entity_id in missing:
             refused = put_on(api, looms, kind, entity_id)
             assert (refused.code, refused.faults) == ("422 validation_failed", {"/entityId": "unknown"})

@@ -98,9 +98,13 @@ class TestGetTaxonomyTree:
     ) -> None:
         tree = self.tree(api, platform)
         assert slugs(tree["items"]) == [
-            ["animals"], ["machines", ["mobiles"], ["motoren"]],
-            ["featured"], ["pinned"], ["official"], ["archived"],
-        ]  # fmt: skip
+            ["animals"],
+            ["machines", ["mobiles"], ["motoren"]],
+            ["featured"],
+            ["pinned"],
+            ["official"],
+            ["archived"],
+        ]
         assert tree["nextCursor"] is None
         motoren = tree["items"][1]["children"][1]
         assert motoren == {**nodes["motoren"].record, "children": []}

@@ -27,9 +27,18 @@ class TestCreateTaxonomyNode:
         record = plant(api, platform, "Looms").record
         told = {n: v for n, v in record.items() if n not in ("id", "createdAt", "updatedAt")}
         assert told == {
-            "version": 1, "platformId": platform.id, "name": "Looms", "slug": "looms", "parentId": None,
-            "description": None, "altLabels": [], "position": 0, "kind": "term", "path": "looms", "depth": 1,
-        }  # fmt: skip
+            "version": 1,
+            "platformId": platform.id,
+            "name": "Looms",
+            "slug": "looms",
+            "parentId": None,
+            "description": None,
+            "altLabels": [],
+            "position": 0,
+            "kind": "term",
+            "path": "looms",
+            "depth": 1,
+        }
 
     def test_below_another_it_has_its_path(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
@@ -225,8 +234,10 @@ class TestUpdateTaxonomyNode:
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["target"]["name"], entry["data"]) == ("taxonomy.node.updated", "Looms", moved.json)
         assert {change["field"]: change["to"] for change in entry["changes"]} == {
-            "parentId": None, "path": "looms", "depth": 1,
-        }  # fmt: skip
+            "parentId": None,
+            "path": "looms",
+            "depth": 1,
+        }
 
 
 class TestDeleteTaxonomyNode:

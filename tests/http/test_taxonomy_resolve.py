@@ -26,8 +26,10 @@ class TestByPath:
     def test_it_answers_the_node_and_its_ancestors(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         assert resolve(api, platform, "machines/looms/jacquard").json == {
-            "node": jacquard.record, "ancestors": [machines.record, looms.record], "matchedBy": "path",
-        }  # fmt: skip
+            "node": jacquard.record,
+            "ancestors": [machines.record, looms.record],
+            "matchedBy": "path",
+        }
 
     @pytest.mark.parametrize("path", ["machines/looms", "/machines/looms/", " Machines/LOOMS "])
     def test_case_and_slashes_around_it_make_no_difference(self, api: Api, platform: Running, path: str) -> None:
@@ -35,9 +37,18 @@ class TestByPath:
         assert found(api, platform, path) == (looms.id, "path")
 
     @pytest.mark.parametrize(
-        "path", ["looms", "machines/mills", "machines/looms/jacquard", "machines//looms", "machines/Ünder", "a" * 1000,
-                 "/".join("a" for _ in range(11)), "looms/machines"],
-    )  # fmt: skip
+        "path",
+        [
+            "looms",
+            "machines/mills",
+            "machines/looms/jacquard",
+            "machines//looms",
+            "machines/Ünder",
+            "a" * 1000,
+            "/".join("a" for _ in range(11)),
+            "looms/machines",
+        ],
+    )
     def test_what_leads_nowhere_is_not_found(self, api: Api, platform: Running, path: str) -> None:
         plant_line(api, platform, "Machines", "Looms")
         assert resolve(api, platform, path).code == "404 not_found"
@@ -100,8 +111,12 @@ class TestByAFormerPath:
         rename(api, looms, "weavers")
         rename(api, machines, "motors")
         move(api, jacquard, machines)
-        former = ["machines/looms/jacquard", "engines/looms/jacquard", "engines/weavers/jacquard",
-                  "motors/weavers/jacquard"]  # fmt: skip
+        former = [
+            "machines/looms/jacquard",
+            "engines/looms/jacquard",
+            "engines/weavers/jacquard",
+            "motors/weavers/jacquard",
+        ]
         assert {found(api, platform, path) for path in former} == {(jacquard.id, "formerPath")}
 
     def test_who_has_it_now_goes_before_who_had_it(self, api: Api, platform: Running) -> None:

@@ -36,9 +36,15 @@ def _every_operation_has_its_part(monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 
 def test_the_life_of_a_platform(
-    api: Api, workers: Workers, clock: Clock, nameserver: Nameserver,
-    ada: Person, grace: Person, edith: Person, mary: Person,
-) -> None:  # fmt: skip
+    api: Api,
+    workers: Workers,
+    clock: Clock,
+    nameserver: Nameserver,
+    ada: Person,
+    grace: Person,
+    edith: Person,
+    mary: Person,
+) -> None:
     mill = _is_made(api, ada)
     _gets_its_looks(api, mill, ada)
     _gathers_its_people(api, mill, ada, grace, edith)
@@ -91,9 +97,7 @@ def _gets_its_looks(api: Api, mill: Running, ada: Person) -> None:
     assert [p["id"] for p in api.items("/project-blocks/looms-of-the-year/platforms", as_=ada)] == [mill.id]
 
 
-def _gathers_its_people(
-    api: Api, mill: Running, ada: Person, grace: Person, edith: Person
-) -> None:  # fmt: skip
+def _gathers_its_people(api: Api, mill: Running, ada: Person, grace: Person, edith: Person) -> None:
     """Grace and Edith are invited to the platform alone; the one follows her link, the other just joins."""
     first = _done(api.post(f"{mill.path}/invite", as_=ada, json={"email": grace.email, "role": "admin"}), 201)
     assert decides(api, token_of(first["acceptUrl"]), grace).json["membership"]["role"] == "admin"
@@ -175,8 +179,12 @@ def _sorts_what_it_has(api: Api, mill: Running, looms: Room, ada: Person, edith:
     assert _done(api.get(f"/taxonomy-nodes/{weaving['id']}", as_=edith))["path"] == "crafts/weaving"
     tree = _done(api.get(f"{mill.path}/taxonomy-tree", as_=edith))["items"]
     assert {node["slug"]: [child["slug"] for child in node["children"]] for node in tree} == {
-        "featured": [], "pinned": [], "official": [], "archived": [], "crafts": ["weaving"],
-    }  # fmt: skip
+        "featured": [],
+        "pinned": [],
+        "official": [],
+        "archived": [],
+        "crafts": ["weaving"],
+    }
     listed = api.items(f"{mill.path}/taxonomy-nodes", as_=edith, query={"kind": "term"})
     assert {node["slug"] for node in listed} == {"crafts", "weaving"}
 
@@ -230,9 +238,7 @@ def _lets_in_who_comes_by(api: Api, mill: Running, looms: Room, office: Room, ad
     assert api.get(mill.path, as_=mary).code == "404 not_found"
 
 
-def _ends(
-    api: Api, mill: Running, looms: Room, workers: Workers, clock: Clock, ada: Person, grace: Person
-) -> None:  # fmt: skip
+def _ends(api: Api, mill: Running, looms: Room, workers: Workers, clock: Clock, ada: Person, grace: Person) -> None:
     """Grace has to go, a space is closed, and then the mill with all in it; its log tells of it all."""
     _done(api.delete(f"{mill.path}/members/{grace.id}", as_=ada), 204)
     assert api.get(mill.path, as_=grace).code == "404 not_found"

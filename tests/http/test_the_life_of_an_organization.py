@@ -19,13 +19,32 @@ from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
 
 EVERY: Final = {
-    "list_organizations", "create_organization", "get_organization", "update_organization", "delete_organization",
-    "get_organization_by_slug", "accept_invitation", "list_api_keys", "create_api_key", "revoke_api_key",
-    "list_audit_log", "export_audit_log", "start_audit_export", "get_audit_export", "verify_audit_integrity",
-    "list_domain_inventory", "list_invitations", "revoke_invitation", "resend_invitation", "invite_to_organization",
-    "leave_organization", "list_organization_members", "update_organization_member", "remove_organization_member",
+    "list_organizations",
+    "create_organization",
+    "get_organization",
+    "update_organization",
+    "delete_organization",
+    "get_organization_by_slug",
+    "accept_invitation",
+    "list_api_keys",
+    "create_api_key",
+    "revoke_api_key",
+    "list_audit_log",
+    "export_audit_log",
+    "start_audit_export",
+    "get_audit_export",
+    "verify_audit_integrity",
+    "list_domain_inventory",
+    "list_invitations",
+    "revoke_invitation",
+    "resend_invitation",
+    "invite_to_organization",
+    "leave_organization",
+    "list_organization_members",
+    "update_organization_member",
+    "remove_organization_member",
     "transfer_ownership",
-}  # fmt: skip
+}
 """The operations of an organization's own, but for webhooks and channels."""
 
 
@@ -44,9 +63,15 @@ def _every_operation_has_its_part(monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 
 def test_the_life_of_an_organization(
-    api: Api, workers: Workers, clock: Clock, mailbox: Mailbox,
-    ada: Person, grace: Person, edith: Person, mary: Person,
-) -> None:  # fmt: skip
+    api: Api,
+    workers: Workers,
+    clock: Clock,
+    mailbox: Mailbox,
+    ada: Person,
+    grace: Person,
+    edith: Person,
+    mary: Person,
+) -> None:
     engines = _is_founded(api, ada)
     _gathers_its_people(api, engines, workers, clock, mailbox, grace, edith, mary)
     program = _lets_a_program_in(api, engines, grace)
@@ -70,9 +95,15 @@ def _is_founded(api: Api, ada: Person) -> Founded:
 
 
 def _gathers_its_people(
-    api: Api, engines: Founded, workers: Workers, clock: Clock, mailbox: Mailbox,
-    grace: Person, edith: Person, mary: Person,
-) -> None:  # fmt: skip
+    api: Api,
+    engines: Founded,
+    workers: Workers,
+    clock: Clock,
+    mailbox: Mailbox,
+    grace: Person,
+    edith: Person,
+    mary: Person,
+) -> None:
     """Grace follows the link in her mail; Edith's first link is replaced by a second; Mary hesitates once."""
     invite(api, engines, grace, role="admin", message="Bring the compiler.")
     workers.deliver()
@@ -153,9 +184,13 @@ def _still_begins_with_what_was_kept(api: Api, engines: Founded, workers: Worker
     assert (report["valid"], report["pendingEntries"]) == (True, 0)
     last = [entry["type"] for entry in api.get(log, as_=grace, query={"limit": 6}).json["items"]]
     assert last[::-1] == [
-        "organization.ownership_transferred", "organization.member.updated", "organization.invitation.created",
-        "organization.member.removed", "organization.member.updated", "organization.member.removed",
-    ]  # fmt: skip
+        "organization.ownership_transferred",
+        "organization.member.updated",
+        "organization.invitation.created",
+        "organization.member.removed",
+        "organization.member.updated",
+        "organization.member.removed",
+    ]
 
 
 def _ends(api: Api, engines: Founded, workers: Workers, clock: Clock, grace: Person) -> None:

@@ -168,9 +168,9 @@ class TestWhoeverIsUnsubscribed:
 
 class TestTheKeyThatHashes:
     def test_is_made_once_and_sealed(self, aws: None) -> None:  # noqa: ARG002 - an empty table
-        email_hashes.forget()
+        email_hashes.reset()
         first = keyed_hash(SOPHIE)
-        email_hashes.forget()
+        email_hashes.reset()
         assert keyed_hash(SOPHIE) == first
         assert keyed_hash(SOPHIE) != keyed_hash("somebody@example.org")
         (item,) = snapshots.stored().values()
@@ -178,21 +178,23 @@ class TestTheKeyThatHashes:
         assert email_hashes._known[KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
     def test_outlives_the_data_key_that_sealed_it(
-        self, api: Api, monkeypatch: pytest.MonkeyPatch  # noqa: ARG002 - an empty table
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,  # noqa: ARG002 - an empty table
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         from base64 import b64encode
 
         from chalicelib.kernel.core.settings import settings
         from chalicelib.kernel.crypto import keyrings
 
-        email_hashes.forget()
+        email_hashes.reset()
         first, former, new = keyed_hash(SOPHIE), settings().data_key, b64encode(b"n" * 32).decode()
         assert not email_hashes.reseal()
         for keys in (f"{new},{former}", new):
             monkeypatch.setenv("DATA_KEY", keys)
             settings.cache_clear()
             keyrings._key.cache_clear()  # noqa: SLF001 - as a new process
-            email_hashes.forget()
+            email_hashes.reset()
             assert keyed_hash(SOPHIE) == first
             email_hashes.reseal()
         monkeypatch.undo()

@@ -22,10 +22,16 @@ class TestUpdateOrganization:
     def test_all_its_fields_can_change_at_once(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         fields = {
-            "name": "Difference Engines", "slug": "difference", "companyName": "D", "companyLegalName": "D Ltd.",
-            "companyId": "7", "companyCountry": "FR", "companyAddress": "Paris", "legalEmail": "L@example.com",
+            "name": "Difference Engines",
+            "slug": "difference",
+            "companyName": "D",
+            "companyLegalName": "D Ltd.",
+            "companyId": "7",
+            "companyCountry": "FR",
+            "companyAddress": "Paris",
+            "legalEmail": "L@example.com",
             "supportEmail": "s@example.com",
-        }  # fmt: skip
+        }
         record = api.patch(organization.path, as_=ada, json=fields).json
         assert {name: record[name] for name in fields} == {**fields, "legalEmail": "l@example.com"}
 
@@ -90,9 +96,18 @@ class TestMergePatch:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("id", "x"), ("version", 9), ("ownerId", "x"), ("createdAt", None), ("updatedAt", "2026-01-01"),
-         ("deletionDueAt", "2030-01-01T00:00:00.000Z"), ("version", "1"), ("version", 1.5), ("version", True)],
-    )  # fmt: skip
+        [
+            ("id", "x"),
+            ("version", 9),
+            ("ownerId", "x"),
+            ("createdAt", None),
+            ("updatedAt", "2026-01-01"),
+            ("deletionDueAt", "2030-01-01T00:00:00.000Z"),
+            ("version", "1"),
+            ("version", 1.5),
+            ("version", True),
+        ],
+    )
     def test_what_the_service_sets_is_read_only(self, api: Api, ada: Person, field: str, value: object) -> None:
         organization = found(api, ada)
         answer = api.patch(organization.path, as_=ada, json={"name": "New", field: value})

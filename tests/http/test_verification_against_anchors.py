@@ -109,9 +109,14 @@ class TestALogCutOffByWhoeverOwnsTheTable:
 
     @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
     def test_is_found_in_whichever_window_the_anchor_ends(
-        self, api: Api, ten: Founded, earlier: list[cloud.Item], workers: Workers, window: int,
+        self,
+        api: Api,
+        ten: Founded,
+        earlier: list[cloud.Item],
+        workers: Workers,
+        window: int,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         cut_off(ten, earlier)
         grow(api, workers, ten, 5)
         monkeypatch.setattr(verification, "WINDOW", window)

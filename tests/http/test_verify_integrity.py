@@ -29,10 +29,17 @@ class TestWholeLogs:
         entries = api.items(f"{ten.path}/audit-log", as_=ada)
         leaves = [rfc6962.leaf_hash(entry) for entry in reversed(entries)]
         assert report == {
-            "valid": True, "treeSize": 10, "rootHash": rfc6962.root(leaves).hex(), "checkpoint": report["checkpoint"],
-            "pendingEntries": 0, "checkedEntries": 10, "firstInvalidSequence": None, "failure": None, "suppressed": 0,
+            "valid": True,
+            "treeSize": 10,
+            "rootHash": rfc6962.root(leaves).hex(),
+            "checkpoint": report["checkpoint"],
+            "pendingEntries": 0,
+            "checkedEntries": 10,
+            "firstInvalidSequence": None,
+            "failure": None,
+            "suppressed": 0,
             "nextCursor": None,
-        }  # fmt: skip
+        }
         rfc6962.check_note(report["checkpoint"], ten.id, leaves, api.get("/status").json["auditPublicKey"])
 
     def test_what_waits_is_counted_and_not_held_against_the_log(self, api: Api, ten: Founded, ada: Person) -> None:
@@ -44,9 +51,17 @@ class TestWholeLogs:
     def test_a_log_none_of_which_is_in_the_tree_yet_is_valid_and_empty(self, api: Api, ada: Person) -> None:
         report = verify(api, found(api, ada))
         assert report == {
-            "valid": True, "treeSize": 0, "rootHash": rfc6962.root([]).hex(), "checkpoint": None, "pendingEntries": 1,
-            "checkedEntries": 0, "firstInvalidSequence": None, "failure": None, "suppressed": 0, "nextCursor": None,
-        }  # fmt: skip
+            "valid": True,
+            "treeSize": 0,
+            "rootHash": rfc6962.root([]).hex(),
+            "checkpoint": None,
+            "pendingEntries": 1,
+            "checkedEntries": 0,
+            "firstInvalidSequence": None,
+            "failure": None,
+            "suppressed": 0,
+            "nextCursor": None,
+        }
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 50])
     def test_logs_of_any_size_are_appended_and_proven(self, api: Api, ada: Person, workers: Workers, size: int) -> None:
@@ -74,14 +89,14 @@ class TestWholeLogs:
 
         lagged: list[str] = []
 
-        def lagging(where: str | Partition, **words: Any) -> table.Found:
+        def lagging(where: str | Partition, **words: Any) -> table.QueryResult:
             answer = query(where, **words)
             if isinstance(where, str) or where.index != "index1":
                 return answer
             lagged.append(where.pk)
             return replace(answer, items=[stale if i["sk"] == stale["sk"] else i for i in answer.items])
 
-        table.write(redaction.erase(organization.id, stale, proven=True))
+        table.write_transaction(redaction.redact_entry(organization.id, stale, proven=True))
         monkeypatch.setattr(table, "query", lagging)
         assert finding(api, organization) == (None, None)
         assert lagged
@@ -219,9 +234,15 @@ class TestTampering:
 class TestHeads:
     @pytest.mark.parametrize(
         "spoil",
-        [lambda note: note.replace("\n10\n", "\n9\n"), lambda note: note[:-8] + "AAAA" + note[-4:], lambda _: "",
-         lambda _: "nothing", lambda note: note.replace("atrium/", "other/"), lambda note: note.partition("\n\n")[0]],
-    )  # fmt: skip
+        [
+            lambda note: note.replace("\n10\n", "\n9\n"),
+            lambda note: note[:-8] + "AAAA" + note[-4:],
+            lambda _: "",
+            lambda _: "nothing",
+            lambda note: note.replace("atrium/", "other/"),
+            lambda note: note.partition("\n\n")[0],
+        ],
+    )
     def test_a_spoiled_checkpoint_is_a_bad_signature(self, api: Api, ten: Founded, spoil: Callable[[str], str]) -> None:
         item = head(ten)
         alter(item, note=spoil(item["note"]))

@@ -175,9 +175,7 @@ class TestResolveSite:
             assert api.get("/sites/resolve", query={"host": host}).code == "404 not_found", host
         assert api.get("/sites/resolve").faults == {"query/host": "required"}
 
-    def test_by_its_former_name_for_90_days(
-        self, api: Api, organization: Founded, clock: Clock
-    ) -> None:  # fmt: skip
+    def test_by_its_former_name_for_90_days(self, api: Api, organization: Founded, clock: Clock) -> None:
         site = make_site(api, organization, slug="looms")
         page = page_of(api, site, "Welcome")
         api.patch(site.path, as_=site.owner, json={"slug": "mills"})

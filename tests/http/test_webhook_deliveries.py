@@ -30,10 +30,16 @@ START = "2026-11-20T09:30:00.000Z"
 def put(made: Hook, moment: str, *, status: Status = "succeeded", event_type: str = UPDATED) -> str:
     """Let an event of a moment have been delivered to a webhook; return its id."""
     delivery = WebhookDelivery.planned(
-        made.id, event_id=new_id(moment), event_type=event_type, organization_id=made.organization.id, sequence=1,
-        occurred_at=moment, now=moment, at=moment if status == "pending" else None,
-    )  # fmt: skip
-    cloud.put(delivery.but(status=status).item())
+        made.id,
+        event_id=new_id(moment),
+        event_type=event_type,
+        organization_id=made.organization.id,
+        sequence=1,
+        occurred_at=moment,
+        now=moment,
+        at=moment if status == "pending" else None,
+    )
+    cloud.put(delivery.replace(status=status).item())
     return delivery.id
 
 
@@ -70,14 +76,20 @@ class TestList:
     @pytest.mark.parametrize("event_type", [None, UPDATED, "organization.created", "organization.deleted"])
     @pytest.mark.parametrize("status", [None, "pending", "succeeded", "failed", "skipped"])
     def test_filters_that_are_given_have_to_match_all(
-        self, api: Api, made: Hook, put_all: Mapping[tuple[str, str], list[str]], status: str | None,
-        event_type: str | None, limit: int,
-    ) -> None:  # fmt: skip
+        self,
+        api: Api,
+        made: Hook,
+        put_all: Mapping[tuple[str, str], list[str]],
+        status: str | None,
+        event_type: str | None,
+        limit: int,
+    ) -> None:
         query = {"limit": limit, "status": status, "eventType": event_type}
         wanted = [
-            ids for (its_status, its_type), ids in put_all.items()
+            ids
+            for (its_status, its_type), ids in put_all.items()
             if status in (None, its_status) and event_type in (None, its_type)
-        ]  # fmt: skip
+        ]
         found_ids = listed(api, made, **{name: value for name, value in query.items() if value})
         assert found_ids == sorted((one for ids in wanted for one in ids), reverse=True)
 
@@ -91,9 +103,16 @@ class TestList:
 
     @pytest.mark.parametrize(
         ("name", "value"),
-        [("status", "delivered"), ("status", ""), ("eventType", "organization"), ("eventType", "organization.*"),
-         ("eventType", "x." * 60), ("from", "yesterday"), ("to", "2026-11-20")],
-    )  # fmt: skip
+        [
+            ("status", "delivered"),
+            ("status", ""),
+            ("eventType", "organization"),
+            ("eventType", "organization.*"),
+            ("eventType", "x." * 60),
+            ("from", "yesterday"),
+            ("to", "2026-11-20"),
+        ],
+    )
     def test_what_can_be_no_filter_is_refused(self, api: Api, made: Hook, name: str, value: str) -> None:
         answer = api.get(f"{made.path}/deliveries", as_=made.organization.owner, query={name: value})
         assert answer.code == "422 validation_failed"

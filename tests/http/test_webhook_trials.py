@@ -52,8 +52,10 @@ class TestTestWebhook:
         (request,) = receiver.requests
         message = self.verified(request, made.secret)
         assert (message["type"], message["organizationId"], message["sequence"]) == (
-            "webhook.test", organization.id, None,
-        )  # fmt: skip
+            "webhook.test",
+            organization.id,
+            None,
+        )
         assert message["data"]["webhookId"] == made.id
         assert request.headers["Content-Type"] == "application/json"
 
@@ -192,9 +194,10 @@ class TestHowOften:
         clock.freeze()
         webhook = hook(api, organization, receiver, events=[UPDATED])
         room = api.post(
-            f"{organization.path}/integration-channels", as_=organization.owner,
+            f"{organization.path}/integration-channels",
+            as_=organization.owner,
             json={"provider": "webhook", "name": "Room", "config": {"webhookUrl": receiver.url}},
-        )  # fmt: skip
+        )
         key = make_key(api, organization, "webhooks:write", "channels:write")
         callers = [organization.owner, grace, key]
         paths = [webhook.path, room.location]
@@ -251,22 +254,23 @@ class TestHowLong:
         self, api: Api, organization: Founded, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
         asked: list[float] = []
-        real = egress.exchange
+        real = egress.guarded_exchange
 
         def noted(seconds: float) -> AbstractContextManager[egress.Exchange]:
             asked.append(seconds)
             return real(min(seconds, 0.3))
 
-        monkeypatch.setattr(egress, "exchange", noted)
+        monkeypatch.setattr(egress, "guarded_exchange", noted)
         receiver.answer = Reply(delay=1.0)
         if kind == "webhook":
             path = hook(api, organization, receiver).path
         else:
             config = {"webhookUrl": receiver.url}
             path = api.post(
-                f"{organization.path}/integration-channels", as_=organization.owner,
+                f"{organization.path}/integration-channels",
+                as_=organization.owner,
                 json={"provider": "webhook", "name": "Room", "config": config},
-            ).location  # fmt: skip
+            ).location
         result = api.post(f"{path}/test", as_=organization.owner).json
         assert (result["delivered"], result["statusCode"]) == (False, None)
         assert asked == [5.0]

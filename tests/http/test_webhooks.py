@@ -76,16 +76,40 @@ class TestCreateWebhook:
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("url", None), ("url", ""), ("url", 7), ("url", "hooks.example.com"), ("url", "ftp://example.com/"),
-         ("url", "https://user:pass@example.com/"), ("url", "https://example.com/#here"),
-         ("url", "https://127.0.0.1/"), ("url", "https://[::1]/"), ("url", "https://169.254.169.254/latest"),
-         ("url", "https://localhost/"), ("url", f"https://example.com/{'x' * 2000}"),
-         ("events", []), ("events", "*"), ("events", ["organization.exploded"]), ("events", ["weather.*"]),
-         ("events", ["organization"]), ("events", [""]), ("events", [7]), ("events", [UPDATED] * 41),
-         ("description", "x" * 4001), ("description", "\x07"), ("enabled", "yes"), ("enabled", 1),
-         ("secret", "sesame"), ("secret", "whsec_c2hvcnQ="), ("secret", f"whsec_{to_base64(bytes(65))}"),
-         ("secret", ""), ("status", "active"), ("failingSince", None), ("colour", "green")],
-    )  # fmt: skip
+        [
+            ("url", None),
+            ("url", ""),
+            ("url", 7),
+            ("url", "hooks.example.com"),
+            ("url", "ftp://example.com/"),
+            ("url", "https://user:pass@example.com/"),
+            ("url", "https://example.com/#here"),
+            ("url", "https://127.0.0.1/"),
+            ("url", "https://[::1]/"),
+            ("url", "https://169.254.169.254/latest"),
+            ("url", "https://localhost/"),
+            ("url", f"https://example.com/{'x' * 2000}"),
+            ("events", []),
+            ("events", "*"),
+            ("events", ["organization.exploded"]),
+            ("events", ["weather.*"]),
+            ("events", ["organization"]),
+            ("events", [""]),
+            ("events", [7]),
+            ("events", [UPDATED] * 41),
+            ("description", "x" * 4001),
+            ("description", "\x07"),
+            ("enabled", "yes"),
+            ("enabled", 1),
+            ("secret", "sesame"),
+            ("secret", "whsec_c2hvcnQ="),
+            ("secret", f"whsec_{to_base64(bytes(65))}"),
+            ("secret", ""),
+            ("status", "active"),
+            ("failingSince", None),
+            ("colour", "green"),
+        ],
+    )
     def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
         faults = refused(created(api, organization, **{"url": URL, field: value}))
         assert all(pointer.startswith(f"/{field}") for pointer in faults)
@@ -113,8 +137,8 @@ class TestCreateWebhook:
 class TestLimit:
     @pytest.fixture(autouse=True)
     def _at_most_three(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert Webhook.limit.most == 50
-        monkeypatch.setattr(Webhook, "limit", replace(Webhook.limit, most=3))
+        assert Webhook.quota.limit == 50
+        monkeypatch.setattr(Webhook, "quota", replace(Webhook.quota, limit=3))
 
     def test_there_are_at_most_so_many_in_each_organization(self, api: Api, organization: Founded, ada: Person) -> None:
         for _ in range(3):

@@ -49,13 +49,18 @@ class TestAPrivateSpace:
     ) -> None:
         takes_part(platform, stranger)
         lead(
-            api, platform,
-            {"type": "space", "target": secret.id}, {"type": "space", "target": "secret"},
-            {"type": "space", "target": "/spaces/secret/events"}, {"type": "page", "target": "/Secret"},
-            {"type": "url", "target": "/spaces/secret?x=1"}, {"type": "url", "target": "https://a.example/spaces/secret"},
-            {"type": "page", "target": secret.id}, {"type": "group", "target": "secret"},
+            api,
+            platform,
+            {"type": "space", "target": secret.id},
+            {"type": "space", "target": "secret"},
+            {"type": "space", "target": "/spaces/secret/events"},
+            {"type": "page", "target": "/Secret"},
+            {"type": "url", "target": "/spaces/secret?x=1"},
+            {"type": "url", "target": "https://a.example/spaces/secret"},
+            {"type": "page", "target": secret.id},
+            {"type": "group", "target": "secret"},
             {"type": "group", "children": [{"id": "c", "label": "Below", "type": "space", "target": "secret"}]},
-        )  # fmt: skip
+        )
         for caller in (None, stranger, mary):
             for document in documents(api, platform, caller):
                 assert labels(document) == ["Label 8"]
@@ -112,12 +117,17 @@ class TestAPrivateSpace:
     ) -> None:
         other = make_space(api, run_platform(api, organization, name="Mills"), name="Rooms", visibility="private")
         lead(
-            api, platform,
-            {"type": "space", "target": "secret"}, {"type": "space", "target": "nowhere"},
-            {"type": "space", "target": other.id}, {"type": "space"}, {"type": "page", "target": "/about"},
-            {"type": "module", "target": "secret"}, {"type": "url", "target": "https://a.example/secret"},
+            api,
+            platform,
+            {"type": "space", "target": "secret"},
+            {"type": "space", "target": "nowhere"},
+            {"type": "space", "target": other.id},
+            {"type": "space"},
+            {"type": "page", "target": "/about"},
+            {"type": "module", "target": "secret"},
+            {"type": "url", "target": "https://a.example/secret"},
             {"type": "url", "target": "mailto:secret@example.com"},
-        )  # fmt: skip
+        )
         api.delete(secret.path, as_=platform.owner)
         config = api.get(f"{platform.path}/config").json
         assert labels(config) == ["Label 3", "Label 4", "Label 5", "Label 6", "Label 7"]

@@ -66,9 +66,14 @@ class TestAnErasure:
         assert (again["status"], again["disabledReason"]) == ("active", None)
 
     def test_goes_on_where_it_was_however_much_there_is(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         receiver.answer = Reply(status=200, body=f"Hello, {SOPHIE}!".encode())
         made = [hook(api, organization, receiver, events=[UPDATED]) for _ in range(3)]
         for n in range(5):
@@ -105,9 +110,14 @@ class TestAnErasure:
 
 class TestAPurge:
     def test_leaves_nothing_of_what_was_on_its_way(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         hook(api, organization, receiver)
         hook(api, organization, receiver, enabled=False)
         room(api, organization, receiver)
@@ -116,7 +126,7 @@ class TestAPurge:
         workers.deliver()
         held = [item["pk"] for item in cloud.stored() if item["pk"][:2] in HELD]
         assert len(set(held)) == 4
-        monkeypatch.setattr(table, "MOST_WRITES", 50)
+        monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 50)
         assert api.delete(organization.path, as_=organization.owner).status == 204
         workers.deliver()
         clock.shift(days=30, minutes=3)
@@ -126,9 +136,14 @@ class TestAPurge:
         assert [item for item in cloud.stored() if item["pk"][:2] in (*HELD, "O#")] == []
 
     def test_that_is_disturbed_goes_on_with_what_is_left(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock,
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        clock: Clock,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         hook(api, organization, receiver)
         for n in range(5):
             rename(api, organization, f"Name {n}")
@@ -136,7 +151,7 @@ class TestAPurge:
         assert api.delete(organization.path, as_=organization.owner).status == 204
         workers.deliver()
         clock.shift(days=30, minutes=3)
-        monkeypatch.setattr(table, "MOST_WRITES", 3)
+        monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 3)
         workers.sweep()
         with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=2, times=None) as injected:
             workers.attempt()

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.crypto.keyrings import Purpose
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.names import Stage
 from infrastructure.policies import policies
 from infrastructure.resources import QUEUES, queue_name
@@ -19,8 +19,11 @@ STAGE: Final = Stage("prod", "123456789012", "eu-central-1")
 KEY: Final = STAGE.arn("kms", "key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11")
 POLICIES: Final = policies(STAGE, KEY, SENDER)
 TAKES_FROM: Final = {
-    "events": "events.fifo", "deliveries": "deliveries.fifo", "deliveries_slow": "deliveries-slow", "jobs": "jobs",
-}  # fmt: skip
+    "events": "events.fifo",
+    "deliveries": "deliveries.fifo",
+    "deliveries_slow": "deliveries-slow",
+    "jobs": "jobs",
+}
 """The queue that calls a function."""
 
 WRITES: Final = {
@@ -30,12 +33,16 @@ WRITES: Final = {
     "ConditionCheck": "ConditionCheckItem",
 }
 ACTIONS: Final = {
-    "s3:ListObjectsV2": "s3:ListBucket", "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
-    "s3:HeadObject": "s3:GetObject", "s3:ListParts": "s3:ListMultipartUploadParts",
-    "s3:CreateMultipartUpload": "s3:PutObject", "s3:UploadPart": "s3:PutObject",
-    "s3:CompleteMultipartUpload": "s3:PutObject", "sqs:SendMessageBatch": "sqs:SendMessage",
+    "s3:ListObjectsV2": "s3:ListBucket",
+    "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "s3:HeadObject": "s3:GetObject",
+    "s3:ListParts": "s3:ListMultipartUploadParts",
+    "s3:CreateMultipartUpload": "s3:PutObject",
+    "s3:UploadPart": "s3:PutObject",
+    "s3:CompleteMultipartUpload": "s3:PutObject",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
     "sesv2:SendEmail": "ses:SendEmail",
-}  # fmt: skip
+}
 """Calls whose action is called otherwise (Service Authorization Reference)."""
 
 _CONTEXT: Final = "kms:EncryptionContext:"
@@ -135,7 +142,7 @@ def needs(call: Call) -> Iterator[Permission]:
             yield Permission(ACTIONS.get(call.name, call.name), STAGE.queue_arn(queue))
         case _:
             context = asked["EncryptionContext"]
-            assert (service, context) == ("kms", Purpose(context["purpose"]).context)
+            assert (service, context) == ("kms", KeyPurpose(context["purpose"]).context)
             yield Permission(call.name, KEY, context["purpose"])
 
 

@@ -54,18 +54,27 @@ class Cloud:
     def account(self) -> dict[str, str]:
         """What leads a command there; Chalice knows the second name of the region only, our commands both."""
         return {
-            "AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": PROD.region, "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-        }  # fmt: skip
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": PROD.region,
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        }
 
     def run(self, *words: str, **told: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment = {name: value for name, value in (kept | self.account | told).items() if value}
         return subprocess.run(
-            [sys.executable, "-c", COMMAND, str(self.project), *words], cwd=ROOT, env=environment, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", COMMAND, str(self.project), *words],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def printed(self, *words: str) -> str:
         done = self.run(*words)
@@ -89,9 +98,12 @@ class Cloud:
 
     def client(self, service: str) -> Any:
         return boto3.client(
-            service, endpoint_url=self.endpoint, region_name=PROD.region, aws_access_key_id="testing",
+            service,
+            endpoint_url=self.endpoint,
+            region_name=PROD.region,
+            aws_access_key_id="testing",
             aws_secret_access_key="testing",
-        )  # fmt: skip
+        )
 
     def config(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.project / ".chalice/config.json").read_text())

@@ -94,15 +94,24 @@ def described(stubber: Stubber, status: str, *parameters: str) -> None:
 
 def failed(stubber: Stubber, resource: str, reason: str) -> None:
     known = {"StackId": "id", "EventId": "id", "StackName": "atrium-prod", "Timestamp": 0}
-    stubber.add_response("describe_stack_events", {
-        "StackEvents": [
-            known | {"LogicalResourceId": "Queue", "ResourceStatus": "CREATE_FAILED",
-                     "ResourceStatusReason": "Resource creation cancelled"},
-            known | {"LogicalResourceId": resource, "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": reason},
-            known | {"LogicalResourceId": "atrium-prod", "ResourceStatus": "CREATE_IN_PROGRESS"},
-            known | {"LogicalResourceId": "Old", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "Before."},
-        ]
-    })  # fmt: skip
+    stubber.add_response(
+        "describe_stack_events",
+        {
+            "StackEvents": [
+                known
+                | {
+                    "LogicalResourceId": "Queue",
+                    "ResourceStatus": "CREATE_FAILED",
+                    "ResourceStatusReason": "Resource creation cancelled",
+                },
+                known
+                | {"LogicalResourceId": resource, "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": reason},
+                known | {"LogicalResourceId": "atrium-prod", "ResourceStatus": "CREATE_IN_PROGRESS"},
+                known
+                | {"LogicalResourceId": "Old", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "Before."},
+            ]
+        },
+    )
 
 
 def test_a_stack_that_fails_is_explained_by_what_failed_first(stack: Stubber) -> None:
@@ -119,10 +128,17 @@ def test_a_stack_that_fails_is_explained_by_what_failed_first(stack: Stubber) ->
 def test_a_stack_that_was_not_finished_is_gone_on_with_and_keeps_its_parameters(stack: Stubber) -> None:
     described(stack, "CREATE_FAILED", "Stage", "AlarmEmail", "NoLonger")
     wanted = [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}]
-    stack.add_response("update_stack", {"StackId": "id"}, {
-        "StackName": "atrium-prod", "TemplateBody": json.dumps(json.loads(TEMPLATE), separators=(",", ":")),
-        "Parameters": wanted, "DisableRollback": True, "Capabilities": ["CAPABILITY_NAMED_IAM"],
-    })  # fmt: skip
+    stack.add_response(
+        "update_stack",
+        {"StackId": "id"},
+        {
+            "StackName": "atrium-prod",
+            "TemplateBody": json.dumps(json.loads(TEMPLATE), separators=(",", ":")),
+            "Parameters": wanted,
+            "DisableRollback": True,
+            "Capabilities": ["CAPABILITY_NAMED_IAM"],
+        },
+    )
     described(stack, "UPDATE_COMPLETE")
     described(stack, "UPDATE_COMPLETE")
     assert cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}

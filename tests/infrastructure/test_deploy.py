@@ -20,9 +20,15 @@ from tests.infrastructure.simulated_account import PROD, Cloud
 
 PROJECT = (".chalice", "infrastructure")
 GIVEN = (
-    "--issuer", "https://login.example.com", "--jwks", "https://login.example.com/keys.json", "--audience", "atrium",
-    "--domain", "atrium.example.com",
-)  # fmt: skip
+    "--issuer",
+    "https://login.example.com",
+    "--jwks",
+    "https://login.example.com/keys.json",
+    "--audience",
+    "atrium",
+    "--domain",
+    "atrium.example.com",
+)
 UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
 SEALS = "SIGNING_KEY_SEALS_UNTIL"
 MIGRATED = [{"id": "a-migration", "state": "applied", "error": None, "duration_ms": 7}]

@@ -11,7 +11,7 @@ from botocore.client import BaseClient
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
@@ -79,9 +79,11 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     create(STAGE)
     deploy(configure)
     for asked in (
-        "infrastructure.account.stage_here", "infrastructure.configuration.here", "local.tools.reencrypt.deployed",
+        "infrastructure.account.stage_here",
+        "infrastructure.configuration.here",
+        "local.tools.reencrypt.deployed",
         "infrastructure.configuration.deployed",
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr(asked, lambda _: STAGE)
     monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     yield
@@ -134,14 +136,14 @@ def test_of_sealing_anew_also_where_somebody_else_writes(
     rotate(asked, "data-key", "begin")
     rotate(asked, "data-key", "switch")
     deploy(configure)
-    commit, lost = Changes.commit, iter([True])
+    commit, lost = UnitOfWork.commit, iter([True])
 
-    def contended(changes: Changes) -> Any:
+    def contended(changes: UnitOfWork) -> Any:
         if next(lost, False):
             raise ConcurrentModification
         return commit(changes)
 
-    monkeypatch.setattr(Changes, "commit", contended)
+    monkeypatch.setattr(UnitOfWork, "commit", contended)
     asked.clear()
     assert local(["reseal", "--stage", "dev"]) == 0
     assert asked == listed("reseal")
@@ -196,7 +198,7 @@ def test_of_looking_at_dead_letters_and_sending_them(
 ) -> None:
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs.cache_clear()
-    dead = {name: redriving.DeadLetters.of(url).address for name, url in queues.urls().items()}
+    dead = {name: redriving.DeadLetters.of(url).address for name, url in queues.queue_urls().items()}
     task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
     aws.client("sqs").send_message(QueueUrl=dead["jobs"], MessageBody=json.dumps(task))
     log, order = {"log": busy.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}

@@ -89,8 +89,17 @@ def test_all_that_the_service_reads_is_there_and_nothing_else_of_the_project(fil
     assert files["app.py"] == (ROOT / "app.py").read_bytes()
     assert {name for name in files if name.startswith("chalice/")} == {"chalice/__init__.pyc", "chalice/app.pyc"}
     assert not {name.partition("/")[0] for name in files} & {
-        "infrastructure", "local", "tests", "bin", "boto3", "botocore", "s3transfer", "moto", "pip", "setuptools",
-    }  # fmt: skip
+        "infrastructure",
+        "local",
+        "tests",
+        "bin",
+        "boto3",
+        "botocore",
+        "s3transfer",
+        "moto",
+        "pip",
+        "setuptools",
+    }
     assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
 
 

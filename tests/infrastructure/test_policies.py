@@ -164,7 +164,7 @@ def test_the_workers_may_do_every_task(name: str, world: World, workers: Watched
     record = tasks.EXAMPLES[name].given(world)
     clock.shift(**tasks.EXAMPLES[name].later)
     before = snapshots.stored()
-    queues.start(name, record)
+    queues.enqueue(name, record)
     assert len(workers.deliver()) >= 1
     assert snapshots.stored() != before
     assert refused() == {}
@@ -178,7 +178,7 @@ def test_the_workers_may_send_mail(world: World, workers: WatchedWorkers, mailbo
 
 
 def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(world: World) -> None:
-    email_hashes.forget()
+    email_hashes.reset()
     invite(world.api, world.organization, "sophie@example.org")
     change = {"name": "Engines", "companyAddress": "x" * 3000}
     assert world.api.patch(world.organization.path, as_=world.people.owner, json=change).status == 200
@@ -320,14 +320,14 @@ def test_the_workers_may_make_exports_that_the_api_hands_out_and_let_them_go(
     world: World, workers: WatchedWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(making, "KEEP_SECONDS", -1)  # What is not enough for a part is put beside the file.
-    monkeypatch.setattr(jobs, "_TURN_SECONDS", -1)
+    monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     made = completed(world.api, workers, world.organization)
     assert len(lines(made)) == made["entryCount"]
     address = urlsplit(made["downloadUrl"])
     # Who follows the address may do what the function may that has signed it, and no more.
     bucket, key = str(address.hostname).partition(".")[0], unquote(address.path[1:])
     note("api_handler", [Call("s3:GetObject", {"Bucket": bucket, "Key": key})])
-    files.begin(settings().exports_bucket, f"{world.id}/of-a-worker-that-died", "application/gzip")
+    files.start_upload(settings().exports_bucket, f"{world.id}/of-a-worker-that-died", "application/gzip")
     world.api.delete(world.organization.path, as_=world.people.owner)
     clock.shift(days=31)
     workers.settle()

@@ -60,9 +60,14 @@ def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
         made = {name.upper(): value for name, value in {**provision("atrium-prod"), **data_keys.all_wrapped()}.items()}
     _forget()
     return {
-        **made, **issuer.settings(), "STAGE": "prod", "AWS_ENDPOINT_URL": cloud, "LOG_LEVEL": "INFO",
-        "PUBLIC_URL": "https://api.atrium.example", "PLATFORMS_DOMAIN": "atrium.example",
-    }  # fmt: skip
+        **made,
+        **issuer.settings(),
+        "STAGE": "prod",
+        "AWS_ENDPOINT_URL": cloud,
+        "LOG_LEVEL": "INFO",
+        "PUBLIC_URL": "https://api.atrium.example",
+        "PLATFORMS_DOMAIN": "atrium.example",
+    }
 
 
 def _forget() -> None:
@@ -89,9 +94,16 @@ def runtime(
     _uv("venv", "--python", python, str(folder / "runtime"))
     own = folder / "runtime" / "bin" / "python"
     _uv(
-        "pip", "install", "--python", str(own), "--require-hashes", "--only-binary", ":all:",
-        "--requirement", str(REQUIREMENTS),
-    )  # fmt: skip
+        "pip",
+        "install",
+        "--python",
+        str(own),
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--requirement",
+        str(REQUIREMENTS),
+    )
     with ZipFile(packaged(version)) as package:
         package.extractall(folder / "task")
     return Runtime(own, folder / "task", deployed, folder)
@@ -103,10 +115,16 @@ def _uv(*words: str) -> None:
 
 
 _TICK = {
-    "version": "0", "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa", "detail-type": "Scheduled Event", "detail": {},
-    "source": "aws.events", "account": ACCOUNT, "time": "2026-11-22T12:00:00Z", "region": REGION,
+    "version": "0",
+    "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa",
+    "detail-type": "Scheduled Event",
+    "detail": {},
+    "source": "aws.events",
+    "account": ACCOUNT,
+    "time": "2026-11-22T12:00:00Z",
+    "region": REGION,
     "resources": [f"arn:aws:events:{REGION}:{ACCOUNT}:rule/atrium-prod-sweep-event"],
-}  # fmt: skip
+}
 
 
 def _request(method: str, path: str, person: Person, body: Any = None) -> dict[str, Any]:
@@ -121,15 +139,24 @@ def _request(method: str, path: str, person: Person, body: Any = None) -> dict[s
 def _message(message_id: str, body: str, group: str) -> dict[str, Any]:
     """Return what Lambda hands over of a FIFO queue's message."""
     return {
-        "messageId": message_id, "receiptHandle": message_id, "body": body, "messageAttributes": {},
+        "messageId": message_id,
+        "receiptHandle": message_id,
+        "body": body,
+        "messageAttributes": {},
         "attributes": {
-            "ApproximateReceiveCount": "1", "SentTimestamp": "1795341600000", "SenderId": ACCOUNT,
-            "ApproximateFirstReceiveTimestamp": "1795341600001", "SequenceNumber": "1", "MessageGroupId": group,
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": "1795341600000",
+            "SenderId": ACCOUNT,
+            "ApproximateFirstReceiveTimestamp": "1795341600001",
+            "SequenceNumber": "1",
+            "MessageGroupId": group,
             "MessageDeduplicationId": message_id,
         },
-        "eventSource": "aws:sqs", "eventSourceARN": f"arn:aws:sqs:{REGION}:{ACCOUNT}:atrium-prod-events.fifo",
-        "awsRegion": REGION, "md5OfBody": "",
-    }  # fmt: skip
+        "eventSource": "aws:sqs",
+        "eventSourceARN": f"arn:aws:sqs:{REGION}:{ACCOUNT}:atrium-prod-events.fifo",
+        "awsRegion": REGION,
+        "md5OfBody": "",
+    }
 
 
 def test_the_package_serves_requests_appends_to_the_log_and_sweeps(

@@ -11,7 +11,7 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.keyrings import Purpose
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure import account, secrets
 from infrastructure.__main__ import main
 from infrastructure.account import Refused
@@ -47,7 +47,7 @@ def stage() -> Iterator[Stage]:
 
 def unwrapped(text: str, purpose: str) -> bytes:
     """Return what a wrapped key is."""
-    context = Purpose(purpose).context
+    context = KeyPurpose(purpose).context
     answer = aws.client("kms").decrypt(CiphertextBlob=from_base64(text.removeprefix("kms:")), EncryptionContext=context)
     plain: bytes = answer["Plaintext"]
     return plain

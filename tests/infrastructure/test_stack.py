@@ -100,8 +100,9 @@ def test_the_table_is_the_one_that_a_run_on_this_machine_has() -> None:
     local_ttl = client("dynamodb").describe_time_to_live(TableName=PREFIX)["TimeToLiveDescription"]
     assert properties["TimeToLiveSpecification"] == {"Enabled": True, "AttributeName": local_ttl["AttributeName"]}
     assert properties["PointInTimeRecoverySpecification"] == {
-        "PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 35,
-    }  # fmt: skip
+        "PointInTimeRecoveryEnabled": True,
+        "RecoveryPeriodInDays": 35,
+    }
     assert properties["DeletionProtectionEnabled"] is properties["SSESpecification"]["SSEEnabled"] is True
 
 
@@ -121,9 +122,10 @@ def test_a_queue_is_the_one_that_a_run_on_this_machine_has(queue: str) -> None:
         assert made == attributes_of(queue_name(PREFIX, name))
         assert ("RedrivePolicy" in made) is (name == queue)
     (dead,) = [
-        p for p in of_type("SQS::Queue").values()
+        p
+        for p in of_type("SQS::Queue").values()
         if filled(p["QueueName"]) == queue_name(DEV.prefix, dead_letter_queue(queue))
-    ]  # fmt: skip
+    ]
     allowed = {"redrivePermission": "byQueue", "sourceQueueArns": [DEV.queue_arn(queue)]}
     assert filled(dead["RedriveAllowPolicy"]) == allowed
     assert dead["MessageRetentionPeriod"] == 14 * 24 * 3600
@@ -166,9 +168,13 @@ def test_everything_has_the_name_that_the_stage_gives_it() -> None:
     names |= {filled(p["AliasName"]) for p in of_type("KMS::Alias").values()}
     names |= {filled(p["LogGroupName"]) for p in of_type("Logs::LogGroup").values()}
     assert names == {
-        DEV.table, DEV.bucket("exports"), DEV.bucket("anchors"), DEV.key_alias, DEV.access_log,
+        DEV.table,
+        DEV.bucket("exports"),
+        DEV.bucket("anchors"),
+        DEV.key_alias,
+        DEV.access_log,
         *map(DEV.log_group, FUNCTIONS),
-    }  # fmt: skip
+    }
 
 
 def test_exports_go_a_little_after_their_time_and_buckets_are_nobody_elses() -> None:

@@ -36,9 +36,13 @@ class Provider:
         """Return the tokens of a client that a person signed in to, by the code flow (OpenID Connect Core, 3.1)."""
         with httpx.Client(base_url=self.issuer) as browser:
             asked = {
-                "client_id": "web", "response_type": "code", "redirect_uri": CALLBACK, "resource": AUDIENCE,
-                "scope": "openid email profile", "nonce": "n-0S6_WzA2Mj",
-            }  # fmt: skip
+                "client_id": "web",
+                "response_type": "code",
+                "redirect_uri": CALLBACK,
+                "resource": AUDIENCE,
+                "scope": "openid email profile",
+                "nonce": "n-0S6_WzA2Mj",
+            }
             page = browser.get("/auth", params=asked)
             while not page.headers.get("location", "").startswith(CALLBACK):
                 page = self._next(browser, page, person)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.outbound import ip_addresses as module
-from chalicelib.kernel.outbound.ip_addresses import Unresolved, addresses, is_local_name, is_public
+from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_local_name, is_public, resolve_host
 from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 
@@ -65,9 +65,14 @@ def test_the_ends_of_a_special_network_are_not_public(network: str) -> None:
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
 def test_what_is_public_is_so_in_the_eyes_of_the_standard_library_too(address: IPv4Address | IPv6Address) -> None:
     wrong = (
-        address.is_private or address.is_loopback or address.is_link_local or address.is_multicast
-        or address.is_reserved or address.is_unspecified or not address.is_global
-    )  # fmt: skip
+        address.is_private
+        or address.is_loopback
+        or address.is_link_local
+        or address.is_multicast
+        or address.is_reserved
+        or address.is_unspecified
+        or not address.is_global
+    )
     assert not (is_public(str(address)) and wrong)
 
 
@@ -77,7 +82,7 @@ def test_an_ipv4_address_is_public_by_its_own_name_only(address: IPv4Address) ->
     for network, shift in (
         *(("::ffff:0:0/96", 0), ("::/96", 0), ("64:ff9b::/96", 0), ("64:ff9b:1::/48", 0)),
         *(("2002::/16", 80), ("2001::/32", 0), ("::ffff:0:0:0/96", 0)),
-    ):  # fmt: skip
+    ):
         assert not is_public(str(IPv6Address(int(IPv6Network(network).network_address) | number << shift)))
 
 
@@ -99,15 +104,27 @@ def test_the_metadata_of_a_cloud_is_not_public(address: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "example.com", "8.8.8", "8.8.8.8 ", "8.8.8.08", "0x8.8.8.8", "134744072", "8.8.8.8/32", "8.8.8.8:53",
-     "[2606:4700::1111]", "2606:4700::1111%eth0", "fe80::1%eth0"],
-)  # fmt: skip
+    [
+        "",
+        "example.com",
+        "8.8.8",
+        "8.8.8.8 ",
+        "8.8.8.08",
+        "0x8.8.8.8",
+        "134744072",
+        "8.8.8.8/32",
+        "8.8.8.8:53",
+        "[2606:4700::1111]",
+        "2606:4700::1111%eth0",
+        "fe80::1%eth0",
+    ],
+)
 def test_what_is_no_address_or_has_a_zone_is_not_public(text: str) -> None:
     assert not is_public(text)
 
 
 def found(host: str, seconds: float = 3) -> list[str]:
-    return addresses(host, monotonic() + seconds)
+    return resolve_host(host, monotonic() + seconds)
 
 
 def test_a_name_has_the_addresses_of_both_families_that_its_servers_say(nameserver: Nameserver) -> None:
@@ -148,28 +165,28 @@ def test_other_names_are_not_the_machine_itself(host: str) -> None:
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
 def test_a_name_that_can_not_be_resolved(failure: Failure, nameserver: Nameserver) -> None:
     nameserver.says("broken.example", failure)
-    with pytest.raises(Unresolved, match=r"^The name can't be resolved\.$") as raised:
+    with pytest.raises(HostNotResolved, match=r"^The name can't be resolved\.$") as raised:
         found("broken.example")
     assert not raised.value.timed_out
 
 
 def test_a_name_without_addresses_can_not_be_resolved(nameserver: Nameserver) -> None:
     nameserver.says("empty.example", [])
-    with pytest.raises(Unresolved, match="can't be resolved"):
+    with pytest.raises(HostNotResolved, match="can't be resolved"):
         found("empty.example")
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
 def test_what_is_no_name_can_not_be_resolved(host: str, nameserver: Nameserver) -> None:
     nameserver.says("a.example", ["192.0.2.1"])
-    with pytest.raises(Unresolved, match="can't be resolved"):
+    with pytest.raises(HostNotResolved, match="can't be resolved"):
         found(host)
 
 
 def test_servers_that_never_answer_are_waited_for_as_long_as_there_is_time(nameserver: Nameserver) -> None:
     nameserver.says("silent.example", "SILENCE")
     begun = monotonic()
-    with pytest.raises(Unresolved, match="did not answer in time") as raised:
+    with pytest.raises(HostNotResolved, match="did not answer in time") as raised:
         found("silent.example", seconds=0.3)
     assert raised.value.timed_out
     assert 0.3 <= monotonic() - begun < 2

@@ -5,22 +5,22 @@ import pytest
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import client_network
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.rate_limits.buckets import Budget, charge
+from chalicelib.kernel.rate_limits.buckets import RateLimit, charge
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.table import Cancelled
+from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.clock import Clock
 
 pytestmark = pytest.mark.usefixtures("aws")
 
-BY_NETWORK = Budget("knocks", most=3, seconds=60, per="network")
-BY_PRINCIPAL = Budget("errands", most=3, seconds=60, per="principal")
+BY_NETWORK = RateLimit("knocks", limit=3, seconds=60, per="network")
+BY_PRINCIPAL = RateLimit("errands", limit=3, seconds=60, per="principal")
 
 
-def spend(budget: Budget = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
-    purse = budget.of(client_network(address) if budget.per == "network" else principal)
-    share = purse.share(table.get(purse.key), now())
-    table.write([share.write()])
+def spend(budget: RateLimit = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
+    purse = budget.bucket_for(client_network(address) if budget.per == "network" else principal)
+    share = purse.state(table.get(purse.key), now())
+    table.write_transaction([share.write()])
     return share.headers["RateLimit"]
 
 
@@ -32,8 +32,10 @@ class TestBudget:
         with pytest.raises(Problem) as refused:
             spend()
         assert refused.value.headers == {
-            "Retry-After": "1", "RateLimit": '"knocks";r=0;t=1', "RateLimit-Policy": '"knocks";q=3;w=60',
-        }  # fmt: skip
+            "Retry-After": "1",
+            "RateLimit": '"knocks";r=0;t=1',
+            "RateLimit-Policy": '"knocks";q=3;w=60',
+        }
         clock.shift(seconds=0.5)
         assert spend() == '"knocks";r=2;t=60'
 
@@ -78,29 +80,29 @@ class TestBudget:
         def try_to_spend(_: int) -> bool:
             try:
                 spend()
-            except (Cancelled, Problem):
+            except (TransactionCancelled, Problem):
                 return False
             return True
 
         with ThreadPoolExecutor(8) as threads:
             spent = sum(threads.map(try_to_spend, range(40)))
-        item = table.get(BY_NETWORK.of("192.0.2.7").key)
+        item = table.get(BY_NETWORK.bucket_for("192.0.2.7").key)
         assert item
         assert spent == item["used"] <= 3
 
     def test_a_time_that_another_request_began_meanwhile_is_begun_once(self) -> None:
-        purse = BY_NETWORK.of("192.0.2.7")
-        first, second = (purse.share(None, now()) for _ in range(2))
-        table.write([first.write()])
-        with pytest.raises(Cancelled):
-            table.write([second.write()])
+        purse = BY_NETWORK.bucket_for("192.0.2.7")
+        first, second = (purse.state(None, now()) for _ in range(2))
+        table.write_transaction([first.write()])
+        with pytest.raises(TransactionCancelled):
+            table.write_transaction([second.write()])
 
     def test_what_is_charged_at_once_is_all_counted_or_none_of_it(self) -> None:
-        purses = [BY_NETWORK.of("192.0.2.7"), BY_PRINCIPAL.of("ada")]
-        shares = [purse.share(None, now()) for purse in purses]
+        purses = [BY_NETWORK.bucket_for("192.0.2.7"), BY_PRINCIPAL.bucket_for("ada")]
+        shares = [purse.state(None, now()) for purse in purses]
         charge(shares)
         assert [table.get(purse.key) is not None for purse in purses] == [True, True]
-        fresh = BY_PRINCIPAL.of("grace")
+        fresh = BY_PRINCIPAL.bucket_for("grace")
         with pytest.raises(ConcurrentModification):
-            charge([shares[0], fresh.share(None, now())])
+            charge([shares[0], fresh.state(None, now())])
         assert table.get(fresh.key) is None

@@ -71,9 +71,24 @@ def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["dns.example", "192.0.2", "192.0.2.7:", "192.0.2.7:x", "192.0.2.7,", ",", " ", "[192.0.2.7", "2001:db8::7]:53",
-     "::g", "192.0.2.7 192.0.2.8", "192.0.2.7:-1", "[]:53", "192.0.2.7:٥٣", "192.0.2.7/32"],
-)  # fmt: skip
+    [
+        "dns.example",
+        "192.0.2",
+        "192.0.2.7:",
+        "192.0.2.7:x",
+        "192.0.2.7,",
+        ",",
+        " ",
+        "[192.0.2.7",
+        "2001:db8::7]:53",
+        "::g",
+        "192.0.2.7 192.0.2.8",
+        "192.0.2.7:-1",
+        "[]:53",
+        "192.0.2.7:٥٣",
+        "192.0.2.7/32",
+    ],
+)
 def test_what_is_no_list_of_addresses_names_no_dns_servers(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be addresses, such as "):
         dns_servers(text)

@@ -5,7 +5,7 @@ import pytest
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
-from chalicelib.kernel.crypto.encryption import SealBroken, seal, unseal
+from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.callers import Person
@@ -22,24 +22,24 @@ pytestmark = pytest.mark.usefixtures("aws")
 def test_what_was_sealed_is_unsealed_and_the_key_service_asked_once_a_process(configure: Configure) -> None:
     configure(data_key=wrapped())
     with recorded() as calls:
-        assert unseal(seal(b"secret", PLACE), PLACE) == b"secret"
-        assert unseal(seal(b"another", PLACE), PLACE) == b"another"
+        assert decrypt(encrypt(b"secret", PLACE), PLACE) == b"secret"
+        assert decrypt(encrypt(b"another", PLACE), PLACE) == b"another"
     assert calls.names == ["kms:Decrypt"]
 
 
 def test_another_key_opens_nothing(configure: Configure) -> None:
     configure(data_key=wrapped())
-    sealed = seal(b"secret", PLACE)
+    sealed = encrypt(b"secret", PLACE)
     configure(data_key=wrapped())
-    with pytest.raises(SealBroken, match="another key"):
-        unseal(sealed, PLACE)
+    with pytest.raises(DecryptionError, match="another key"):
+        decrypt(sealed, PLACE)
 
 
 @pytest.mark.parametrize("context", [{}, {"service": "atrium"}, {"service": "another", "purpose": "data-key"}])
 def test_what_was_wrapped_for_something_else_is_no_data_key(context: dict[str, str], configure: Configure) -> None:
     configure(data_key=wrapped(EncryptionContext=context))
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        seal(b"secret", PLACE)
+        encrypt(b"secret", PLACE)
 
 
 def test_an_altered_data_key_is_refused(configure: Configure) -> None:
@@ -47,13 +47,13 @@ def test_an_altered_data_key_is_refused(configure: Configure) -> None:
     ciphertext[-1] ^= 1
     configure(data_key=f"kms:{to_base64(bytes(ciphertext))}")
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        seal(b"secret", PLACE)
+        encrypt(b"secret", PLACE)
 
 
 def test_a_key_of_another_length_is_refused_by_its_name(configure: Configure) -> None:
     configure(data_key=wrapped(KeySpec="AES_128"))
     with pytest.raises(SettingsError, match="DATA_KEY: what AWS KMS has wrapped is not 32 bytes long"):
-        seal(b"secret", PLACE)
+        encrypt(b"secret", PLACE)
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
@@ -65,10 +65,10 @@ def test_a_key_service_that_fails_is_unavailable_and_asked_again_the_next_time(
         failing(fault, name="kms:Decrypt", times=None) as injected,
         pytest.raises(Problem, match="key service") as said,
     ):
-        seal(b"secret", PLACE)
+        encrypt(b"secret", PLACE)
     assert injected.hit
     assert (said.value.code, said.value.headers) == ("unavailable", {"Retry-After": "1"})
-    assert unseal(seal(b"secret", PLACE), PLACE) == b"secret"
+    assert decrypt(encrypt(b"secret", PLACE), PLACE) == b"secret"
 
 
 def test_an_operation_that_has_to_seal_does_nothing_without_the_key_service(

@@ -3,11 +3,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.features.deliveries.log_consumer import Cursor
-from chalicelib.kernel.audit_log.ledger import append
+from chalicelib.kernel.audit_log.ledger import append_pending
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import DUE_SHARDS, Due, Item, Key, due_mark
+from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, ItemKey, ScheduledTask, schedule_attributes
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.work import queues, scheduler
 from tests.harness.calls import recorded
@@ -24,21 +24,21 @@ class TestSweep:
         moment = clock.freeze()
         ready = stored("a", due_at=moment)
         stored("b", due_at=after(moment, seconds=1))
-        assert scheduler.sweep() == 1
-        pk, sk = ready.stored_at
+        assert scheduler.enqueue_due() == 1
+        pk, sk = ready.key
         assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
     def test_it_is_queued_again_only_when_its_lease_is_over(self, clock: Clock) -> None:
         stored("a", due_at=now())
-        assert [scheduler.sweep() for _ in range(3)] == [1, 0, 0]
+        assert [scheduler.enqueue_due() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
 
     def test_several_sweeps_at_once_queue_it_once(self) -> None:
         for n in range(20):
             stored(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
-            queued = [threads.submit(scheduler.sweep) for _ in range(4)]
+            queued = [threads.submit(scheduler.enqueue_due) for _ in range(4)]
             assert sum(sweep.result() for sweep in queued) == 20
         assert len(set(bodies("jobs"))) == len(bodies("jobs")) == 20
 
@@ -49,72 +49,74 @@ class TestSweep:
                 mutate(str(n))
             mutate("other", log=other)
         assert bodies("events.fifo") == []
-        assert scheduler.sweep() == 0
+        assert scheduler.enqueue_due() == 0
         clock.shift(seconds=11)
-        assert scheduler.sweep() == 2
+        assert scheduler.enqueue_due() == 2
         assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
 
     def test_what_was_appended_is_due_until_it_is_followed(self, clock: Clock) -> None:
         mutate("a")
-        append(LOG)
+        append_pending(LOG)
         clock.shift(seconds=11)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert bodies("events.fifo")[-1] == f'{{"log": "{LOG}"}}'
-        table.write([Cursor().moved(LOG, Cursor(1), 1)])
+        table.write_transaction([Cursor().moved(LOG, Cursor(1), 1)])
         clock.shift(seconds=61)
-        assert scheduler.sweep() == 0
-        assert scheduler.backlog() == scheduler.Backlog(None, None)
+        assert scheduler.enqueue_due() == 0
+        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
     def test_a_queue_that_is_silent_loses_nothing(self, clock: Clock) -> None:
         stored("a", due_at=now())
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None), pytest.raises(Problem, match="unavailable"):
-            scheduler.sweep()
+            scheduler.enqueue_due()
         assert bodies("jobs") == []
         clock.shift(seconds=61)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
 
     def test_a_record_that_changed_meanwhile_is_left_to_the_next_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stored("a", due_at=now())
 
-        def move(due_: Due, key: Key) -> Item:
-            later = due_mark(Due("parcels.send", after(now(), hours=1)), key)["duesk"]
-            table.write([Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})])
-            return due_mark(due_, key)
+        def move(due_: ScheduledTask, key: ItemKey) -> Item:
+            later = schedule_attributes(ScheduledTask("parcels.send", after(now(), hours=1)), key)["duesk"]
+            table.write_transaction(
+                [Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})]
+            )
+            return schedule_attributes(due_, key)
 
-        monkeypatch.setattr("chalicelib.kernel.work.scheduler.due_mark", move)
-        assert scheduler.sweep() == 0
+        monkeypatch.setattr("chalicelib.kernel.work.scheduler.schedule_attributes", move)
+        assert scheduler.enqueue_due() == 0
         assert bodies("jobs") == []
 
     def test_many_are_read_page_by_page(self) -> None:
         for n in range(105):
             stored(str(n), due_at=now(), sent=False, organization_id=LOG)
         with recorded() as calls:
-            assert scheduler.sweep() == 105
-        assert calls.names.count("dynamodb:Query") == DUE_SHARDS + 1
+            assert scheduler.enqueue_due() == 105
+        assert calls.names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
 
 
 class TestBacklog:
     def test_it_tells_what_has_been_due_for_longest(self, clock: Clock) -> None:
         moment = clock.freeze()
-        assert scheduler.backlog() == scheduler.Backlog(None, None)
+        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             stored(str(n), due_at=after(moment, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
-        assert scheduler.backlog() == scheduler.Backlog(after(moment, seconds=-60), None)
+        assert scheduler.oldest_pending() == scheduler.Backlog(after(moment, seconds=-60), None)
 
     def test_it_tells_which_entry_waits_for_longest_though_its_mark_was_moved(self, clock: Clock) -> None:
         moment = clock.freeze()
         mutate("a")
         for later in ("b", "c", "d"):
             clock.shift(seconds=61)
-            scheduler.sweep()
+            scheduler.enqueue_due()
             mutate(later)
-        assert scheduler.backlog() == scheduler.Backlog(None, moment)
-        append(LOG)
-        assert scheduler.backlog() == scheduler.Backlog(None, None)
+        assert scheduler.oldest_pending() == scheduler.Backlog(None, moment)
+        append_pending(LOG)
+        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
 
 class TestQueues:
     def test_a_log_is_a_group_of_its_own_and_a_wake_is_not_dropped(self) -> None:
-        queues.wake(LOG, "1")
-        queues.wake(LOG, "2")
+        queues.notify_ledger(LOG, "1")
+        queues.notify_ledger(LOG, "2")
         assert bodies("events.fifo") == [f'{{"log": "{LOG}"}}'] * 2

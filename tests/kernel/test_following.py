@@ -3,9 +3,9 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.deliveries.log_consumer import Cursor
-from chalicelib.kernel.audit_log.ledger import append, head_key
+from chalicelib.kernel.audit_log.ledger import append_pending, head_key
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import Cancelled
+from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.parcels import LOG, mutate
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -15,7 +15,7 @@ def grown(size: int) -> None:
     """Let the log have so many entries."""
     for _ in range(size):
         mutate(uuid4().hex)
-    append(LOG)
+    append_pending(LOG)
 
 
 def cursor() -> Cursor:
@@ -32,29 +32,29 @@ class TestCursor:
     def test_it_moves_by_entries_and_by_parts_of_one(self) -> None:
         grown(3)
         for here, there in [(Cursor(), Cursor(0, 2)), (Cursor(0, 2), Cursor(2)), (Cursor(2), Cursor(3))]:
-            table.write([here.moved(LOG, there, 3)])
+            table.write_transaction([here.moved(LOG, there, 3)])
             assert cursor() == there
 
     @pytest.mark.parametrize("here", [Cursor(), Cursor(1), Cursor(2, 1), Cursor(3)])
     def test_it_is_moved_by_whoever_comes_first(self, here: Cursor) -> None:
         grown(4)
-        table.write([Cursor().moved(LOG, Cursor(2), 4)])
-        with pytest.raises(Cancelled):
-            table.write([here.moved(LOG, Cursor(4), 4)])
+        table.write_transaction([Cursor().moved(LOG, Cursor(2), 4)])
+        with pytest.raises(TransactionCancelled):
+            table.write_transaction([here.moved(LOG, Cursor(4), 4)])
         assert cursor() == Cursor(2)
 
     def test_it_is_not_taken_to_an_end_that_is_none_any_more(self) -> None:
         grown(2)
         move = Cursor().moved(LOG, Cursor(2), 2)
         grown(1)
-        with pytest.raises(Cancelled):
-            table.write([move])
+        with pytest.raises(TransactionCancelled):
+            table.write_transaction([move])
 
     def test_the_head_is_due_until_the_cursor_is_at_its_end(self) -> None:
         grown(2)
-        table.write([Cursor().moved(LOG, Cursor(1), 2)])
+        table.write_transaction([Cursor().moved(LOG, Cursor(1), 2)])
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"
-        table.write([Cursor(1).moved(LOG, Cursor(2), 2)])
+        table.write_transaction([Cursor(1).moved(LOG, Cursor(2), 2)])
         assert not {"task", "duepk", "duesk"} & set(table.get(head_key(LOG)) or {})
         grown(1)
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"

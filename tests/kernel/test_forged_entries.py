@@ -7,16 +7,16 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.kernel.audit_log.authenticity import is_authentic, mac_of
-from chalicelib.kernel.audit_log.entries import EntryItem, pointer, pointer_key
-from chalicelib.kernel.audit_log.ledger import HEAD, append, pending
+from chalicelib.kernel.audit_log.entries import EntryItem, pending_key, pointer
+from chalicelib.kernel.audit_log.ledger import HEAD, append_pending, count_pending
 from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import line
+from chalicelib.kernel.core.logs import log_scope
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.work.scheduler import sweep
+from chalicelib.kernel.work.scheduler import enqueue_due
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.clock import Clock
@@ -36,7 +36,7 @@ BODY: Final = (
 @pytest.fixture(autouse=True)
 def facts() -> Iterator[dict[str, Any]]:
     """What the line says of the message at hand."""
-    with line("message", "append_entries") as facts:
+    with log_scope("message", "append_entries") as facts:
         yield facts
 
 
@@ -76,10 +76,10 @@ def test_an_entry_that_nobody_authenticated_is_set_aside_with_its_pointer() -> N
     mutate("before")
     item = forged()
     mutate("behind")
-    append(LOG)
+    append_pending(LOG)
     assert len(sealed()) == 2
     assert item["sk"] not in sealed()
-    assert (entry_of(item), pending(LOG)) == (None, 0)
+    assert (entry_of(item), count_pending(LOG)) == (None, 0)
     (kept,) = aside()
     assert kept["reason"] == "not_authentic"
     assert json.loads(kept["pointer"])["sk"]["S"] == item["sk"]
@@ -89,14 +89,14 @@ def test_an_entry_that_nobody_authenticated_is_set_aside_with_its_pointer() -> N
 
 def test_it_is_counted_and_named(facts: dict[str, Any]) -> None:
     items = [forged(), forged()]
-    append(LOG)
+    append_pending(LOG)
     assert sorted(facts["quarantined"]) == sorted(item["sk"] for item in items)
 
 
 @pytest.mark.parametrize("mac", [b"", b"short", bytes(36)])
 def test_a_mac_that_somebody_made_up_is_none(mac: bytes) -> None:
     forged(mac or b"\0")
-    append(LOG)
+    append_pending(LOG)
     assert sealed() == []
     assert len(aside()) == 1
 
@@ -105,7 +105,7 @@ def test_a_mac_counts_for_its_entry_alone() -> None:
     mutate("a")
     (other,) = waiting()
     forged(other["mac"], other["link"])
-    append(LOG)
+    append_pending(LOG)
     assert sealed() == [other["sk"]]
 
 
@@ -113,7 +113,7 @@ def test_a_mac_counts_in_its_log_alone() -> None:
     mutate("a", log=LOG.replace("a", "b"))
     (theirs,) = (i for i in cloud.stored() if i["pk"] == f"Q#{LOG.replace('a', 'b')}" and "leaf" in i)
     cloud.put({**theirs, "pk": f"Q#{LOG}"})
-    append(LOG)
+    append_pending(LOG)
     assert sealed() == []
 
 
@@ -128,7 +128,7 @@ GARBAGE: Final[dict[str, Callable[[], Item]]] = {
     "a request that is none": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "requestId": [1]},
     "much": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": "x" * 380_000},
     "deep": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": deep()},
-}  # fmt: skip
+}
 
 
 def deep() -> Any:
@@ -143,18 +143,18 @@ def test_a_pointer_of_garbage_does_not_hold_up_the_log(what: str) -> None:
     mutate("before")
     cloud.put(GARBAGE[what]())
     mutate("behind")
-    append(LOG)
+    append_pending(LOG)
     mutate("later")
-    append(LOG)
+    append_pending(LOG)
     assert len(sealed()) == 3
-    assert pending(LOG) == 0
+    assert count_pending(LOG) == 0
 
 
 def test_pointers_without_end_do_not_hold_up_the_log() -> None:
     for n in range(120):
         cloud.put({"pk": f"Q#{LOG}", "sk": f"0{n:03d}", "leaf": bytes(32)})
     mutate("behind")
-    append(LOG)
+    append_pending(LOG)
     assert len(sealed()) == 1
     assert len(aside()) == 120
 
@@ -162,15 +162,22 @@ def test_pointers_without_end_do_not_hold_up_the_log() -> None:
 @pytest.mark.parametrize(
     "altered",
     [
-        {"leaf": bytes(32)}, {"mac": bytes(36)}, {"leaf": "text"}, {"mac": None}, {"link": OF_ANOTHER.packed()},
-        {"link": b""}, {"link": None}, {"link": "text"}, {"link": None, "mac": None},
+        {"leaf": bytes(32)},
+        {"mac": bytes(36)},
+        {"leaf": "text"},
+        {"mac": None},
+        {"link": OF_ANOTHER.packed()},
+        {"link": b""},
+        {"link": None},
+        {"link": "text"},
+        {"link": None, "mac": None},
     ],
-)  # fmt: skip
+)
 def test_an_entry_whose_pointer_somebody_altered_gets_its_place(altered: Item) -> None:
     mutate("a")
     (honest,) = waiting()
     cloud.put({**honest, **altered})
-    append(LOG)
+    append_pending(LOG)
     assert sealed() == [honest["sk"]]
     entry = table.get((f"A#{LOG}", honest["sk"]))
     assert entry is not None
@@ -183,36 +190,36 @@ def test_a_pointer_whose_entry_somebody_removed_is_set_aside_and_told(facts: dic
         mutate(str(n))
     lost = sorted(waiting(), key=lambda i: str(i["sk"]))[1]
     cloud.remove({"pk": f"A#{LOG}", "sk": lost["sk"]})
-    append(LOG)
+    append_pending(LOG)
     assert len(sealed()) == 2
-    assert (pending(LOG), facts["quarantined"]) == (0, [lost["sk"]])
+    assert (count_pending(LOG), facts["quarantined"]) == (0, [lost["sk"]])
     assert [kept["reason"] for kept in aside()] == ["no_entry"]
 
 
 def test_an_old_pointer_that_somebody_puts_back_is_set_aside() -> None:
     mutate("a")
     (old,) = waiting()
-    append(LOG)
+    append_pending(LOG)
     cloud.put(old)
     mutate("b")
-    append(LOG)
+    append_pending(LOG)
     assert len(sealed()) == 2
     assert [kept["reason"] for kept in aside()] == ["sealed_before"]
 
 
 def test_an_entry_that_has_its_place_stays_whatever_a_pointer_says_of_it() -> None:
     mutate("a")
-    append(LOG)
+    append_pending(LOG)
     (entry,) = sealed()
     cloud.put({"pk": f"Q#{LOG}", "sk": entry, "leaf": bytes(32)})
-    append(LOG)
+    append_pending(LOG)
     assert sealed() == [entry]
-    assert pending(LOG) == 0
+    assert count_pending(LOG) == 0
 
 
 def test_an_entry_in_the_tree_has_its_seal_and_no_mac() -> None:
     mutate("a")
-    append(LOG)
+    append_pending(LOG)
     (entry,) = (i for i in cloud.stored() if i["pk"] == f"A#{LOG}")
     assert {"mac", "link", "seal"} & set(entry) == {"seal"}
 
@@ -223,9 +230,9 @@ def test_a_worker_that_dies_while_it_sets_aside_changes_nothing(fault: Fault, at
     mutate("a")
     forged()
     with failing(fault, at=at), pytest.raises(Died):
-        append(LOG)
-    append(LOG)
-    assert (len(sealed()), len(aside()), pending(LOG)) == (1, 1, 0)
+        append_pending(LOG)
+    append_pending(LOG)
+    assert (len(sealed()), len(aside()), count_pending(LOG)) == (1, 1, 0)
 
 
 class TestWhileTheReleaseBeforeIsReplaced:
@@ -235,11 +242,11 @@ class TestWhileTheReleaseBeforeIsReplaced:
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
         first = forged(link=None)
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == [first["sk"]]
         clock.shift(minutes=15)
         forged(link=None)
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == [first["sk"]]
         assert len(aside()) == 1
 
@@ -247,28 +254,28 @@ class TestWhileTheReleaseBeforeIsReplaced:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         forged(bytes(36))
         forged(bytes(36), None)
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == []
 
     def test_a_link_without_a_mac_never_counts(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         forged()
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == []
 
     def test_what_could_be_no_entry_never_counts(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         for make in GARBAGE.values():
             cloud.put(make())
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == []
-        assert pending(LOG) == 0
+        assert count_pending(LOG) == 0
 
     def test_nothing_in_the_table_makes_it_later(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=-1))
         item = forged()
         cloud.put({**item, "created_at": "2020-01-01T00:00:00.000Z", "occurred_at": "2020-01-01T00:00:00.000Z"})
-        append(LOG)
+        append_pending(LOG)
         assert sealed() == []
 
 
@@ -278,12 +285,12 @@ class TestKeys:
         configure(entry_key=old)
         mutate("a")
         configure(entry_key=f"{new},{old}")
-        append(LOG)
+        append_pending(LOG)
         assert len(sealed()) == 1
         configure(entry_key=old)
         mutate("b")
         configure(entry_key=new)
-        append(LOG)
+        append_pending(LOG)
         assert len(sealed()) == 1
 
     def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
@@ -315,8 +322,8 @@ class TestTheSweep:
         clock.shift(minutes=1)
         for n in range(3):
             cloud.put({"pk": f"Q#{n}", "sk": "zzz", "duepk": honest["duepk"], "duesk": "0", **mark})
-        with line("schedule", "sweep"):
-            assert sweep() >= 1
-        assert pointer_key(LOG, honest["sk"]) == (honest["pk"], honest["sk"])
+        with log_scope("schedule", "sweep"):
+            assert enqueue_due() >= 1
+        assert pending_key(LOG, honest["sk"]) == (honest["pk"], honest["sk"])
         (moved,) = waiting()
         assert moved["duesk"] > honest["duesk"]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.http.fields import FreeForm
+from chalicelib.kernel.http.fields import JsonObject
 
-free_form = TypeAdapter(FreeForm)
+free_form = TypeAdapter(JsonObject)
 
 
 @pytest.mark.parametrize("value", [{}, {"a": [1, -2.5, None, True, "…", {"b": []}]}, {"n": 2**53 - 1, "zero": 0}])

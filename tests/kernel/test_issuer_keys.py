@@ -246,9 +246,21 @@ def test_a_redirect_leads_nowhere(keys: IssuerKeys, issuer: Issuer) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"not json", b"\xff", b"[]", b"7", b"null", b"{}", b'{"keys": []}', b'{"keys": {}}', b'{"keys": "first"}',
-     b'{"keys": [7, null, [], {}]}', b"[" * 100_000],
-)  # fmt: skip
+    [
+        b"",
+        b"not json",
+        b"\xff",
+        b"[]",
+        b"7",
+        b"null",
+        b"{}",
+        b'{"keys": []}',
+        b'{"keys": {}}',
+        b'{"keys": "first"}',
+        b'{"keys": [7, null, [], {}]}',
+        b"[" * 100_000,
+    ],
+)
 def test_what_is_no_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issuer: Issuer) -> None:
     issuer.content = content
     assert is_unavailable(keys)

@@ -13,7 +13,7 @@ from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, scheduler
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 from tests.conftest import Configure
@@ -37,7 +37,7 @@ class Engine(Job):
 
     kind, task = "engine", "engines.build"
     pk, sk = "E#{organization_id}", "{id}"
-    public: ClassVar[type[EngineOut]] = EngineOut
+    output_model: ClassVar[type[EngineOut]] = EngineOut
 
     organization_id: str = LOG
     wheels: int = 0
@@ -54,7 +54,7 @@ del KINDS["engine"], KINDS["carriage"]
 
 def ordered(turn_at: str | None = "now") -> Engine:
     """Return an engine that is ordered, and may be built from a moment on."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     engine = changes.create(Engine(**beginning(now()), turn_at=now() if turn_at == "now" else turn_at))
     changes.commit()
     return engine
@@ -63,20 +63,20 @@ def ordered(turn_at: str | None = "now") -> Engine:
 def message(engine: Job | None) -> dict[str, str]:
     """Return the message that starts a job."""
     assert engine is not None
-    pk, sk = engine.stored_at
+    pk, sk = engine.key
     return {"task": engine.task, "pk": pk, "sk": sk}
 
 
 def taken(engine: Engine) -> Engine:
     """Return the engine in the hands of a worker."""
-    found = jobs.take(Engine, message(engine))
+    found = jobs.claim(Engine, message(engine))
     assert found is not None
     return found
 
 
 def stored(engine: Engine) -> Engine:
     """Return the engine as the table holds it."""
-    item = table.get(engine.stored_at)
+    item = table.get(engine.key)
     assert item is not None
     return Engine.from_item(item)
 
@@ -91,32 +91,32 @@ class TestTake:
     def test_of_many_workers_at_once_one_takes_it(self) -> None:
         engine = ordered()
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(lambda _: jobs.take(Engine, message(engine)), range(8)))
+            found = list(threads.map(lambda _: jobs.claim(Engine, message(engine)), range(8)))
         assert sum(one is not None for one in found) == 1
 
     def test_it_is_anothers_until_its_time_is_over(self, clock: Clock) -> None:
         clock.freeze()
         engine = taken(ordered())
         clock.shift(seconds=LEASE_SECONDS - 0.001)
-        assert jobs.take(Engine, message(engine)) is None
+        assert jobs.claim(Engine, message(engine)) is None
         clock.shift(seconds=0.001)
         assert taken(engine).failures == 2
 
     def test_it_is_nobodys_before_its_turn(self, clock: Clock) -> None:
         engine = ordered(after(now(), seconds=5))
-        assert jobs.take(Engine, message(engine)) is None
+        assert jobs.claim(Engine, message(engine)) is None
         clock.shift(seconds=5)
         assert taken(engine).failures == 1
 
     def test_there_is_nothing_to_take_of_what_is_done_or_gone(self) -> None:
         engine = ordered(None)
-        assert jobs.take(Engine, message(engine)) is None
-        cloud.remove(dict(zip(("pk", "sk"), engine.stored_at, strict=True)))
-        assert jobs.take(Engine, message(engine)) is None
+        assert jobs.claim(Engine, message(engine)) is None
+        cloud.remove(dict(zip(("pk", "sk"), engine.key, strict=True)))
+        assert jobs.claim(Engine, message(engine)) is None
 
     def test_a_job_of_another_kind_is_not_taken_for_it(self) -> None:
         engine = ordered()
-        assert jobs.take(Carriage, message(engine)) is None
+        assert jobs.claim(Carriage, message(engine)) is None
         assert stored(engine) == engine
 
 
@@ -125,82 +125,82 @@ class TestKeep:
         clock.freeze()
         engine = taken(ordered())
         clock.shift(seconds=100)
-        engine = jobs.keep(engine, wheels=1)
+        engine = jobs.checkpoint(engine, wheels=1)
         assert engine == stored(engine)
         assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
         assert engine.turn_at == after(now(), seconds=LEASE_SECONDS)
 
     def test_what_callers_see_of_it_is_a_version_of_its_own(self) -> None:
-        engine = jobs.keep(taken(ordered()), status="running")
-        assert (engine.version, jobs.keep(engine, status="running", wheels=1).version) == (2, 2)
+        engine = jobs.checkpoint(taken(ordered()), status="running")
+        assert (engine.version, jobs.checkpoint(engine, status="running", wheels=1).version) == (2, 2)
         assert engine.updated_at > engine.created_at
-        assert jobs.end(stored(engine), status="completed") == stored(engine)
+        assert jobs.finish(stored(engine), status="completed") == stored(engine)
         assert stored(engine).version == 3
 
     def test_time_after_time(self) -> None:
         engine = taken(ordered())
         for wheels in (1, 2, 3):
-            engine = jobs.keep(engine, wheels=wheels)
+            engine = jobs.checkpoint(engine, wheels=wheels)
         assert stored(engine).wheels == 3
 
     def test_whoever_was_too_slow_has_lost_it_and_stores_nothing(self, clock: Clock) -> None:
         slow = taken(ordered())
         clock.shift(seconds=LEASE_SECONDS)
-        quick = jobs.keep(taken(slow), wheels=2)
-        changes = Changes(now())
+        quick = jobs.checkpoint(taken(slow), wheels=2)
+        changes = UnitOfWork(now())
         changes.create(parcel("a"))
-        for give in (jobs.keep, jobs.end, jobs.pass_on):
+        for give in (jobs.checkpoint, jobs.finish, jobs.release):
             with pytest.raises(ConcurrentModification):
                 give(slow, wheels=1)
         with pytest.raises(ConcurrentModification):
-            jobs.keep(slow, changes, wheels=1)
+            jobs.checkpoint(slow, changes, wheels=1)
         assert stored(slow) == quick
-        assert [item["pk"] for item in cloud.stored()] == [quick.stored_at[0]]
+        assert [item["pk"] for item in cloud.stored()] == [quick.key[0]]
         assert bodies("jobs") == []
 
     def test_what_goes_with_it_is_done_with_it(self) -> None:
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         made = changes.create(parcel("a"))
-        engine = jobs.keep(taken(ordered()), changes, wheels=1)
+        engine = jobs.checkpoint(taken(ordered()), changes, wheels=1)
         assert stored(engine).wheels == 1
-        assert table.get(made.stored_at)
+        assert table.get(made.key)
 
     def test_what_goes_with_it_and_was_changed_meanwhile_lets_nothing_be_kept(self) -> None:
         engine, made = taken(ordered()), stored_parcel("a")
-        other = Changes(now())
+        other = UnitOfWork(now())
         other.update(made, weight=2)
         other.commit()
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.update(made, weight=3)
         with pytest.raises(ConcurrentModification):
-            jobs.keep(engine, changes, wheels=1)
+            jobs.checkpoint(engine, changes, wheels=1)
         assert stored(engine) == engine
 
 
 class TestPassOn:
     def test_the_next_turn_begins_at_once_by_a_message(self) -> None:
-        engine = jobs.pass_on(taken(ordered()), wheels=4)
+        engine = jobs.release(taken(ordered()), wheels=4)
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
         engine = taken(engine)
         assert (engine.wheels, engine.failures) == (4, 1)
 
     def test_the_next_turn_begins_later_by_the_sweep(self, clock: Clock) -> None:
         clock.freeze()
-        engine = jobs.pass_on(taken(ordered()), seconds=600)
+        engine = jobs.release(taken(ordered()), seconds=600)
         assert bodies("jobs") == []
         clock.shift(seconds=599)
-        assert scheduler.sweep() == 0
-        assert jobs.take(Engine, message(engine)) is None
+        assert scheduler.enqueue_due() == 0
+        assert jobs.claim(Engine, message(engine)) is None
         clock.shift(seconds=1)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_its_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
         engine = taken(ordered())
         throttled = failing(Fault.THROTTLED, name="sqs:SendMessage", times=None)
         with throttled, pytest.raises(Problem, match="unavailable"):
-            jobs.pass_on(engine, wheels=1)
-        assert scheduler.sweep() == 1
+            jobs.release(engine, wheels=1)
+        assert scheduler.enqueue_due() == 1
         assert taken(engine).wheels == 1
 
     def test_turns_that_came_to_nothing_are_counted_until_something_is_kept(self) -> None:
@@ -208,16 +208,16 @@ class TestPassOn:
         for failures in (1, 2, 3):
             engine = taken(engine)
             assert engine.failures == failures
-            engine = jobs.pass_on(engine)
-        engine = jobs.pass_on(jobs.keep(taken(engine), wheels=1))
+            engine = jobs.release(engine)
+        engine = jobs.release(jobs.checkpoint(taken(engine), wheels=1))
         assert taken(engine).failures == 1
 
 
 class TestTryAgain:
     def test_what_was_kept_in_the_turn_lets_the_pauses_begin_anew(self, clock: Clock) -> None:
         moment = clock.freeze()
-        engine = jobs.keep(taken(ordered()), wheels=1)
-        jobs.try_again(engine)
+        engine = jobs.checkpoint(taken(ordered()), wheels=1)
+        jobs.retry_later(engine)
         turn_at = stored(engine).turn_at
         assert turn_at is not None
         assert after(moment, seconds=48) <= turn_at <= after(moment, seconds=72)
@@ -225,39 +225,39 @@ class TestTryAgain:
 
 class TestEnd:
     def test_nobody_takes_it_again_and_nothing_is_due(self, clock: Clock) -> None:
-        engine = jobs.end(taken(ordered()), wheels=9)
+        engine = jobs.finish(taken(ordered()), wheels=9)
         assert (stored(engine).wheels, stored(engine).turn_at) == (9, None)
-        assert jobs.take(Engine, message(engine)) is None
+        assert jobs.claim(Engine, message(engine)) is None
         clock.shift(days=1)
-        assert scheduler.sweep() == 0
+        assert scheduler.enqueue_due() == 0
 
     def test_what_goes_with_it_is_done_with_it(self) -> None:
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         made = changes.create(parcel("a"))
-        jobs.end(taken(ordered()), changes)
-        assert table.get(made.stored_at)
+        jobs.finish(taken(ordered()), changes)
+        assert table.get(made.key)
 
 
 class TestAJob:
     def test_that_nobody_was_told_of_is_found_by_the_sweep(self) -> None:
         engine = ordered()
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_that_is_in_hand_is_left_alone_and_found_when_its_worker_died(self, clock: Clock) -> None:
         clock.freeze()
         engine = taken(ordered())
         clock.shift(seconds=LEASE_SECONDS - 1)
-        assert scheduler.sweep() == 0
+        assert scheduler.enqueue_due() == 0
         clock.shift(seconds=1)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert taken(engine).failures == 2
 
     def test_that_the_sweep_has_queued_can_be_taken_by_an_earlier_message_too(self) -> None:
         engine = ordered()
-        assert scheduler.sweep() == 1
-        assert jobs.keep(taken(engine), wheels=1) == stored(engine)
-        assert jobs.take(Engine, message(engine)) is None
+        assert scheduler.enqueue_due() == 1
+        assert jobs.checkpoint(taken(engine), wheels=1) == stored(engine)
+        assert jobs.claim(Engine, message(engine)) is None
 
 
 class TestAStart:
@@ -265,9 +265,9 @@ class TestAStart:
 
     @staticmethod
     def _ordered() -> Engine:
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         engine = changes.create(Engine(**beginning(now()), turn_at=now()))
-        changes.start(Engine.task, engine)
+        changes.enqueue_after_commit(Engine.task, engine)
         outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         return engine
 
@@ -288,7 +288,7 @@ class TestAStart:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             assert workers.attempt().failed == []
         assert bodies("jobs") == []
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_there_is_no_such_queue_the_log_goes_on_all_the_same(
@@ -299,21 +299,21 @@ class TestAStart:
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.attempt().failed == []
         configure(jobs_queue_url=queue)
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_if_the_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             engine = self._ordered()
         assert bodies("events.fifo") == []
-        assert scheduler.sweep() == 1
+        assert scheduler.enqueue_due() == 1
         assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
 
     def test_nothing_is_started_by_what_was_not_committed(self) -> None:
         engine = ordered()
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.create(engine)
-        changes.start(Engine.task, engine)
+        changes.enqueue_after_commit(Engine.task, engine)
         with pytest.raises(ConcurrentModification):
             outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         assert bodies("events.fifo") == bodies("jobs") == []

@@ -2,13 +2,15 @@ import pytest
 
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import Cancelled
+from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, make_key
 
 
-@pytest.mark.parametrize("fault", [Cancelled({}, contended=True), unavailable("Busy.")], ids=["lost", "busy"])
+@pytest.mark.parametrize(
+    "fault", [TransactionCancelled({}, contended=True), unavailable("Busy.")], ids=["lost", "busy"]
+)
 def test_a_note_that_could_not_be_taken_is_taken_with_the_next_request(
     api: Api, organization: Founded, ada: Person, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
@@ -18,7 +20,7 @@ def test_a_note_that_could_not_be_taken_is_taken_with_the_next_request(
         raise fault
 
     with monkeypatch.context() as broken:
-        broken.setattr(table, "write", refuse)
+        broken.setattr(table, "write_transaction", refuse)
         assert api.get(organization.path, as_=key).status == 200
     path = f"{organization.path}/api-keys/{key.id}"
     assert api.get(path, as_=ada).json["lastUsedAt"] is None

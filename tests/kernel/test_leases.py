@@ -22,7 +22,7 @@ def _limited(configure: Configure, clock: Clock) -> None:
 
 def passes(principal: str = "ada") -> bool:
     try:
-        return request_quota.count(principal) is not None
+        return request_quota.check_request_rate(principal) is not None
     except Problem:
         return False
 
@@ -47,8 +47,8 @@ class TestLeases:
         assert not [item for item in items if item["ttl"] > time.time() + request_quota.SECONDS]
 
     def test_minutes_of_principals_begin_at_different_seconds(self) -> None:
-        shares = [request_quota.count(f"user-{number}") for number in range(50)]
-        assert len({share.left_seconds for share in shares if share}) > 20
+        shares = [request_quota.check_request_rate(f"user-{number}") for number in range(50)]
+        assert len({share.reset_after_seconds for share in shares if share}) > 20
 
     def test_a_process_remembers_no_more_than_a_thousand_principals(self) -> None:
         passed(19)
@@ -63,7 +63,7 @@ class TestLeases:
             assert passed(5, "grace") == 5
             return 39
 
-        monkeypatch.setattr(table, "add", slow)
+        monkeypatch.setattr(table, "increment", slow)
         assert passed(20) == 20
 
     def test_what_other_processes_took_is_gone(self) -> None:

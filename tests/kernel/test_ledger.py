@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.kernel.audit_log import mac_chains
-from chalicelib.kernel.audit_log.ledger import BATCH, HEAD, Head, append, head_key, pending
+from chalicelib.kernel.audit_log.ledger import BATCH, HEAD, Head, append_pending, count_pending, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -29,7 +29,7 @@ def check_log(size: int) -> None:
     leaves = [entry["leaf"] for entry in found]
     head = Head.of(table.get(head_key(LOG)))
     assert (head.tree.size, head.tree.root()) == (size, rfc6962.root(leaves))
-    assert pending(LOG) == 0
+    assert count_pending(LOG) == 0
     due = [item["sk"] for item in cloud.stored() if item.get("task") == "ledger.wake"]
     assert due == [HEAD]  # Until whoever follows the log has done so.
 
@@ -40,7 +40,7 @@ class TestAppend:
         for n in range(BATCH + 2):
             mutate(str(n))
         with recorded() as calls:
-            append(LOG)
+            append_pending(LOG)
         assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"] * 2 + ["dynamodb:Query"]
         check_log(BATCH + 2)
         assert [entry["tree_size"] for entry in entries()] == [BATCH] * BATCH + [BATCH + 2] * 2
@@ -54,23 +54,23 @@ class TestAppend:
         for n, seconds in enumerate((0, 20, -10, 5)):
             clock.shift(seconds=seconds)
             mutate(str(n))
-        append(LOG)
+        append_pending(LOG)
         check_log(4)
         assert [entry["sk"] for entry in entries()] == sorted(entry["sk"] for entry in entries())
 
     def test_an_entry_that_comes_late_comes_behind_those_that_have_their_place(self, clock: Clock) -> None:
         clock.freeze("2026-11-20T09:30:30.000Z")
         mutate("first")
-        append(LOG)
+        append_pending(LOG)
         clock.shift(seconds=-30)
         mutate("second")
-        append(LOG)
+        append_pending(LOG)
         check_log(2)
         assert [entry["created_at"] for entry in entries()] == ["2026-11-20T09:30:30.000Z", "2026-11-20T09:30:00.000Z"]
 
     def test_with_nothing_to_append_it_reads_once(self) -> None:
         with recorded() as calls:
-            assert append(LOG) == 0
+            assert append_pending(LOG) == 0
         assert calls.names == ["dynamodb:Query"]
 
     def test_it_tells_how_long_the_oldest_had_waited(self, clock: Clock) -> None:
@@ -79,14 +79,14 @@ class TestAppend:
         clock.shift(seconds=3)
         mutate("b")
         clock.shift(seconds=1)
-        assert append(LOG) == 4000
+        assert append_pending(LOG) == 4000
 
     def test_logs_do_not_meet(self) -> None:
         other = LOG.replace("a", "b")
         mutate("a")
         mutate("b", log=other)
-        append(LOG)
-        assert (pending(LOG), pending(other)) == (0, 1)
+        append_pending(LOG)
+        assert (count_pending(LOG), count_pending(other)) == (0, 1)
 
     def test_a_long_outbox_is_left_after_some_seconds_and_nothing_of_it_is_lost(
         self, monkeypatch: pytest.MonkeyPatch
@@ -95,9 +95,9 @@ class TestAppend:
             mutate(str(n))
         with monkeypatch.context() as hasty:
             hasty.setattr("chalicelib.kernel.audit_log.ledger._AT_MOST_MS", 0)
-            append(LOG)
-        assert pending(LOG) == 3
-        append(LOG)
+            append_pending(LOG)
+        assert count_pending(LOG) == 3
+        append_pending(LOG)
         check_log(3)
 
 
@@ -106,7 +106,7 @@ class TestSeveralWorkers:
         for n in range(60):
             mutate(str(n))
         with ThreadPoolExecutor(4) as threads:
-            for done in [threads.submit(append, LOG) for _ in range(4)]:
+            for done in [threads.submit(append_pending, LOG) for _ in range(4)]:
                 done.result()
         check_log(60)
 
@@ -117,19 +117,19 @@ class TestSeveralWorkers:
                 with suppress(
                     ConcurrentModification
                 ):  # One of four that keeps losing gives its message back, as it should.
-                    append(LOG)
+                    append_pending(LOG)
 
         with ThreadPoolExecutor(4) as threads:
             for done in [threads.submit(commit, worker) for worker in range(4)]:
                 done.result()
-        append(LOG)
+        append_pending(LOG)
         check_log(48)
 
     def test_one_that_always_loses_gives_the_message_back(self) -> None:
         mutate("a")
         with failing(Fault.CONFLICT, times=None), pytest.raises(ConcurrentModification):
-            append(LOG)
-        append(LOG)
+            append_pending(LOG)
+        append_pending(LOG)
         check_log(1)
 
 
@@ -140,15 +140,15 @@ class TestFaults:
         for n in range(BATCH + 1):
             mutate(str(n))
         with failing(fault, at=at) as injected, pytest.raises((Died, Problem)):
-            append(LOG)
+            append_pending(LOG)
         assert injected.hit
-        append(LOG)
+        append_pending(LOG)
         check_log(BATCH + 1)
 
     def test_a_transaction_done_twice_by_the_client_has_one_effect(self) -> None:
         mutate("a")
         with failing(Fault.RETRIED, name="dynamodb:TransactWriteItems") as injected:
-            append(LOG)
+            append_pending(LOG)
         assert injected.hit
         check_log(1)
 
@@ -156,12 +156,12 @@ class TestFaults:
 class TestTheHead:
     def test_the_head_is_only_ever_updated(self) -> None:
         mutate("a")
-        append(LOG)
+        append_pending(LOG)
         head = table.get(head_key(LOG))
         assert head is not None
         cloud.put({**head, "extra": "kept"})
         mutate("b")
-        append(LOG)
+        append_pending(LOG)
         after = table.get(head_key(LOG))
         assert after is not None
         assert (after["size"], after["extra"]) == (2, "kept")
@@ -173,7 +173,7 @@ def test_entries_come_into_the_tree_in_the_order_of_their_chains(clock: Clock, m
     for n in range(3 * BATCH):
         clock.freeze(f"2026-11-23T09:00:0{'9' if n < 2 * BATCH else '1'}.{n:03d}Z")
         mutate(f"p{n}")
-    append(LOG)
-    assert pending(LOG) == 0
+    append_pending(LOG)
+    assert count_pending(LOG) == 0
     lines = Head.of(table.get(head_key(LOG))).statement.split("\n")
     assert [line for line in lines if line.startswith(("lost", "gap"))] == ["lost 0"]

@@ -64,8 +64,8 @@ class TestMeasures:
         }
 
     def test_of_the_stage_stand_beside_those_of_the_kind(self) -> None:
-        with written() as lines, logs.line("schedule", "sweep"):
-            logs.measure(DueLag=5)
+        with written() as lines, logs.log_scope("schedule", "sweep"):
+            logs.add_metrics(DueLag=5)
         assert measures(lines[0], "stage") == {"DueLag": 5}
         assert measures(lines[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
 
@@ -76,7 +76,7 @@ class TestMeasures:
         quiet = Logger(service="quiet", level="WARNING")
         monkeypatch.setattr(logs, "logger", lambda: quiet)
         configure(log_level="WARNING")
-        with logs.line("request", "get_status"):
+        with logs.log_scope("request", "get_status"):
             pass
         (text,) = capsys.readouterr().out.splitlines()
         assert measures(json.loads(text), "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
@@ -88,18 +88,18 @@ class TestALine:
         monkeypatch.setattr(logs, "_written", iter(range(2)))
         with written() as lines:
             for _ in range(2):
-                with logs.line("request", "get_status"):
+                with logs.log_scope("request", "get_status"):
                     pass
         assert [line.get("coldStart") for line in lines] == [True, None]
 
     def test_names_each_request_once_and_a_hundred_at_most(self) -> None:
-        with written() as lines, logs.line("message", "append_entries"):
-            logs.name_requests(["a", "b", "a"])
-            logs.name_requests(str(number) for number in range(1000))
+        with written() as lines, logs.log_scope("message", "append_entries"):
+            logs.add_request_ids(["a", "b", "a"])
+            logs.add_request_ids(str(number) for number in range(1000))
         assert lines[0]["requestIds"][:3] == ["a", "b", "0"]
         assert len(lines[0]["requestIds"]) == 100
 
     def test_of_a_request_names_that_alone(self) -> None:
-        with written() as lines, logs.line("request", "get_status", requestId="a"), logs.done_for("a"):
-            logs.name_requests(["b"])
+        with written() as lines, logs.log_scope("request", "get_status", requestId="a"), logs.correlate("a"):
+            logs.add_request_ids(["b"])
         assert (lines[0]["requestId"], "requestIds" in lines[0]) == ("a", False)

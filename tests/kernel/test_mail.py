@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
-from chalicelib.kernel.outbound.mail import MOST_SUBJECT, Letter, Refused
+from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, EmailRejected
 from tests.conftest import Configure
 from tests.harness.calls import recorded
 from tests.harness.faults import Fault, failing
@@ -32,11 +32,11 @@ WORDS = {
     "email": "grace@example.com",
     "expires_at": "2026-11-07T09:30:00.000Z",
 }
-LETTER = Letter("Subject", "Text\n", "<p>HTML</p>\n")
+LETTER = Email("Subject", "Text\n", "<p>HTML</p>\n")
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "table", "tr", "td", "p", "blockquote", "br", "a"),
     *("strong", "bdi"),
-}  # fmt: skip
+}
 
 
 class Page(HTMLParser):
@@ -71,8 +71,8 @@ def words_of(text: str) -> list[str]:
     return re.sub(r"^> ?", "", text, flags=re.MULTILINE).split()
 
 
-def write(**words: str | None) -> Letter:
-    return mail.write(INVITATION, **{**WORDS, **words})
+def write(**words: str | None) -> Email:
+    return mail.render_email(INVITATION, **{**WORDS, **words})
 
 
 class TestWriting:
@@ -108,11 +108,11 @@ class TestWriting:
 
     def test_a_word_that_was_forgotten_is_an_error(self) -> None:
         with pytest.raises(Exception, match="'role' is undefined"):
-            mail.write(INVITATION, **{name: word for name, word in WORDS.items() if name != "role"})
+            mail.render_email(INVITATION, **{name: word for name, word in WORDS.items() if name != "role"})
 
     def test_a_long_subject_is_cut(self) -> None:
         subject = write(inviter="a" * 255, place="b" * 200).subject
-        assert len(subject) == MOST_SUBJECT
+        assert len(subject) == MAX_SUBJECT_CHARACTERS
         assert subject.endswith("a…")
 
     @pytest.mark.parametrize("name", ["inviter", "place", "message"])
@@ -184,54 +184,60 @@ class TestSending:
     def test_a_letter_goes_to_one_address_as_an_automatic_one(self, mailbox: Mailbox) -> None:
         letter = write(place="Café Ω")
         with recorded() as calls:
-            mail.send("grace@example.com", letter)
+            mail.send_email("grace@example.com", letter)
         (received,) = mailbox.received
         assert (received.to, received.sender, received.letter) == (["grace@example.com"], SENDER, letter)
         assert received.headers == {"Auto-Submitted": "auto-generated"}
-        mail.send("grace@example.com", letter, unsubscribe_url="https://a.example/unsubscribe?token=x")
+        mail.send_email("grace@example.com", letter, unsubscribe_url="https://a.example/unsubscribe?token=x")
         assert mailbox.received[1].headers == {
-            "Auto-Submitted": "auto-generated", "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
+            "Auto-Submitted": "auto-generated",
+            "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-        }  # fmt: skip
+        }
         assert calls.names == ["sesv2:SendEmail"]
 
     @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT])
     def test_a_service_that_is_not_well_is_asked_once_and_unavailable(self, fault: Fault, mailbox: Mailbox) -> None:
         with failing(fault, times=None), recorded() as calls, pytest.raises(Problem, match="unavailable"):
-            mail.send("grace@example.com", LETTER)
+            mail.send_email("grace@example.com", LETTER)
         assert calls.names == ["sesv2:SendEmail"]
         assert mailbox.letters == []
 
     def test_a_letter_whose_answer_was_lost_is_not_sent_twice(self, mailbox: Mailbox) -> None:
         with failing(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
-            mail.send("grace@example.com", LETTER)
+            mail.send_email("grace@example.com", LETTER)
         assert mailbox.letters == [LETTER]
 
     def test_a_sender_that_is_not_verified_yet_passes(self, mailbox: Mailbox, configure: Configure) -> None:
         configure(mail_from="somebody@elsewhere.example")
         with pytest.raises(Problem, match="unavailable"):
-            mail.send("grace@example.com", LETTER)
+            mail.send_email("grace@example.com", LETTER)
         configure(mail_from=SENDER)
-        mail.send("grace@example.com", LETTER)
+        mail.send_email("grace@example.com", LETTER)
         assert mailbox.letters == [LETTER]
 
     @pytest.mark.parametrize("code", ["MessageRejected", "BadRequestException"])
     def test_what_is_wrong_with_the_letter_is_said_without_an_address(self, code: str) -> None:
         about = "Not good: <grace@example.com>, a@b."
-        with refusing(code, message=about), pytest.raises(Refused, match=f"^{code}: Not good: <…>, …$"):
-            mail.send("grace@example.com", LETTER)
+        with refusing(code, message=about), pytest.raises(EmailRejected, match=f"^{code}: Not good: <…>, …$"):
+            mail.send_email("grace@example.com", LETTER)
 
     @pytest.mark.parametrize(
         ("code", "status"),
         [
-            ("AccountSuspendedException", 400), ("SendingPausedException", 400), ("LimitExceededException", 400),
-            ("MailFromDomainNotVerifiedException", 400), ("NotFoundException", 404), ("AccessDeniedException", 403),
-            ("TooManyRequestsException", 429), ("InternalServiceErrorException", 500),
+            ("AccountSuspendedException", 400),
+            ("SendingPausedException", 400),
+            ("LimitExceededException", 400),
+            ("MailFromDomainNotVerifiedException", 400),
+            ("NotFoundException", 404),
+            ("AccessDeniedException", 403),
+            ("TooManyRequestsException", 429),
+            ("InternalServiceErrorException", 500),
         ],
-    )  # fmt: skip
+    )
     def test_what_is_wrong_with_the_account_or_the_moment_passes(self, code: str, status: int) -> None:
         with refusing(code, status), pytest.raises(Problem, match="unavailable"):
-            mail.send("grace@example.com", LETTER)
+            mail.send_email("grace@example.com", LETTER)
 
 
 def test_what_writes_letters_is_imported_with_the_first_one() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import tasks
 from chalicelib.kernel.work.outbox import Origin, commit
 from chalicelib.kernel.work.tasks import UnknownTask, task
@@ -26,8 +26,8 @@ def weigh(_message: dict[str, Any]) -> None:
     """Weigh nothing."""
 
 
-def made() -> Changes:
-    changes = Changes(now())
+def made() -> UnitOfWork:
+    changes = UnitOfWork(now())
     changes.create(parcel("a"))
     return changes
 
@@ -37,7 +37,7 @@ class TestEventsOfATask:
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         commit(made(), "parcel.sent", Origin.system("parcels.send"))
         assert [item["type"] for item in cloud.stored() if item.get("kind") == "entry"] == ["parcel.sent"]
-        assert [(declared.name, declared.emits) for declared in tasks.declared()] == [
+        assert [(declared.name, declared.emits) for declared in tasks.all_tasks()] == [
             ("parcels.send", {"parcel.sent": Parcel})
         ]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound import egress, webhook_client
-from chalicelib.kernel.outbound.webhook_client import MOST_BODY, Answer, post
+from chalicelib.kernel.outbound.webhook_client import MAX_BODY_BYTES, WebhookResponse, post_webhook
 from tests.conftest import Configure
 from tests.harness.clock import Clock
 from tests.harness.fresh_process import fresh
@@ -32,7 +32,7 @@ GIBIBYTE: Final = 2**30
 def private_allowed(configure: Configure) -> Iterator[None]:
     configure(webhook_allow_private="1")
     yield
-    egress.forget_connections()
+    egress.reset()
 
 
 @pytest.fixture
@@ -47,15 +47,15 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 2.0)
 
 
-def sent(receiver: Receiver, reply: Reply | Callable[[Request], Reply] | None = None) -> Answer:
+def sent(receiver: Receiver, reply: Reply | Callable[[Request], Reply] | None = None) -> WebhookResponse:
     """Return what comes of a request that is answered so."""
     if reply:
         receiver.answer = reply
-    return post(receiver.url, BODY, HEADERS)
+    return post_webhook(receiver.url, BODY, HEADERS)
 
 
 def test_a_request_arrives_as_it_was_sent(receiver: Receiver) -> None:
-    answer = post(receiver.at("127.0.0.1", "/hooks?a=b"), BODY, HEADERS)
+    answer = post_webhook(receiver.at("127.0.0.1", "/hooks?a=b"), BODY, HEADERS)
     [request] = receiver.requests
     assert (request.method, request.path, request.body) == ("POST", "/hooks?a=b", BODY)
     assert dict(request.headers) == HEADERS | {
@@ -69,7 +69,7 @@ def test_a_request_arrives_as_it_was_sent(receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/a//b", "/%2e%2e/x?", "/x?y=%00&z=[1]&@"])
 def test_the_path_is_what_the_target_says(path: str, receiver: Receiver) -> None:
-    assert post(receiver.at("localhost", path), BODY, {}).succeeded
+    assert post_webhook(receiver.at("localhost", path), BODY, {}).succeeded
     assert receiver.requests[0].path == (path or "/").rstrip("?")
 
 
@@ -100,13 +100,20 @@ def test_what_comes_before_the_answer_is_not_the_answer(receiver: Receiver) -> N
 
 @pytest.mark.parametrize(
     ("body", "text"),
-    [(b"thanks", "thanks"), ("größer".encode(), "größer"), (b"a\xff\xfeb", "a��b"), (b"\x00\x01", "\x00\x01"),
-     (b"x" * MOST_BODY, "x" * MOST_BODY), (b"x" * MOST_BODY + b"y", "x" * MOST_BODY),
-     (b"x" * (MOST_BODY - 1) + "é".encode(), "x" * (MOST_BODY - 1)), (b"\xff" * 5000, "�" * (MOST_BODY // 3))],
-)  # fmt: skip
+    [
+        (b"thanks", "thanks"),
+        ("größer".encode(), "größer"),
+        (b"a\xff\xfeb", "a��b"),
+        (b"\x00\x01", "\x00\x01"),
+        (b"x" * MAX_BODY_BYTES, "x" * MAX_BODY_BYTES),
+        (b"x" * MAX_BODY_BYTES + b"y", "x" * MAX_BODY_BYTES),
+        (b"x" * (MAX_BODY_BYTES - 1) + "é".encode(), "x" * (MAX_BODY_BYTES - 1)),
+        (b"\xff" * 5000, "�" * (MAX_BODY_BYTES // 3)),
+    ],
+)
 def test_the_first_kibibyte_of_an_answer_is_kept_as_text(body: bytes, text: str, receiver: Receiver) -> None:
     assert sent(receiver, Reply(body=body)).body == text
-    assert len(text.encode()) <= MOST_BODY
+    assert len(text.encode()) <= MAX_BODY_BYTES
 
 
 def test_what_is_compressed_all_the_same_stays_so(receiver: Receiver) -> None:
@@ -123,7 +130,7 @@ def test_an_answer_in_chunks_is_put_together(receiver: Receiver) -> None:
 def test_of_a_gigabyte_little_is_read(receiver: Receiver) -> None:
     gigabyte = repeat(b"x" * 65_536, GIBIBYTE // 65_536)
     answer = sent(receiver, Reply(headers={"Content-Length": str(GIBIBYTE)}, body=gigabyte))
-    assert (answer.status, answer.body) == (200, "x" * MOST_BODY)
+    assert (answer.status, answer.body) == (200, "x" * MAX_BODY_BYTES)
     assert answer.duration_ms < 2_000
     until(lambda: receiver.open_connections == 0)
     assert receiver.sent < GIBIBYTE // 10
@@ -133,7 +140,7 @@ def test_an_endless_answer_is_ended(receiver: Receiver) -> None:
     answer = sent(
         receiver, Reply(headers={"Transfer-Encoding": "chunked"}, body=repeat(b"400\r\n" + b"x" * 1024 + b"\r\n"))
     )
-    assert answer.body == "x" * MOST_BODY
+    assert answer.body == "x" * MAX_BODY_BYTES
     until(lambda: receiver.open_connections == 0)
 
 
@@ -144,12 +151,19 @@ def test_headers_without_end_are_no_answer(header: bytes, receiver: Receiver) ->
 
 @pytest.mark.parametrize(
     ("raw", "error"),
-    [(b"", CLOSED), (b"H", BROKEN), (b"HTTP/1.1 20", BROKEN), (b"HTTP/1.1 200 OK\r\nA: b\r\n", BROKEN),
-     (b"\r\n\r\n", BROKEN), (b"SSH-2.0-OpenSSH_9.9\r\n", BROKEN), (b"220 mail.example ESMTP\r\n", BROKEN),
-     (b"\x16\x03\x01\x00\x00", BROKEN),
-     (b"HTTP/1.1 abc OK\r\n\r\n", BROKEN),
-     (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", BROKEN)],
-)  # fmt: skip
+    [
+        (b"", CLOSED),
+        (b"H", BROKEN),
+        (b"HTTP/1.1 20", BROKEN),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n", BROKEN),
+        (b"\r\n\r\n", BROKEN),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", BROKEN),
+        (b"220 mail.example ESMTP\r\n", BROKEN),
+        (b"\x16\x03\x01\x00\x00", BROKEN),
+        (b"HTTP/1.1 abc OK\r\n\r\n", BROKEN),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", BROKEN),
+    ],
+)
 def test_what_is_no_answer_is_said_in_words(raw: bytes, error: str, receiver: Receiver) -> None:
     answer = sent(receiver, Reply(raw=raw, closes=True))
     assert (answer.status, answer.error, answer.body, answer.timed_out) == (None, error, "", False)
@@ -180,15 +194,20 @@ def test_chunks_that_are_none_do_not_take_back_the_status(receiver: Receiver) ->
 
 
 def test_the_limits_are_what_the_contract_says() -> None:
-    assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MOST_BODY) == (3, 15, 1024)
+    assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MAX_BODY_BYTES) == (3, 15, 1024)
 
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     "reply",
-    [HANG, Reply(delay=0.6), Reply(headers={"X": "y" * 100}, pause=0.05), Reply(raw=b"HTTP/1.1 200 OK\r\nX: "),
-     Reply(raw=b"HTTP/1.1 102 Processing\r\n\r\n" * 100, pause=0.01)],
-)  # fmt: skip
+    [
+        HANG,
+        Reply(delay=0.6),
+        Reply(headers={"X": "y" * 100}, pause=0.05),
+        Reply(raw=b"HTTP/1.1 200 OK\r\nX: "),
+        Reply(raw=b"HTTP/1.1 102 Processing\r\n\r\n" * 100, pause=0.01),
+    ],
+)
 def test_what_takes_too_long_is_ended_in_time(
     reply: Reply, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +237,7 @@ def dripping(seconds: float) -> Iterator[bytes]:
 @pytest.mark.usefixtures("hurried")
 def test_a_server_that_reads_nothing_is_not_waited_for(receiver: Receiver) -> None:
     receiver.reads, receiver.answer = False, HANG
-    answer = post(receiver.url, b"x" * 50_000_000, {})
+    answer = post_webhook(receiver.url, b"x" * 50_000_000, {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "It did not answer within 0.5 s.", True)
     assert 500 <= answer.duration_ms < 2_500
 
@@ -226,14 +245,14 @@ def test_a_server_that_reads_nothing_is_not_waited_for(receiver: Receiver) -> No
 def test_a_server_that_answers_before_it_has_read_is_heard(receiver: Receiver) -> None:
     receiver.answer = Reply(413, body=b"too much", closes=True)
     receiver.reads = False
-    answer = post(receiver.url, b"x" * 1_000_000, {})
+    answer = post_webhook(receiver.url, b"x" * 1_000_000, {})
     assert (answer.status, answer.error) in ((413, None), (None, CLOSED)), "a reset may overtake the answer"
 
 
 def test_where_nobody_listens_the_connection_is_refused() -> None:
     with Receiver() as receiver:
         url = receiver.url
-    answer = post(url, BODY, {})
+    answer = post_webhook(url, BODY, {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "The connection was refused.", False)
 
 
@@ -298,20 +317,34 @@ def test_a_request_that_got_no_answer_in_time_is_not_sent_again(receiver: Receiv
 def test_threads_share_connections_and_get_their_own_answers(receiver: Receiver) -> None:
     receiver.answer = lambda request: Reply(body=request.body)
     with ThreadPoolExecutor(16) as many:
-        answers = [*many.map(lambda number: post(receiver.url, b"%d" % number, {}).body, range(200))]
+        answers = [*many.map(lambda number: post_webhook(receiver.url, b"%d" % number, {}).body, range(200))]
     assert answers == [str(number) for number in range(200)]
     assert receiver.connections <= 16
 
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("0", 0), ("120", 120), ("86400", 86_400), ("Fri, 20 Nov 2026 09:31:30 GMT", 90),
-     ("Fri, 20 Nov 2026 09:31:30 +0000", 90), ("Fri, 20 Nov 2026 09:31:30 -0000", 90),
-     ("Fri, 20 Nov 2026 09:00:00 GMT", 0),
-     ("Friday, 20-Nov-26 09:31:30 GMT", 90), ("Fri Nov 20 09:31:30 2026", 90),
-     ("", None), ("-1", None), ("1.5", None), ("soon", None), ("9" * 10_000, None), ("٣", None), ("1, 2", None),
-     ("Fri, 99 Nov 2026 09:31:30 GMT", None), ("Fri, 20 Nov 99999 09:31:30 GMT", None)],
-)  # fmt: skip
+    [
+        ("0", 0),
+        ("120", 120),
+        ("86400", 86_400),
+        ("Fri, 20 Nov 2026 09:31:30 GMT", 90),
+        ("Fri, 20 Nov 2026 09:31:30 +0000", 90),
+        ("Fri, 20 Nov 2026 09:31:30 -0000", 90),
+        ("Fri, 20 Nov 2026 09:00:00 GMT", 0),
+        ("Friday, 20-Nov-26 09:31:30 GMT", 90),
+        ("Fri Nov 20 09:31:30 2026", 90),
+        ("", None),
+        ("-1", None),
+        ("1.5", None),
+        ("soon", None),
+        ("9" * 10_000, None),
+        ("٣", None),
+        ("1, 2", None),
+        ("Fri, 99 Nov 2026 09:31:30 GMT", None),
+        ("Fri, 20 Nov 99999 09:31:30 GMT", None),
+    ],
+)
 def test_how_long_to_wait_is_read_in_seconds(said: str, seconds: int | None, receiver: Receiver, clock: Clock) -> None:
     clock.freeze("2026-11-20T09:30:00Z")
     reply = Reply(raw=f"HTTP/1.1 503 No\r\nRetry-After: {said}\r\nContent-Length: 0\r\n\r\n".encode())
@@ -332,15 +365,27 @@ ANYTHING: Final = st.binary(max_size=200) | st.builds(
     lambda status, lines, body: b"HTTP/1.1 %d OK\r\n%s\r\n\r\n%s" % (status, b"\r\n".join(lines), body),
     st.integers(0, 1000),
     st.lists(
-        st.sampled_from([
-            b"Content-Length: 3", b"Content-Length: -1", b"Content-Length: 99999999999999999999", b"Connection: close",
-            b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip", b"Retry-After: 1e9", b"Upgrade: h2c", b": x",
-            b"Content-Type: text/html; charset=utf-7", b"Location: http://169.254.169.254/", b"X:\xff\x00", b" folded",
-        ]),
+        st.sampled_from(
+            [
+                b"Content-Length: 3",
+                b"Content-Length: -1",
+                b"Content-Length: 99999999999999999999",
+                b"Connection: close",
+                b"Transfer-Encoding: chunked",
+                b"Transfer-Encoding: gzip",
+                b"Retry-After: 1e9",
+                b"Upgrade: h2c",
+                b": x",
+                b"Content-Type: text/html; charset=utf-7",
+                b"Location: http://169.254.169.254/",
+                b"X:\xff\x00",
+                b" folded",
+            ]
+        ),
         max_size=4,
     ),
     st.binary(max_size=50),
-)  # fmt: skip
+)
 
 
 def test_nothing_that_is_answered_raises(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +397,7 @@ def test_nothing_that_is_answered_raises(receiver: Receiver, monkeypatch: pytest
         answer = sent(receiver, Reply(raw=raw, closes=True))
         assert (answer.status is None) is (answer.error is not None)
         assert not answer.timed_out
-        assert len(answer.body.encode()) <= MOST_BODY
+        assert len(answer.body.encode()) <= MAX_BODY_BYTES
 
     answers()
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.kernel.outbound import egress
-from chalicelib.kernel.outbound.webhook_client import Answer, post
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
 from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 from tests.harness.receiver import Receiver, Reply
@@ -42,7 +42,7 @@ class Internet:
 @pytest.fixture(autouse=True)
 def afterwards() -> Iterator[None]:
     yield
-    egress.forget_connections()
+    egress.reset()
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ def private_allowed(configure: Configure) -> None:
     configure(webhook_allow_private="1")
 
 
-def sent(receiver: Receiver, host: str) -> Answer:
+def sent(receiver: Receiver, host: str) -> WebhookResponse:
     """Return what comes of a request to a host, by the name that it has."""
-    return post(receiver.at(host, "/hooks"), b"{}", {})
+    return post_webhook(receiver.at(host, "/hooks"), b"{}", {})
 
 
-def assert_blocked(answer: Answer) -> None:
+def assert_blocked(answer: WebhookResponse) -> None:
     """Assert that nothing is told of an address that may not be reached, nor of what lies behind it."""
     assert (answer.status, answer.error, answer.body) == (None, "The host has no public address.", "")
     assert not answer.timed_out
@@ -88,9 +88,23 @@ def test_an_address_is_reached_as_it_is(receiver: Receiver, configure: Configure
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "10.0.0.7", "169.254.169.254", "100.64.0.1", "0.0.0.0", "::1", "::", "fd00:ec2::254",  # noqa: S104
-     "::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fe80::1"],
-)  # fmt: skip
+    [
+        "127.0.0.1",
+        "10.0.0.7",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",  # noqa: S104
+        "::1",
+        "::",
+        "fd00:ec2::254",
+        "::ffff:127.0.0.1",
+        "::ffff:7f00:1",
+        "::127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "fe80::1",
+    ],
+)
 def test_an_address_that_is_not_public_is_not_connected_to(host: str, receiver: Receiver, internet: Internet) -> None:
     answer = sent(receiver, host)
     assert answer.error
@@ -217,7 +231,7 @@ def test_an_address_that_says_nothing_is_not_waited_for_long(
     full_house: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.4)
-    answer = post("http://{}:{}/".format(*full_house), b"{}", {})
+    answer = post_webhook("http://{}:{}/".format(*full_house), b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "No connection was made within 0.4 s.", True)
     assert 400 <= answer.duration_ms < 2_500
 
@@ -236,9 +250,9 @@ def test_what_is_left_of_the_time_is_shared_by_the_addresses(
 
     monkeypatch.setattr(socket, "create_connection", silence)
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.6)
-    monkeypatch.setattr(egress, "_LEAST_TRY_SECONDS", 0.1)
+    monkeypatch.setattr(egress, "_MIN_TRY_SECONDS", 0.1)
     nameserver.says("silent.example", [PUBLIC, PUBLIC_TOO, PUBLIC_IPV6])
-    answer = post("http://silent.example/", b"{}", {})
+    answer = post_webhook("http://silent.example/", b"{}", {})
     assert (answer.error, answer.timed_out) == ("No connection was made within 0.6 s.", True)
     assert {address for address, _ in spent} == {PUBLIC, PUBLIC_TOO, PUBLIC_IPV6}
     assert spent[0][1] <= 0.2
@@ -250,8 +264,8 @@ def test_the_next_address_is_tried_when_one_says_nothing(
     full_house: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 2.0)
-    monkeypatch.setattr(egress, "_LEAST_TRY_SECONDS", 0.2)
-    monkeypatch.setattr(egress, "addresses", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
+    monkeypatch.setattr(egress, "_MIN_TRY_SECONDS", 0.2)
+    monkeypatch.setattr(egress, "resolve_host", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
     with Receiver(port=full_house[1]) as receiver:
         answer = sent(receiver, "half.example")
     assert answer.succeeded

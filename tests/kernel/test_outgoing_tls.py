@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.outbound import egress, webhook_client
-from chalicelib.kernel.outbound.webhook_client import Answer, post
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
 from tests.conftest import Configure
 from tests.harness.certificates import Authority
 from tests.harness.nameserver import Nameserver
@@ -36,18 +36,23 @@ def outside(
             nameserver.says(name, ["127.0.0.1"])
         configure(dns_nameservers=nameserver.address, webhook_allow_private="1")
         yield
-    egress.forget_connections()
+    egress.reset()
 
 
-def sent(receiver: Receiver, host: str = NAME) -> Answer:
-    return post(receiver.at(host), b"{}", {})
+def sent(receiver: Receiver, host: str = NAME) -> WebhookResponse:
+    return post_webhook(receiver.at(host), b"{}", {})
 
 
 @pytest.mark.parametrize(
     ("host", "proven"),
-    [(NAME, NAME), (f"api.{NAME}", f"*.{NAME}"), (INTERNATIONAL, INTERNATIONAL), ("127.0.0.1", "127.0.0.1"),
-     ("localhost", "localhost")],
-)  # fmt: skip
+    [
+        (NAME, NAME),
+        (f"api.{NAME}", f"*.{NAME}"),
+        (INTERNATIONAL, INTERNATIONAL),
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", "localhost"),
+    ],
+)
 def test_who_proves_to_be_the_host_is_sent_to(host: str, proven: str, authority: Authority) -> None:
     with Receiver(tls=authority.server(proven)) as receiver:
         answer = sent(receiver, host)
@@ -64,10 +69,12 @@ def test_a_connection_over_tls_is_used_again(authority: Authority) -> None:
 
 @pytest.mark.parametrize(
     ("proven", "why"),
-    [("other.example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
-     ("example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
-     ("127.0.0.1", "Hostname mismatch, certificate is not valid for 'hooks.example'")],
-)  # fmt: skip
+    [
+        ("other.example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
+        ("example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
+        ("127.0.0.1", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
+    ],
+)
 def test_who_proves_to_be_somebody_else_hears_nothing(proven: str, why: str, authority: Authority) -> None:
     with Receiver(tls=authority.server(proven)) as receiver:
         answer = sent(receiver)
@@ -96,20 +103,20 @@ def test_a_certificate_that_one_gave_oneself_proves_nothing() -> None:
 
 
 def test_a_server_without_tls_is_told_from_one_that_proves_nothing(receiver: Receiver) -> None:
-    answer = post(f"https://{NAME}:{receiver.port}/", b"{}", {})
+    answer = post_webhook(f"https://{NAME}:{receiver.port}/", b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, NO_TLS, False)
 
 
 def test_a_server_that_hangs_up_before_tls_is_ready() -> None:
     with socket.create_server(("127.0.0.1", 0)) as curt, ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(post, f"https://{NAME}:{curt.getsockname()[1]}/", b"{}", {})
+        answer = thread.submit(post_webhook, f"https://{NAME}:{curt.getsockname()[1]}/", b"{}", {})
         curt.accept()[0].close()
     assert (answer.result().status, answer.result().error) == (None, NO_TLS)
 
 
 def test_a_server_with_tls_that_is_asked_without_is_no_server(authority: Authority) -> None:
     with Receiver(tls=authority.server(NAME)) as receiver:
-        answer = post(f"http://{NAME}:{receiver.port}/", b"{}", {})
+        answer = post_webhook(f"http://{NAME}:{receiver.port}/", b"{}", {})
         assert answer.status is None
         assert answer.error
         assert receiver.requests == []
@@ -118,7 +125,7 @@ def test_a_server_with_tls_that_is_asked_without_is_no_server(authority: Authori
 def test_tls_that_does_not_begin_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        answer = post(f"https://{NAME}:{silent.getsockname()[1]}/", b"{}", {})
+        answer = post_webhook(f"https://{NAME}:{silent.getsockname()[1]}/", b"{}", {})
     assert (answer.status, answer.error, answer.timed_out) == (None, "TLS was not ready within 0.3 s.", True)
     assert 300 <= answer.duration_ms < 2_500
 
@@ -141,7 +148,7 @@ def test_a_server_that_reads_nothing_is_not_waited_for_over_tls(
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.reads, receiver.answer = False, HANG
-        answer = post(receiver.at(NAME), b"x" * 50_000_000, {})
+        answer = post_webhook(receiver.at(NAME), b"x" * 50_000_000, {})
     assert answer.timed_out
     assert 1_000 <= answer.duration_ms < 3_000
 

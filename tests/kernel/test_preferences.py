@@ -15,11 +15,16 @@ def prefers(accept: str | None) -> bool:
 @pytest.mark.parametrize(
     "accept",
     [
-        "text/html", "TEXT/HTML", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-        "text/html, application/json", "application/json;q=0.5, text/html;q=0.9", "text/html;level=1;q=0.4",
-        "application/json;q=0, text/html", "*/*;q=0.1, text/html;q=0.2",
+        "text/html",
+        "TEXT/HTML",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "text/html, application/json",
+        "application/json;q=0.5, text/html;q=0.9",
+        "text/html;level=1;q=0.4",
+        "application/json;q=0, text/html",
+        "*/*;q=0.1, text/html;q=0.2",
     ],
-)  # fmt: skip
+)
 def test_what_is_named_first_or_weighs_more(accept: str) -> None:
     assert prefers(accept)
 
@@ -27,9 +32,18 @@ def test_what_is_named_first_or_weighs_more(accept: str) -> None:
 @pytest.mark.parametrize(
     "accept",
     [
-        None, "", "*/*", "text/*", "application/json", "application/json, text/html", "text/html;q=0.1, */*",
-        "text/html;q=0", "text/html;q=0.000, */*;q=0", "application/json;q=0.9, text/html;q=0.8", "nonsense, ;;q=",
+        None,
+        "",
+        "*/*",
+        "text/*",
+        "application/json",
+        "application/json, text/html",
+        "text/html;q=0.1, */*",
+        "text/html;q=0",
+        "text/html;q=0.000, */*;q=0",
+        "application/json;q=0.9, text/html;q=0.8",
+        "nonsense, ;;q=",
     ],
-)  # fmt: skip
+)
 def test_not_what_weighs_less_or_is_not_named(accept: str | None) -> None:
     assert not prefers(accept)

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.json_equality import json_equal
 
 
 @pytest.mark.parametrize("value", [None, True, 0, 1.5, "x", [], [1, {"a": [True]}], {}, {"a": {"b": None}}])
 def test_a_value_is_the_same_as_itself(value: Any) -> None:
-    assert same(value, value)
+    assert json_equal(value, value)
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ def test_a_value_is_the_same_as_itself(value: Any) -> None:
     ],
 )
 def test_values_that_differ_in_anything_are_not_the_same(one: Any, other: Any) -> None:
-    assert not same(one, other)
-    assert not same(other, one)
+    assert not json_equal(one, other)
+    assert not json_equal(other, one)
 
 
 def test_the_order_of_members_is_nothing() -> None:
-    assert same({"a": 1, "b": 2.0}, {"b": 2, "a": 1})
+    assert json_equal({"a": 1, "b": 2.0}, {"b": 2, "a": 1})

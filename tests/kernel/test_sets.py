@@ -9,15 +9,15 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import KINDS, Entity, Place
-from chalicelib.kernel.storage.record_sets import Whole
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.entity import KINDS, Container, Entity
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.stored_records import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-class Room(Place):
+class Room(Container):
     kind, pk, sk = "room", "R#{id}", "#"
 
     organization_id: str = "o"
@@ -32,7 +32,7 @@ class Chair(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class Chairs(Whole):
+class Chairs(RecordSet):
     kind, most, most_bytes, keyed_by = "room.chairs", 3, 400, "label"
 
 
@@ -42,7 +42,7 @@ for kind in ("room", "room.chair", "room.chairs"):
 
 @pytest.fixture
 def room() -> Room:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     room = changes.create(Room(**beginning(now())))
     changes.commit()
     return room
@@ -53,17 +53,17 @@ def chair(room: Room, label: str, **settings: Any) -> Chair:
 
 
 def present(room: Room) -> list[Chair]:
-    return [Chair.from_item(item) for item in table.whole(f"R#{room.id}", "C#")]
+    return [Chair.from_item(item) for item in table.query_all(f"R#{room.id}", "C#")]
 
 
-def replaced(room: Room, *wanted: Chair, before: list[Chair] | None = None) -> Changes:
-    changes = Changes(now())
-    changes.replace(room, present(room) if before is None else before, wanted, Chairs.of)
+def replaced(room: Room, *wanted: Chair, before: list[Chair] | None = None) -> UnitOfWork:
+    changes = UnitOfWork(now())
+    changes.replace_set(room, present(room) if before is None else before, wanted, Chairs.of)
     return changes
 
 
 def version(room: Room) -> int:
-    item = table.get(room.stored_at)
+    item = table.get(room.key)
     assert item
     return int(item["version"])
 
@@ -71,7 +71,7 @@ def version(room: Room) -> int:
 def test_a_set_becomes_what_is_wanted_and_what_stays_stays_the_same_record(room: Room) -> None:
     first, second = chair(room, "a"), chair(room, "b")
     replaced(room, first, second).commit()
-    room = room.but(version=version(room))
+    room = room.replace(version=version(room))
     changes = replaced(room, chair(room, "b", soft=True), chair(room, "c"))
     changes.commit()
     kept = {each.label: each for each in present(room)}
@@ -81,26 +81,28 @@ def test_a_set_becomes_what_is_wanted_and_what_stays_stays_the_same_record(room:
 
 
 def test_the_entry_is_about_the_whole_of_it(room: Room) -> None:
-    before, after = replaced(room, chair(room, "a")).target
+    before, after = replaced(room, chair(room, "a")).event_subject
     assert isinstance(before, Chairs)
     assert isinstance(after, Chairs)
     assert (before.id, before.version, before.items) == (room.id, 1, ())
     assert (after.id, after.version, [each.label for each in after.items]) == (room.id, 2, ["a"])
-    assert (after.log, after.name_shown) == ("o", "Attic")
+    assert (after.log, after.log_label) == ("o", "Attic")
 
 
 def test_the_whole_is_told_item_by_item(room: Room) -> None:
     whole = Chairs.of(room, [])
     shown = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
-    assert whole.apart(shown) == {
-        "items": ["a", "b.c"], "items.a": {"label": "a"}, "items.b.c": {"label": "b.c"},
-    }  # fmt: skip
+    assert whole.diffable(shown) == {
+        "items": ["a", "b.c"],
+        "items.a": {"label": "a"},
+        "items.b.c": {"label": "b.c"},
+    }
 
 
 def test_a_set_that_is_as_wanted_changes_nothing(room: Room) -> None:
     replaced(room, chair(room, "a", legs=1)).commit()
-    assert replaced(room, chair(room, "a", legs=1)).empty
-    assert not replaced(room, chair(room, "a", legs=True)).empty  # To Python, 1 is true.
+    assert replaced(room, chair(room, "a", legs=1)).is_empty
+    assert not replaced(room, chair(room, "a", legs=True)).is_empty  # To Python, 1 is true.
 
 
 def test_of_two_who_replace_it_at_once_one_does_it_again(room: Room) -> None:
@@ -113,8 +115,8 @@ def test_of_two_who_replace_it_at_once_one_does_it_again(room: Room) -> None:
 
 def test_it_holds_so_many_and_so_much(room: Room) -> None:
     labels = [chair(room, label) for label in "abc"]
-    Chairs.refuse_excess(labels)
+    Chairs.check_size(labels)
     with pytest.raises(Problem, match="At most 3 chairs are allowed"):
-        Chairs.refuse_excess([*labels, chair(room, "d")])
+        Chairs.check_size([*labels, chair(room, "d")])
     with pytest.raises(Problem, match="400 are allowed"):
-        Chairs.refuse_excess([chair(room, "a", text="x" * 400)])
+        Chairs.check_size([chair(room, "a", text="x" * 400)])

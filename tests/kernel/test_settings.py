@@ -15,13 +15,19 @@ KEYS = {"AUDIT_SIGNING_KEY": KEY, "SEAL_KEY": KEY, "ENTRY_KEY": KEY, "DATA_KEY":
 PUBLIC = {"AUDIT_PUBLIC_KEYS": public_halves(KEY)}
 WRAPPED = f"kms:{to_base64(b'wrapped')}"
 DEPLOYED = {
-    "STAGE": "prod", "EVENTS_QUEUE_URL": "https://queue.example/events", "JOBS_QUEUE_URL": "https://queue.example/jobs",
+    "STAGE": "prod",
+    "EVENTS_QUEUE_URL": "https://queue.example/events",
+    "JOBS_QUEUE_URL": "https://queue.example/jobs",
     "DELIVERIES_QUEUE_URL": "https://queue.example/deliveries",
     "DELIVERIES_SLOW_QUEUE_URL": "https://queue.example/deliveries-slow",
-    "EXPORTS_BUCKET": "exports", **dict.fromkeys(KEYS, WRAPPED), **PUBLIC,
-    "AUTH_JWKS": "https://issuer.example/jwks", "AUTH_ISSUER": "https://issuer.example", "AUTH_AUDIENCE": "atrium",
+    "EXPORTS_BUCKET": "exports",
+    **dict.fromkeys(KEYS, WRAPPED),
+    **PUBLIC,
+    "AUTH_JWKS": "https://issuer.example/jwks",
+    "AUTH_ISSUER": "https://issuer.example",
+    "AUTH_AUDIENCE": "atrium",
     "PLATFORMS_DOMAIN": "atrium.example",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)

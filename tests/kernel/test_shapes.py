@@ -11,7 +11,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import schema_versions, table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import cloud
 from tests.harness.stored_records import beginning
 
@@ -33,9 +33,9 @@ class Crate(Entity):
     kind, pk, sk = "crate", "P#{shelf_id}", "{id}"
     by_title = Collection("P#{shelf_id}#T", "{title}", index="index1")
     by_grams = Collection("P#{shelf_id}#G", "{grams:09d}", index="index2")
-    guarded_by = ("version", "grams")
-    shape = 3
-    upcasts: ClassVar[schema_versions.Upcasts] = {1: _in_grams, 2: _with_a_title}
+    version_fields = ("version", "grams")
+    schema_version = 3
+    upcasters: ClassVar[schema_versions.Upcasts] = {1: _in_grams, 2: _with_a_title}
 
     shelf_id: str
     title: str
@@ -50,9 +50,18 @@ def old(**fields: Any) -> Item:
     """Put a crate as the first shape had it, in the index of that shape, with a mark of somebody else's."""
     begun = beginning(now())
     item = {
-        **begun, "version": 1, "kind": "crate", "shelf_id": SHELF, "label": "Looms", "kilograms": 2,
-        "pk": f"P#{SHELF}", "sk": begun["id"], "facet1pk": f"P#{SHELF}#heavy", "closing": "mark", **fields,
-    }  # fmt: skip
+        **begun,
+        "version": 1,
+        "kind": "crate",
+        "shelf_id": SHELF,
+        "label": "Looms",
+        "kilograms": 2,
+        "pk": f"P#{SHELF}",
+        "sk": begun["id"],
+        "facet1pk": f"P#{SHELF}#heavy",
+        "closing": "mark",
+        **fields,
+    }
     cloud.put(item)
     return item
 
@@ -62,7 +71,7 @@ def read(item: Item) -> Crate:
 
 
 def update(crate: Crate, **fields: Any) -> None:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     changes.update(crate, **fields)
     changes.commit()
 
@@ -119,11 +128,11 @@ class TestChanging:
         if stored.get("shape") == 2:
             del item["kilograms"]
             cloud.put(item)
-        changes = Changes(now())
-        made = changes.advance(read(item), **changed)
+        changes = UnitOfWork(now())
+        made = changes.bump_version(read(item), **changed)
         changes.commit()
-        assert table.get(made.stored_at) == {**made.item(), "closing": "mark"}
-        assert read(item).older is None
+        assert table.get(made.key) == {**made.item(), "closing": "mark"}
+        assert read(item).legacy_item is None
 
     def test_its_index_keys_are_those_of_today(self) -> None:
         item = old()
@@ -135,20 +144,20 @@ class TestChanging:
 
     def test_what_changes_nothing_leaves_it_as_it_is(self) -> None:
         item = old()
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.update(read(item), title="Looms", grams=2000)
-        assert changes.empty
+        assert changes.is_empty
         assert table.get((item["pk"], item["sk"])) == item
 
     def test_of_two_who_read_the_old_one_the_second_decides_again(self) -> None:
         item = old()
         first, second = read(item), read(item)
-        changes = Changes(now())
-        settled = changes.settle(first, sent=True)
+        changes = UnitOfWork(now())
+        settled = changes.update_untracked(first, sent=True)
         changes.commit()
         assert settled.version == 1
         for change in ("settle", "update", "delete"):
-            changes = Changes(now())
+            changes = UnitOfWork(now())
             getattr(changes, change)(second, **({} if change == "delete" else {"title": "Mills"}))
             with pytest.raises(ConcurrentModification):
                 changes.commit()
@@ -157,22 +166,22 @@ class TestChanging:
 
     def test_what_is_made_of_it_before_it_changes_is_written_as_well(self) -> None:
         item = old()
-        update(read(item).but(title="Mills"), grams=9)
-        assert (read(item).title, read(item).grams, read(item).older) == ("Mills", 9, None)
+        update(read(item).replace(title="Mills"), grams=9)
+        assert (read(item).title, read(item).grams, read(item).legacy_item) == ("Mills", 9, None)
 
     def test_it_goes_on_from_what_it_became(self) -> None:
         item = old()
         for grams in (5, 2000):
-            changes = Changes(now())
-            crate = changes.settle(read(item), grams=grams)
+            changes = UnitOfWork(now())
+            crate = changes.update_untracked(read(item), grams=grams)
             changes.commit()
-            update(crate.but(sent=True), title=f"{grams}")
+            update(crate.replace(sent=True), title=f"{grams}")
         assert (read(item).grams, read(item).title, read(item).version) == (2000, "2000", 3)
 
     def test_it_can_be_required_and_removed(self) -> None:
         item, other = old(), old()
-        changes = Changes(now())
-        changes.require(read(item))
+        changes = UnitOfWork(now())
+        changes.require_unchanged(read(item))
         changes.delete(read(other))
         changes.commit()
         assert table.get((other["pk"], other["sk"])) is None

@@ -52,9 +52,19 @@ def test_a_secret_is_neither_short_nor_long(size: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "whsec_", VECTOR["secret"][6:], VECTOR["secret"].upper(), f" {VECTOR['secret']}", f"{VECTOR['secret']}\n",
-     f"whsec_whsec_{VECTOR['secret'][6:]}", VECTOR["secret"][:-1], "whsec_" + "-_" * 20, "whsec_" + "ö" * 40],
-)  # fmt: skip
+    [
+        "",
+        "whsec_",
+        VECTOR["secret"][6:],
+        VECTOR["secret"].upper(),
+        f" {VECTOR['secret']}",
+        f"{VECTOR['secret']}\n",
+        f"whsec_whsec_{VECTOR['secret'][6:]}",
+        VECTOR["secret"][:-1],
+        "whsec_" + "-_" * 20,
+        "whsec_" + "ö" * 40,
+    ],
+)
 def test_what_is_nearly_a_secret_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="must be whsec_ and the base64"):
         secret_bytes(text)

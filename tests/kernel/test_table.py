@@ -10,7 +10,7 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
-from chalicelib.kernel.storage.table import MOST_WRITES, Cancelled, Write
+from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled, Write
 from tests.harness.calls import Call, interfering, recorded
 from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, failing
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 def put(pk: str, sk: str = "#", **fields: object) -> None:
-    table.write([Write("Put", (pk, sk), item={"pk": pk, "sk": sk, **fields})])
+    table.write_transaction([Write("Put", (pk, sk), item={"pk": pk, "sk": sk, **fields})])
 
 
-def sort_keys(found: table.Found) -> list[str]:
+def sort_keys(found: table.QueryResult) -> list[str]:
     return [item["sk"] for item in found.items]
 
 
@@ -35,9 +35,18 @@ class TestGet:
 
     def test_values_come_back_as_they_were(self) -> None:
         values: dict[str, Any] = {
-            "text": "Zoë", "empty": "", "number": -7, "fraction": 0.25, "yes": True, "no": False, "nothing": None,
-            "bytes": b"\x00\xff", "list": [1, "a", [None, {"x": b"y"}]], "object": {"a": {"b": []}}, "large": 2**53,
-        }  # fmt: skip
+            "text": "Zoë",
+            "empty": "",
+            "number": -7,
+            "fraction": 0.25,
+            "yes": True,
+            "no": False,
+            "nothing": None,
+            "bytes": b"\x00\xff",
+            "list": [1, "a", [None, {"x": b"y"}]],
+            "object": {"a": {"b": []}},
+            "large": 2**53,
+        }
         put("A", **values)
         found = table.get(("A", "#"))
         assert found == {"pk": "A", "sk": "#", **values}
@@ -50,14 +59,14 @@ class TestGet:
             write = Write(
                 "Update", ("A", "#"), update=f"{verb} #set :some", names=["set"], values={"some": frozenset(texts)}
             )
-            table.write([write])
+            table.write_transaction([write])
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "set": frozenset({"b", "c"})}
 
     def test_many_keys_take_a_round_trip_for_each_hundred(self) -> None:
         for n in range(0, 250, 25):
-            table.write([
-                Write("Put", (f"K{m}", "#"), item={"pk": f"K{m}", "sk": "#", "n": m}) for m in range(n, n + 25)
-            ])  # fmt: skip
+            table.write_transaction(
+                [Write("Put", (f"K{m}", "#"), item={"pk": f"K{m}", "sk": "#", "n": m}) for m in range(n, n + 25)]
+            )
         with recorded() as calls:
             found = table.get_all((f"K{n}", "#") for n in range(260))
         assert calls.names == ["dynamodb:BatchGetItem"] * 3
@@ -96,13 +105,13 @@ class Sparing:
 
 class TestUnprocessedKeys:
     def test_they_are_asked_for_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "pause", lambda _: None)
+        monkeypatch.setattr(table, "backoff_seconds", lambda _: None)
         put("A")
         with interfering(Sparing(2)):
             assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
 
     def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "pause", lambda _: None)
+        monkeypatch.setattr(table, "backoff_seconds", lambda _: None)
         with interfering(Sparing(99)), recorded() as calls, pytest.raises(Problem, match="unavailable") as refused:
             table.get_all([("A", "#")])
         assert refused.value.headers["Retry-After"]
@@ -119,17 +128,17 @@ class TestQuery:
     def test_a_partition_in_order_or_the_other_way_round(self) -> None:
         assert sort_keys(table.query("P")) == ["a#1", "a#2", "b#1", "b#2", "c"]
         assert sort_keys(table.query("P", newest_first=True)) == ["c", "b#2", "b#1", "a#2", "a#1"]
-        assert table.query("nothing") == table.Found([], None)
+        assert table.query("nothing") == table.QueryResult([], None)
 
     def test_what_begins_or_lies_between(self) -> None:
-        assert sort_keys(table.query("P", begins="b")) == ["b#1", "b#2"]
+        assert sort_keys(table.query("P", prefix="b")) == ["b#1", "b#2"]
         assert sort_keys(table.query("P", since="a#2", until="b#1")) == ["a#2", "b#1"]
         assert sort_keys(table.query("P", since="b#2")) == ["b#2", "c"]
         assert sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
 
     def test_nothing_is_asked_for_between_ends_that_are_the_wrong_way_round(self) -> None:
-        with aws.counted() as usage:
-            assert table.query("P", since="b#1", until="a#2") == table.Found([], None)
+        with aws.count_calls() as usage:
+            assert table.query("P", since="b#1", until="a#2") == table.QueryResult([], None)
         assert usage.calls == []  # DynamoDB refuses such a span; the one in memory doesn't.
 
     def test_page_after_page(self) -> None:
@@ -137,7 +146,7 @@ class TestQuery:
         for _ in range(4):
             found = table.query("P", limit=2, after=position)
             seen += sort_keys(found)
-            position = found.last
+            position = found.last_evaluated_key
             if position is None:
                 break
         assert seen == ["a#1", "a#2", "b#1", "b#2", "c"]
@@ -148,30 +157,30 @@ class TestQuery:
         assert sort_keys(table.query(Partition("F", "facet1"), since="b")) == ["b#1", "b#2", "c"]
 
     def test_counting(self) -> None:
-        assert table.count("P") == 5
-        assert table.count("P", since="a#2", until="b#3") == 3
-        assert table.count("P", since="b", until="a") == 0
-        assert table.count(Partition("F", "facet1"), since="b#2") == 2
-        assert table.count(Partition("I", "index1"), until="1#b") == 2
+        assert table.count_items("P") == 5
+        assert table.count_items("P", since="a#2", until="b#3") == 3
+        assert table.count_items("P", since="b", until="a") == 0
+        assert table.count_items(Partition("F", "facet1"), since="b#2") == 2
+        assert table.count_items(Partition("I", "index1"), until="1#b") == 2
 
 
 class TestClear:
     def test_a_partition_goes_some_dozens_at_a_time_and_nothing_else(self) -> None:
-        number = MOST_WRITES + 20
+        number = MAX_TRANSACT_ITEMS + 20
         for n in range(number):
             put("P", f"{n:03d}")
         put("Q")
         with recorded() as calls:
-            assert table.clear("P") is True
+            assert table.delete_batch("P") is True
         assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"]
-        assert sort_keys(table.query("P")) == [f"{n:03d}" for n in range(MOST_WRITES, number)]
-        assert table.clear("P") is False
+        assert sort_keys(table.query("P")) == [f"{n:03d}" for n in range(MAX_TRANSACT_ITEMS, number)]
+        assert table.delete_batch("P") is False
         assert table.query("P").items == []
         assert table.get(("Q", "#"))
 
     def test_what_is_empty_takes_no_write(self) -> None:
         with recorded() as calls:
-            assert table.clear("P") is False
+            assert table.delete_batch("P") is False
         assert calls.names == ["dynamodb:Query"]
 
 
@@ -185,11 +194,11 @@ class TestSifted:
     def listed(limit: int, most: int) -> tuple[list[str], int]:
         seen, pages, position = [], 0, None
         while True:
-            found = table.sifted(["P"], lambda item: item["n"] % 3 == 0, limit=limit, most=most, after=position)
+            found = table.query_filtered(["P"], lambda item: item["n"] % 3 == 0, limit=limit, most=most, after=position)
             assert len(found.items) <= limit
             seen += sort_keys(found)
             pages += 1
-            if (position := found.last) is None:
+            if (position := found.last_evaluated_key) is None:
                 return seen, pages
 
     @pytest.mark.parametrize(("limit", "most"), [(1, 1), (1, 7), (2, 20), (3, 20), (7, 20), (100, 100)])
@@ -225,10 +234,10 @@ class TestMerged:
 
     def walk(self, *partitions: str | Partition, limit: int, sk: str = "sk", **words: Any) -> list[list[str]]:
         """The sort keys of all pages."""
-        found = table.merged(partitions, limit=limit, **words)
+        found = table.query_merged(partitions, limit=limit, **words)
         pages = [[item[sk] for item in found.items]]
-        while found.last:
-            found = table.merged(partitions, limit=limit, after=found.last, **words)
+        while found.last_evaluated_key:
+            found = table.query_merged(partitions, limit=limit, after=found.last_evaluated_key, **words)
             pages.append([item[sk] for item in found.items])
         return pages
 
@@ -242,7 +251,7 @@ class TestMerged:
         assert self.walk("P1", limit=2) == [["07", "04"], ["01"]]
 
     def test_of_none_that_holds_anything_they_are_nothing(self) -> None:
-        assert table.merged(["X", "Y"], limit=2) == table.Found([], None)
+        assert table.query_merged(["X", "Y"], limit=2) == table.QueryResult([], None)
 
     def test_what_lies_between_also_behind_a_cursor(self) -> None:
         between = self.walk("P0", "P1", "P2", limit=2, since="03", until="08")
@@ -253,10 +262,14 @@ class TestMerged:
         assert [sk for page in pages for sk in page] == [f"{99 - n}" for n in range(12)]
 
     def test_what_it_stood_at_may_be_gone_and_what_is_newer_stays_out(self) -> None:
-        first = table.merged(["P0", "P1", "P2"], limit=3)
-        table.write([Write("Delete", ("P0", "09"))])
+        first = table.query_merged(["P0", "P1", "P2"], limit=3)
+        table.write_transaction([Write("Delete", ("P0", "09"))])
         put("P1", "13")
-        assert sort_keys(table.merged(["P0", "P1", "P2"], limit=3, after=first.last)) == ["08", "07", "06"]
+        assert sort_keys(table.query_merged(["P0", "P1", "P2"], limit=3, after=first.last_evaluated_key)) == [
+            "08",
+            "07",
+            "06",
+        ]
 
     def test_where_one_holds_more_than_a_megabyte_the_page_is_short_and_misses_nothing(self) -> None:
         for n in range(6):
@@ -276,17 +289,17 @@ class TestMerged:
 
     def test_a_page_is_one_round_trip_however_many_there_are(self) -> None:
         with interfering(Together(16)), recorded() as calls:
-            table.merged([f"P{n}" for n in range(16)], limit=1)
+            table.query_merged([f"P{n}" for n in range(16)], limit=1)
         assert calls.names == ["dynamodb:Query"] * 16
 
     def test_what_it_asks_counts_as_asked_by_the_request(self) -> None:
-        with aws.counted() as usage:
-            table.merged(["P0", "P1", "P2"], limit=1)
+        with aws.count_calls() as usage:
+            table.query_merged(["P0", "P1", "P2"], limit=1)
         assert usage.calls == ["dynamodb:Query"] * 3
 
     def test_one_that_does_not_answer_is_no_shorter_list(self) -> None:
         with failing(Fault.THROTTLED, at=2), pytest.raises(Problem, match="unavailable"):
-            table.merged(["P0", "P1", "P2"], limit=1)
+            table.query_merged(["P0", "P1", "P2"], limit=1)
 
 
 class TestWrite:
@@ -296,18 +309,18 @@ class TestWrite:
             Write("Put", ("B", "#"), item={"pk": "B", "sk": "#"}),
             Write("Update", ("A", "#"), update="REMOVE #n", condition="#n = :was", names=["n"], values={"was": 9}),
             Write("Delete", ("C", "#"), condition="attribute_exists(#pk)", names=["pk"]),
-        ]  # fmt: skip
-        with pytest.raises(Cancelled) as cancelled:
-            table.write(writes)
+        ]
+        with pytest.raises(TransactionCancelled) as cancelled:
+            table.write_transaction(writes)
         assert cancelled.value.failed == {1: {"pk": "A", "sk": "#", "n": 1}, 2: None}
         assert not cancelled.value.contended
         assert table.get(("B", "#")) is None
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
 
     def test_another_transaction_at_the_same_item_is_told(self) -> None:
-        with failing(Fault.CONFLICT), pytest.raises(Cancelled) as cancelled:
+        with failing(Fault.CONFLICT), pytest.raises(TransactionCancelled) as cancelled:
             put("A")
-        assert cancelled.value == Cancelled({}, contended=True)
+        assert cancelled.value == TransactionCancelled({}, contended=True)
 
     def test_one_that_is_throttled_is_tried_again(self) -> None:
         with failing(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:
@@ -323,13 +336,13 @@ class TestWrite:
     def test_a_fault_of_our_own_is_not_hidden(self) -> None:
         wrong = Write("Update", ("A", "#"), update="SET nonsense")
         with pytest.raises(ClientError, match="ValidationException"):
-            table.write([wrong])
+            table.write_transaction([wrong])
 
     def test_it_holds_as_much_as_it_says(self) -> None:
-        writes = [Write("Put", (f"K{n}", "#"), item={"pk": f"K{n}", "sk": "#"}) for n in range(MOST_WRITES)]
-        table.write(writes)
+        writes = [Write("Put", (f"K{n}", "#"), item={"pk": f"K{n}", "sk": "#"}) for n in range(MAX_TRANSACT_ITEMS)]
+        table.write_transaction(writes)
         with pytest.raises(ClientError):
-            table.write([*writes, Write("Delete", ("more", "#"))])
+            table.write_transaction([*writes, Write("Delete", ("more", "#"))])
 
 
 class TestAdd:
@@ -337,24 +350,24 @@ class TestAdd:
 
     def test_a_write_whose_item_a_transaction_holds_is_sent_again(self) -> None:
         with failing(Fault.CONFLICT, times=2) as injected:
-            assert table.add(self.KEY, "n", 3, ttl=99_999_999_999) == 3
+            assert table.increment(self.KEY, "n", 3, ttl=99_999_999_999) == 3
         assert injected.hit == "dynamodb:UpdateItem"
 
     def test_not_for_ever(self) -> None:
         with failing(Fault.CONFLICT, times=None), recorded() as calls, pytest.raises(Problem) as refused:
-            table.add(self.KEY, "n", 3, ttl=99_999_999_999)
+            table.increment(self.KEY, "n", 3, ttl=99_999_999_999)
         assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
         assert 1 < len(calls.names) < 10
         assert table.get(self.KEY) is None
 
     def test_beside_a_transaction_that_takes_time(self, conflicts: Conflicts) -> None:
         def hold(_: int) -> None:
-            table.write([Write("Put", self.KEY, item={"pk": "N", "sk": "#", "n": 1})])
+            table.write_transaction([Write("Put", self.KEY, item={"pk": "N", "sk": "#", "n": 1})])
 
         with ThreadPoolExecutor(1) as threads:
             held = threads.submit(hold, 0)
             until(lambda: conflicts.holds(self.KEY))
-            assert table.add(self.KEY, "n", 2, ttl=99_999_999_999) == 3
+            assert table.increment(self.KEY, "n", 2, ttl=99_999_999_999) == 3
             held.result()
         assert conflicts.refused == {self.KEY}
 
@@ -368,6 +381,6 @@ class TestThrottles:
 
 
 def test_what_the_table_should_have_removed_by_now_is_expired() -> None:
-    assert table.expired({"ttl": 1})
-    assert not table.expired({"ttl": 99_999_999_999})
-    assert not table.expired({})
+    assert table.is_expired({"ttl": 1})
+    assert not table.is_expired({"ttl": 99_999_999_999})
+    assert not table.is_expired({})

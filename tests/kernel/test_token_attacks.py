@@ -96,9 +96,25 @@ def test_any_other_text_is_no_token(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", ".", "..", "...", "a.b", "a.b.c.d", "é.b.c", "a.b.c\n", "a b.c.d", "\ud800.b.c", "eyJ.eyJ.", "x" * 20_000,
-     ".".join(["eyJh"] * 5), "=.=.=", "a.b.c", "eyJhbGciOiJFUzI1NiJ9.e30.AA"],
-)  # fmt: skip
+    [
+        "",
+        ".",
+        "..",
+        "...",
+        "a.b",
+        "a.b.c.d",
+        "é.b.c",
+        "a.b.c\n",
+        "a b.c.d",
+        "\ud800.b.c",
+        "eyJ.eyJ.",
+        "x" * 20_000,
+        ".".join(["eyJh"] * 5),
+        "=.=.=",
+        "a.b.c",
+        "eyJhbGciOiJFUzI1NiJ9.e30.AA",
+    ],
+)
 def test_what_has_not_the_shape_of_a_token_is_refused(text: str) -> None:
     assert is_unauthenticated(text)
 

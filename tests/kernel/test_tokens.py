@@ -105,9 +105,23 @@ def test_operators_are_in_a_list_of_groups_or_in_the_only_one(claim: str, groups
 @pytest.mark.parametrize("claim", ["groups", "cognito:groups"])
 @pytest.mark.parametrize(
     "groups",
-    [[], ["operator"], ["Operators"], ["operators "], ["not-operators"], "operator", "Operators", "my operators",
-     "operators,editors", [["operators"]], [{"operators": True}], {"operators": True}, True, 1],
-)  # fmt: skip
+    [
+        [],
+        ["operator"],
+        ["Operators"],
+        ["operators "],
+        ["not-operators"],
+        "operator",
+        "Operators",
+        "my operators",
+        "operators,editors",
+        [["operators"]],
+        [{"operators": True}],
+        {"operators": True},
+        True,
+        1,
+    ],
+)
 def test_only_operators_are_operators(claim: str, groups: object) -> None:
     assert not verify_token(token(**{claim: groups})).operator
 
@@ -152,11 +166,24 @@ _ANYTHING = st.recursive(
 
 @given(
     st.dictionaries(
-        st.sampled_from(["client_id", "email", "email_verified", "name", "preferred_username", "cognito:username",
-                         "groups", "cognito:groups", "iat", "jti", "azp"]),
+        st.sampled_from(
+            [
+                "client_id",
+                "email",
+                "email_verified",
+                "name",
+                "preferred_username",
+                "cognito:username",
+                "groups",
+                "cognito:groups",
+                "iat",
+                "jti",
+                "azp",
+            ]
+        ),
         _ANYTHING,
     )
-)  # fmt: skip
+)
 def test_no_claim_it_can_do_without_refuses_it(others: dict[str, object]) -> None:
     assert is_accepted(token(**others))
 
@@ -196,9 +223,21 @@ def test_its_type_is_that_of_an_access_token(typ: str) -> None:
 
 @pytest.mark.parametrize(
     "typ",
-    ["logout+jwt", "dpop+jwt", "oauth-authz-req+jwt", "secevent+jwt", "token-introspection+jwt", "JOSE", "", " JWT",
-     "JWT,at+jwt", None, 7, ["JWT"]],
-)  # fmt: skip
+    [
+        "logout+jwt",
+        "dpop+jwt",
+        "oauth-authz-req+jwt",
+        "secevent+jwt",
+        "token-introspection+jwt",
+        "JOSE",
+        "",
+        " JWT",
+        "JWT,at+jwt",
+        None,
+        7,
+        ["JWT"],
+    ],
+)
 def test_a_token_of_another_type_is_refused(typ: object) -> None:
     assert is_unauthenticated(signed({**GOOD_HEADER, "typ": typ}, claims()))
 

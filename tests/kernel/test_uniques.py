@@ -11,7 +11,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, Entity, Item
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import cloud
 from tests.harness.clock import Clock
 from tests.harness.parcels import Parcel, parcel, stored
@@ -28,9 +28,13 @@ class Seat(Entity):
     kind = "seat"
     pk, sk = "S#{hall}", "{id}"
     by_number = Unique(
-        "seat#{hall}", "{number}", taken="already_exists", field="number", lapses="until",
-        holds=lambda seat: not seat.left,
-    )  # fmt: skip
+        "seat#{hall}",
+        "{number}",
+        error_code="already_exists",
+        field="number",
+        expires_at_field="until",
+        applies_to=lambda seat: not seat.left,
+    )
 
     hall: str = "Royal Institution"
     number: int
@@ -42,7 +46,7 @@ del KINDS["seat"]
 
 
 def taken(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     seat = Seat(**beginning(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
     changes.create(seat)
     changes.commit()
@@ -50,7 +54,7 @@ def taken(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
 
 
 def changed(seat: Seat, **fields: object) -> Seat:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     now_so = changes.update(seat, **fields)
     changes.commit()
     return now_so
@@ -69,7 +73,7 @@ class TestAValue:
 
     def test_a_former_value_leads_to_its_record_for_a_while(self, clock: Clock) -> None:
         made = stored("a")
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.update(made, label="b")
         changes.commit()
         guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
@@ -96,7 +100,7 @@ class TestAValue:
 class TestAValueThatIsHandedOver:
     def test_passes_from_one_record_to_another_in_one_write(self) -> None:
         former = stored("a")
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.delete(former)
         heir = changes.create(parcel("a"))
         changes.commit()
@@ -106,7 +110,7 @@ class TestAValueThatIsHandedOver:
 
     def test_does_not_pass_from_who_does_not_have_it(self) -> None:
         former = stored("a")
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.delete(former)
         changes.create(parcel("a"))
         key = guard_key(Parcel.by_label, former)
@@ -157,8 +161,8 @@ class TestAValueThatLapses:
         clock.shift(hours=1, seconds=1)
         present = taken(hours=1)
         changed(former, left=True)
-        changes = Changes(now())
-        changes.delete(former.but(left=True, version=2))
+        changes = UnitOfWork(now())
+        changes.delete(former.replace(left=True, version=2))
         changes.commit()
         held = guard()
         assert held is not None

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.core.problems import Invalid
-from chalicelib.kernel.http.fields import distinct
+from chalicelib.kernel.core.problems import ValidationProblem
+from chalicelib.kernel.http.fields import unique_by
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.http.validation import body, checked, query
+from chalicelib.kernel.http.validation import validate_body, validate_query, validate_value
 from chalicelib.kernel.permissions.roles import Role
 
 
@@ -39,7 +39,7 @@ class Needed(Patch):
 
 
 class Several(Input):
-    parts: Annotated[list[Inner], distinct("text")]
+    parts: Annotated[list[Inner], unique_by("text")]
     number: int = 1
 
 
@@ -57,7 +57,7 @@ def request(text: str = "", asked: Mapping[str, str] | None = None) -> Request:
 
 def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
     """Return pointer, code and words of each fault that is found."""
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(ValidationProblem) as refused:
         reading(*arguments)
     return [(e.pointer, e.code, e.detail) for e in refused.value.errors]
 
@@ -93,19 +93,19 @@ def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
     ],
 )
 def test_a_fault_of_a_body_is_told_in_our_words(text: str, fault: tuple[str, str, str]) -> None:
-    assert faults(body, Everything, request(text), None) == [fault]
+    assert faults(validate_body, Everything, request(text), None) == [fault]
 
 
 def test_null_in_a_body_is_what_was_left_out() -> None:
     nothing = json.dumps(dict.fromkeys(Everything.model_fields))
-    assert body(Everything, request(nothing), None) == Everything()
-    assert body(Everything, request('{"inner": {"text": "a", "length": null}}'), None) == Everything(
+    assert validate_body(Everything, request(nothing), None) == Everything()
+    assert validate_body(Everything, request('{"inner": {"text": "a", "length": null}}'), None) == Everything(
         inner=Inner(text="a", length=1)
     )
 
 
 def test_each_default_is_a_new_one() -> None:
-    first, second = (body(Everything, request('{"tags": null, "labels": null}'), None) for _ in range(2))
+    first, second = (validate_body(Everything, request('{"tags": null, "labels": null}'), None) for _ in range(2))
     assert isinstance(first, Everything)
     first.tags.append("b")
     first.labels["a"] = "b"
@@ -124,12 +124,12 @@ def test_each_default_is_a_new_one() -> None:
     ],
 )
 def test_a_fault_of_a_query_is_told_in_our_words(name: str, value: str, fault: tuple[str, str, str]) -> None:
-    assert faults(query, Asked, request(asked={name: value})) == [fault]
+    assert faults(validate_query, Asked, request(asked={name: value})) == [fault]
 
 
 def test_a_merge_patch_is_told_the_same() -> None:
-    assert faults(body, Needed, request("[]"), {}) == [("", "not_an_object", "must be an object")]
-    assert faults(body, Needed, request('{"colour": 1, "text": null}'), {"text": "a"}) == [
+    assert faults(validate_body, Needed, request("[]"), {}) == [("", "not_an_object", "must be an object")]
+    assert faults(validate_body, Needed, request('{"colour": 1, "text": null}'), {"text": "a"}) == [
         ("/colour", "unknown_field", "There is no such field."),
         ("/text", "required", "This field is required."),
     ]
@@ -142,39 +142,42 @@ def test_words_of_a_rule_stay_what_they_are() -> None:
     class Ruled(Input):
         text: Annotated[str, AfterValidator(refuse)]
 
-    assert faults(body, Ruled, request('{"text": "a"}'), None) == [("/text", "malformed", "must not hold {braces}")]
+    assert faults(validate_body, Ruled, request('{"text": "a"}'), None) == [
+        ("/text", "malformed", "must not hold {braces}")
+    ]
 
 
 def test_each_element_that_repeats_another_is_a_fault_beside_all_others() -> None:
     sent = '{"parts": [{"text": "a"}, {"text": "b"}, {"text": "a"}, {"text": "a"}], "number": "x"}'
     words = "must be another than that of all before it"
-    assert faults(body, Several, request(sent), None) == [
-        ("/parts/2/text", "repeated", words), ("/parts/3/text", "repeated", words),
+    assert faults(validate_body, Several, request(sent), None) == [
+        ("/parts/2/text", "repeated", words),
+        ("/parts/3/text", "repeated", words),
         ("/number", "wrong_type", "must be a whole number"),
-    ]  # fmt: skip
+    ]
 
 
 def test_what_was_put_together_is_checked_as_if_it_were_sent() -> None:
-    assert checked(Inner, {"text": "a"}, "/parts/2").text == "a"
-    assert faults(checked, Inner, {"text": 1}, "/parts/2") == [("/parts/2/text", "wrong_type", "must be text")]
+    assert validate_value(Inner, {"text": "a"}, "/parts/2").text == "a"
+    assert faults(validate_value, Inner, {"text": 1}, "/parts/2") == [("/parts/2/text", "wrong_type", "must be text")]
 
 
 def test_of_very_many_faults_the_first_are_named() -> None:
-    with pytest.raises(Invalid) as refused:
-        body(Everything, request(json.dumps({f"colour{n}": 1 for n in range(5000)})), None)
+    with pytest.raises(ValidationProblem) as refused:
+        validate_body(Everything, request(json.dumps({f"colour{n}": 1 for n in range(5000)})), None)
     assert refused.value.detail == "5000 fields are not valid; see errors for the first 100."
     assert [e.pointer for e in refused.value.errors] == [f"/colour{n}" for n in range(100)]
 
 
 def test_a_very_long_name_is_not_repeated_to_its_end() -> None:
-    (fault,) = faults(body, Everything, request(json.dumps({"x" * 100_000: 1})), None)
+    (fault,) = faults(validate_body, Everything, request(json.dumps({"x" * 100_000: 1})), None)
     assert fault == (f"/{'x' * 200}…", "unknown_field", "There is no such field.")
 
 
 def test_a_number_is_whole_however_it_is_written() -> None:
     for text in ("3", "3.0", "3e0", "0.3e1"):
-        assert body(Everything, request(f'{{"number": {text}}}'), None).model_dump()["number"] == 3
+        assert validate_body(Everything, request(f'{{"number": {text}}}'), None).model_dump()["number"] == 3
     for text in ("3.5", "1e999", '"3"', "true"):
-        assert faults(body, Everything, request(f'{{"number": {text}}}'), None) == [
+        assert faults(validate_body, Everything, request(f'{{"number": {text}}}'), None) == [
             ("/number", "wrong_type", "must be a whole number")
         ]

@@ -58,9 +58,11 @@ def test_sources_of_research_are_stood_in_for_unless_the_environment_names_them(
 ) -> None:
     monkeypatch.setenv("ORCID_BASE_URL", "https://pub.orcid.org")
     assert stand_ins("http://127.0.0.1:4567") == {
-        "openalex_base_url": "http://127.0.0.1:4567", "dblp_base_url": "http://127.0.0.1:4567",
-        "openalex_rate": 100, "dblp_rate": 100,
-    }  # fmt: skip
+        "openalex_base_url": "http://127.0.0.1:4567",
+        "dblp_base_url": "http://127.0.0.1:4567",
+        "openalex_rate": 100,
+        "dblp_rate": 100,
+    }
 
 
 @pytest.mark.usefixtures("state")  # which gives back what is dropped here

@@ -175,11 +175,17 @@ def test_the_largest_body_reaches_the_service(connection: HTTPConnection) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["tea\r\n", "GET /echo HTTP/9.9\r\n\r\n", "GET /echo TEA/1.1\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n",
-     f"GET /{'x' * 70_000} HTTP/1.1\r\n\r\n", f"GET / HTTP/1.1\r\nA: {'x' * 70_000}\r\n\r\n",
-     "GET / HTTP/1.1\r\n" + "A: b\r\n" * 200 + "\r\n"],
+    [
+        "tea\r\n",
+        "GET /echo HTTP/9.9\r\n\r\n",
+        "GET /echo TEA/1.1\r\n\r\n",
+        "GET /a b HTTP/1.1\r\n\r\n",
+        f"GET /{'x' * 70_000} HTTP/1.1\r\n\r\n",
+        f"GET / HTTP/1.1\r\nA: {'x' * 70_000}\r\n\r\n",
+        "GET / HTTP/1.1\r\n" + "A: b\r\n" * 200 + "\r\n",
+    ],
     ids=["no request", "version", "protocol", "words", "long path", "long header", "many headers"],
-)  # fmt: skip
+)
 def test_what_is_no_request_is_told_so_by_a_problem(port: int, text: str) -> None:
     assert problem(answer(port, text)) == (400, "invalid_header")
 

@@ -13,9 +13,13 @@ from tests.harness.threaded_servers import serving
 
 def message(subject: str, at: float) -> dict[str, Any]:
     return {
-        "Source": "Atrium <mail@atrium.test>", "To": ["grace@example.com"], "Subject": subject, "Timestamp": at,
-        "BodyText": f"The text of {subject}.\n", "BodyHtml": f"<p>{subject}</p>\n",
-    }  # fmt: skip
+        "Source": "Atrium <mail@atrium.test>",
+        "To": ["grace@example.com"],
+        "Subject": subject,
+        "Timestamp": at,
+        "BodyText": f"The text of {subject}.\n",
+        "BodyHtml": f"<p>{subject}</p>\n",
+    }
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.kernel.core.aws import client, forget_clients
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.work.queues import start, wake
+from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
@@ -54,18 +54,20 @@ class TestADryRun:
     ) -> None:
         assert api.patch(organization.path, as_=organization.owner, json={"name": "Engines"}).status == 200
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no JSON")
-        start("erasures.run", GONE)
-        start("of.another.release", GONE)
+        enqueue("erasures.run", GONE)
+        enqueue("of.another.release", GONE)
         for queue in ("events.fifo", "jobs"):
             give_up(queue)
         capsys.readouterr()
         for _ in range(2):
             lines = said(capsys)
             assert [line for line in lines if not line.startswith(" ")] == [
-                "atrium-events-dead.fifo: 5", "atrium-jobs-dead: 3", "atrium-deliveries-dead.fifo: 0",
+                "atrium-events-dead.fifo: 5",
+                "atrium-jobs-dead: 3",
+                "atrium-deliveries-dead.fifo: 0",
                 "atrium-deliveries-slow-dead: 0",
                 "Nothing was changed. With --send they go back to their queues.",
-            ]  # fmt: skip
+            ]
             told = "\n".join(lines)
             assert f"ledger.append of log {organization.id}: 5 entries wait in it" in told
             assert "not JSON: it will be given up again" in told
@@ -75,10 +77,13 @@ class TestADryRun:
     @pytest.mark.parametrize(
         ("named", "told"),
         [
-            (["one"], "; requests one; "), (["a", "b", "c", "d", "e"], "; requests a, b, c and 2 more; "),
-            ([], "gone #: no"), ("no list", "gone #: no"), ([{"no": "id"}], "gone #: no"),
+            (["one"], "; requests one; "),
+            (["a", "b", "c", "d", "e"], "; requests a, b, c and 2 more; "),
+            ([], "gone #: no"),
+            ("no list", "gone #: no"),
+            ([{"no": "id"}], "gone #: no"),
         ],
-    )  # fmt: skip
+    )
     def test_names_the_requests_it_was_for(self, named: object, told: str, capsys: pytest.CaptureFixture[str]) -> None:
         body = json.dumps({"requestIds": named, "task": "of.another.release", "pk": "O#gone", "sk": "#"})
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
@@ -89,7 +94,7 @@ class TestADryRun:
 
     def test_looks_at_no_more_than_it_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
         for _ in range(13):
-            start("erasures.run", GONE)
+            enqueue("erasures.run", GONE)
         give_up("jobs")
         lines = said(capsys, "--queue", "jobs", "--most", "12")
         assert len([line for line in lines if "erasures.run" in line]) == 12
@@ -105,7 +110,7 @@ class TestSending:
         assert lines == [
             "atrium-events-dead.fifo: 4 sent back (4 of ledger.append)",
             "4 sent back. What fails again is given up again.",
-        ]  # fmt: skip
+        ]
         assert messages("events-dead.fifo") == []
         workers.deliver()
         assert f"ledger.append of log {organization.id}: 0 entries" in module.about(
@@ -114,7 +119,7 @@ class TestSending:
 
     def test_keeps_the_order_of_a_group_and_deduplicates_anew(self, capsys: pytest.CaptureFixture[str]) -> None:
         for number in range(23):
-            wake("log", f"d{number}", [("task", (str(number), "#"))])
+            notify_ledger("log", f"d{number}", [("task", (str(number), "#"))])
         before = bodies("events.fifo")
         former = {message.deduplication_id for message in messages("events.fifo")}
         give_up("events.fifo")
@@ -128,7 +133,7 @@ class TestSending:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for number in range(5):
-            start("erasures.run", (str(number), "#"))
+            enqueue("erasures.run", (str(number), "#"))
         wanted = set(bodies("jobs"))
         give_up("jobs")
         sends = 0
@@ -155,9 +160,9 @@ class TestSending:
         poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
         for body in poison:
             client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
-        start("of.another.release", GONE)
+        enqueue("of.another.release", GONE)
         poison.append(bodies("jobs")[-1])
-        start("erasures.run", GONE)
+        enqueue("erasures.run", GONE)
         give_up("jobs")
         left = "1 of erasures.run, 1 of of.another.release, 2 of what is not JSON, 1 of what names no task"
         assert said(capsys, "--send", "--queue", "jobs") == [
@@ -170,8 +175,8 @@ class TestSending:
         assert [message.body for message in messages("jobs-dead")] == poison
 
     def test_leaves_what_is_given_up_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
-        start("erasures.run", GONE)
-        start("api_keys.expire", GONE)
+        enqueue("erasures.run", GONE)
+        enqueue("api_keys.expire", GONE)
         give_up("jobs")
         messages("jobs-dead")[0].sent_timestamp += 60_000
         assert said(capsys, "--send")[-1].startswith("1 sent back")
@@ -195,7 +200,7 @@ def test_a_stage_is_used_by_what_its_configuration_says(
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     assert main(["redrive", "--stage", "prod"]) == 1
     assert "The stage prod is not known in .chalice/config.json. Begin with: make" in capsys.readouterr().err
-    start("erasures.run", GONE)
+    enqueue("erasures.run", GONE)
     give_up("jobs")
     with patch.dict(os.environ):
         assert said(capsys, "--stage", "dev", "--send")[-1].startswith("1 sent back")
@@ -218,10 +223,11 @@ def refused_without_credentials(command: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--stage", "local"], "must be dev or prod"), (["--stage", "production"], "must be dev or prod"),
+        (["--stage", "local"], "must be dev or prod"),
+        (["--stage", "production"], "must be dev or prod"),
         (["--stage", "prod", "--port", "8000"], "not allowed with argument --stage"),
     ],
-)  # fmt: skip
+)
 def test_a_place_is_a_stage_or_a_run(
     command: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

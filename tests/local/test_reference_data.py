@@ -55,9 +55,16 @@ class TestTheFile:
 class TestEverySet:
     def test_has_each_id_once_and_all_that_a_record_must_say(self, name: str) -> None:
         optional = {
-            "currencies", "languages", "calling_code", "minor_units", "alpha2", "native_name", "countries",
-            "ascii_name", "admin",
-        }  # fmt: skip
+            "currencies",
+            "languages",
+            "calling_code",
+            "minor_units",
+            "alpha2",
+            "native_name",
+            "countries",
+            "ascii_name",
+            "admin",
+        }
         found = rows(name)
         assert len(ids(name)) == len(found)
         assert not [row for row in found if not all(value for field, value in row.items() if field not in optional)]
@@ -117,9 +124,20 @@ class TestCurrencies:
     def test_have_the_symbol_of_english_or_else_that_of_where_it_is_the_money(self) -> None:
         symbols = {row["id"]: row["symbol"] for row in rows("currencies")}
         known = {
-            "EUR": "€", "USD": "$", "PLN": "zł", "RUB": "₽", "CZK": "Kč", "SEK": "kr", "TRY": "₺", "UAH": "₴",
-            "THB": "฿", "NGN": "₦", "CHF": "CHF", "XAU": "XAU", "CVE": "CVE",
-        }  # fmt: skip
+            "EUR": "€",
+            "USD": "$",
+            "PLN": "zł",
+            "RUB": "₽",
+            "CZK": "Kč",
+            "SEK": "kr",
+            "TRY": "₺",
+            "UAH": "₴",
+            "THB": "฿",
+            "NGN": "₦",
+            "CHF": "CHF",
+            "XAU": "XAU",
+            "CVE": "CVE",
+        }
         assert {code: symbols[code] for code in known} == known
         assert not [symbol for symbol in symbols.values() if {"Cf", "Cc"} & {*map(unicodedata.category, symbol)}]
 
@@ -152,8 +170,12 @@ class TestCities:
     def test_include_capitals_however_small(self) -> None:
         small = {(row["countries"], row["name"]) for row in rows("cities") if int(row["population"]) < 15_000}
         assert small >= {
-            ("FO", "Tórshavn"), ("GD", "Saint George's"), ("WF", "Mata-Utu"), ("MS", "Brades"), ("VA", "Vatican City"),
-        }  # fmt: skip
+            ("FO", "Tórshavn"),
+            ("GD", "Saint George's"),
+            ("WF", "Mata-Utu"),
+            ("MS", "Brades"),
+            ("VA", "Vatican City"),
+        }
 
     def test_lie_in_a_time_zone_of_their_country(self) -> None:
         """But ten, of which GeoNames says otherwise than IANA: four in Macao, and some near a border."""

@@ -214,9 +214,10 @@ def said_of(*answers: tuple[int, dict[str, str], Any]) -> str:
 class TestARefusal:
     def test_is_told_with_all_that_the_service_says_of_it(self) -> None:
         problem = {
-            "title": "The request is not valid", "detail": "One field is wrong.",
+            "title": "The request is not valid",
+            "detail": "One field is wrong.",
             "errors": [{"pointer": "/slug", "code": "reserved", "detail": "Choose another."}],
-        }  # fmt: skip
+        }
         told = said_of((422, {}, problem))
         assert told == (
             f"GET {ADDRESS}/organizations/by-slug/harrowmere was refused with 422. The request is not valid: One field"

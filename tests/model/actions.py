@@ -14,9 +14,22 @@ from tests.model.entities import GONE
 Deed = Callable[..., None]
 
 NOUNS: Final = (
-    "organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "platform_members", "spaces",
-    "domains", "taxonomy", "sites", "pages", "leads", "reference", "mishaps",
-)  # fmt: skip
+    "organizations",
+    "members",
+    "invitations",
+    "api_keys",
+    "webhooks",
+    "platforms",
+    "platform_members",
+    "spaces",
+    "domains",
+    "taxonomy",
+    "sites",
+    "pages",
+    "leads",
+    "reference",
+    "mishaps",
+)
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
 

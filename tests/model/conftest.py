@@ -38,7 +38,7 @@ def begin(
 
     def made() -> Story:
         endpoints = Endpoints()
-        monkeypatch.setattr(webhook_client, "post", endpoints.post)
+        monkeypatch.setattr(webhook_client, "post_webhook", endpoints.post)
         load_few()
         return begun(Story(api, workers, clock, known, endpoints))
 
@@ -48,7 +48,7 @@ def begin(
         clock.freeze(first)
         clock.shift(seconds=there.seconds)
         story = there.goes_on(api, workers, clock)
-        monkeypatch.setattr(webhook_client, "post", story.endpoints.post)
+        monkeypatch.setattr(webhook_client, "post_webhook", story.endpoints.post)
         return story
 
     return begin

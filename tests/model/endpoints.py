@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
 STATES: Final = ("well", "refusing", "silent")
 
@@ -22,8 +22,8 @@ class Endpoints:
     state: str = "well"
     arrived: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
-    def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> Answer:
+    def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
         """Take a message, or not."""
         if self.state == "well":
             self.arrived.setdefault(url, []).append(json.loads(body) | {"webhook-id": headers.get("webhook-id")})
-        return Answer(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]
+        return WebhookResponse(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]

@@ -16,13 +16,24 @@ SYSTEM: Final = "system"
 NOT_FOUND: Final = "404 not_found"
 
 READ_BY: Final = {
-    "organization": "get_organization", "member": "get_organization_member", "invitation": "get_invitation",
-    "api_key": "get_api_key", "webhook": "get_webhook", "channel": "get_integration_channel",
-    "platform": "get_platform", "platform_member": "get_platform_member", "space": "get_space",
-    "space_member": "get_space_member", "node": "get_taxonomy_node", "attachment": "get_taxonomy_attachment",
-    "site": "get_site", "page": "get_page", "redirect": "get_redirect", "menu": "get_navigation_menu",
+    "organization": "get_organization",
+    "member": "get_organization_member",
+    "invitation": "get_invitation",
+    "api_key": "get_api_key",
+    "webhook": "get_webhook",
+    "channel": "get_integration_channel",
+    "platform": "get_platform",
+    "platform_member": "get_platform_member",
+    "space": "get_space",
+    "space_member": "get_space_member",
+    "node": "get_taxonomy_node",
+    "attachment": "get_taxonomy_attachment",
+    "site": "get_site",
+    "page": "get_page",
+    "redirect": "get_redirect",
+    "menu": "get_navigation_menu",
     "lead": "get_marketing_lead",
-}  # fmt: skip
+}
 """By which operation one of a kind is read."""
 
 MEMBERS: Final = {"organization": "member", "platform": "platform_member", "space": "space_member"}

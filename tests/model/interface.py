@@ -70,15 +70,39 @@ def opens(scopes: list[str], row: Row) -> bool:
 
 
 _OPEN: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
-_AREAS: Final = ("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms",
-                 "spaces", "taxonomy", "research", "sites")  # fmt: skip
+_AREAS: Final = (
+    "organizations",
+    "members",
+    "api-keys",
+    "audit-log",
+    "domains",
+    "channels",
+    "webhooks",
+    "platforms",
+    "spaces",
+    "taxonomy",
+    "research",
+    "sites",
+)
 _OF_EVENTS: Final = {
-    "organization.member": "members", "organization.invitation": "members", "platform.member": "members",
-    "platform.invitation": "members", "space.member": "members", "organization.api_key": "api-keys",
-    "organization.audit_export": "audit-log", "platform.custom_domain": "domains", "organization.webhook": "webhooks",
-    "organization.integration_channel": "channels", "organization": "organizations", "platform": "platforms",
-    "space": "spaces", "taxonomy": "taxonomy", "research": "research", "site": "sites", "page": "sites",
-}  # fmt: skip
+    "organization.member": "members",
+    "organization.invitation": "members",
+    "platform.member": "members",
+    "platform.invitation": "members",
+    "space.member": "members",
+    "organization.api_key": "api-keys",
+    "organization.audit_export": "audit-log",
+    "platform.custom_domain": "domains",
+    "organization.webhook": "webhooks",
+    "organization.integration_channel": "channels",
+    "organization": "organizations",
+    "platform": "platforms",
+    "space": "spaces",
+    "taxonomy": "taxonomy",
+    "research": "research",
+    "site": "sites",
+    "page": "sites",
+}
 
 
 def told_of(scopes: list[str] | None) -> list[str] | None:

@@ -13,19 +13,31 @@ from tests.model.nouns.taxonomy import paths_of
 from tests.model.story import LIVELY, By, Story
 
 LISTS: Final = {
-    "member": "members", "invitation": "invitations", "api_key": "api-keys", "webhook": "webhooks",
-    "channel": "integration-channels", "space": "spaces", "space_member": "members", "platform_member": "members",
+    "member": "members",
+    "invitation": "invitations",
+    "api_key": "api-keys",
+    "webhook": "webhooks",
+    "channel": "integration-channels",
+    "space": "spaces",
+    "space_member": "members",
+    "platform_member": "members",
     "site": "sites",
-}  # fmt: skip
+}
 _BY_OTHERS: Final = {
     "platform": ("home", "warnings"),
     "site": ("homePageId", "host"),
     "node": ("path", "depth", "parentId", "position"),
     "page": (
-        "path", "isHome", "status", "publishAt", "hasUnpublishedChanges", "publishedRevisionId", "publishedAt",
+        "path",
+        "isHome",
+        "status",
+        "publishAt",
+        "hasUnpublishedChanges",
+        "publishedRevisionId",
+        "publishedAt",
     ),
     "menu": ("items",),
-}  # fmt: skip
+}
 """What changes of a record when others do."""
 
 _LOOSE: Final = ("lastUsedAt", "failingSince", "version", "updatedAt")

@@ -98,10 +98,20 @@ class Story:
         return Caller("api_key", key.id, key.id, key), key.hidden["key"]
 
     def ask(  # noqa: PLR0913 - all that tells one request from another
-        self, by: By, operation: str, place: Thing | None = None, record: Thing | None = None, body: Any = None, *,
-        unless: str | None = None, perhaps: tuple[str, ...] = (), success: int | None = None,
-        instead: Thing | None = None, query: Json | None = None, **names: str,
-    ) -> Answer | None:  # fmt: skip
+        self,
+        by: By,
+        operation: str,
+        place: Thing | None = None,
+        record: Thing | None = None,
+        body: Any = None,
+        *,
+        unless: str | None = None,
+        perhaps: tuple[str, ...] = (),
+        success: int | None = None,
+        instead: Thing | None = None,
+        query: Json | None = None,
+        **names: str,
+    ) -> Answer | None:
         """Ask for something; return the answer if something came of it, and None if it was refused, as it had to be.
 
         `unless`: with what it is refused that the caller may ask for; `perhaps`: what the model leaves open. `success`:

@@ -16,10 +16,35 @@ from chalicelib.features.deliveries.event_types import EVENT_TYPES
 MOMENT: Final = "2026-11-20T09:30:00.123Z"
 SIGNS: Final = "<>&*_~`|\\[](){}#-+=!@:/.^\"'$%;? \t\n\r\u202e\u200b\u2028"
 PIECES: Final = [
-    "<!channel>", "<@U024BE7LH>", "<https://evil.example|here>", "@everyone", "@HERE", "&lt;", "&amp;lt;", "**", "```",
-    "[x](https://evil.example)", "<at>Ada</at>", "{{DATE(2026-11-20T09:30:00Z)}}", "https://evil.example", "1. ",
-    "12) ", "# ", "-# ", "> ", "- ", "---", "\\", "\\\\*", "<:smile:1>", "</cmd:1>", "||x||", "<t:1:R>", "![", "a",
-]  # fmt: skip
+    "<!channel>",
+    "<@U024BE7LH>",
+    "<https://evil.example|here>",
+    "@everyone",
+    "@HERE",
+    "&lt;",
+    "&amp;lt;",
+    "**",
+    "```",
+    "[x](https://evil.example)",
+    "<at>Ada</at>",
+    "{{DATE(2026-11-20T09:30:00Z)}}",
+    "https://evil.example",
+    "1. ",
+    "12) ",
+    "# ",
+    "-# ",
+    "> ",
+    "- ",
+    "---",
+    "\\",
+    "\\\\*",
+    "<:smile:1>",
+    "</cmd:1>",
+    "||x||",
+    "<t:1:R>",
+    "![",
+    "a",
+]
 
 names = st.lists(
     st.sampled_from(PIECES) | st.text(SIGNS + "ab1", max_size=4) | st.text(st.characters(exclude_categories=["Cs"])),
@@ -32,10 +57,13 @@ either = pytest.mark.parametrize("provider", ["discord", "teams"])
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
     said = {
-        "type": draw(st.sampled_from(list(EVENT_TYPES))), "occurredAt": MOMENT, "organizationId": "o", "data": {},
+        "type": draw(st.sampled_from(list(EVENT_TYPES))),
+        "occurredAt": MOMENT,
+        "organizationId": "o",
+        "data": {},
         "actor": {"type": draw(kinds), "id": None, "name": draw(st.none() | names)},
         "target": {"type": "organization", "id": "t", "name": draw(names)},
-    }  # fmt: skip
+    }
     return Notice.of(said, 7)
 
 
@@ -58,10 +86,13 @@ def seen(text: str) -> str:
 
 def of_names(actor: str, target: str = "it") -> Notice:
     said = {
-        "type": "organization.updated", "occurredAt": MOMENT, "organizationId": "o", "data": {},
+        "type": "organization.updated",
+        "occurredAt": MOMENT,
+        "organizationId": "o",
+        "data": {},
         "actor": {"type": "user", "id": "a", "name": actor},
         "target": {"type": "organization", "id": "t", "name": target},
-    }  # fmt: skip
+    }
     return Notice.of(said, 1)
 
 

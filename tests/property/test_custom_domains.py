@@ -86,7 +86,7 @@ def test_what_dns_does_not_answer_is_taken_to_be_as_it_was(looked: tuple[CustomD
     custom, sight = looked
     before = rules.judged(custom, sight)
     silent = Sight(*[Seen(fault="DNS_TIMEOUT")] * 4)
-    assert rules.judged(custom.but(records=before.records), silent) == Verdict(before.records, "DNS_TIMEOUT", None)
+    assert rules.judged(custom.replace(records=before.records), silent) == Verdict(before.records, "DNS_TIMEOUT", None)
 
 
 @given(domain=DOMAINS, moment=MOMENTS, days=DAYS, verdict=VERDICTS, taken=st.booleans(), jitter=JITTER)
@@ -110,7 +110,7 @@ def test_a_verified_domain_lapses_only_when_its_proof_was_missed_for_three_days(
         moment = after(moment, days=days)
         if verdict.proven is not None:
             missing_since = None if verdict.proven else missing_since or moment
-        custom = custom.but(**rules.checked(custom, verdict, moment, taken=False, jitter=jitter))
+        custom = custom.replace(**rules.checked(custom, verdict, moment, taken=False, jitter=jitter))
         missed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= moment
         assert custom.status == ("lapsed" if missed else "verified")
         if missed:
@@ -142,7 +142,7 @@ def test_a_pending_domain_is_looked_at_often_at_first_and_then_hourly(moment: st
     custom, checks = pending("shop.example.com", moment), []
     while custom.next_check_at:
         checks.append(custom.next_check_at)
-        custom = custom.but(**rules.checked(custom, MISSING, custom.next_check_at, taken=False, jitter=jitter))
+        custom = custom.replace(**rules.checked(custom, MISSING, custom.next_check_at, taken=False, jitter=jitter))
     assert custom.status == "failed"
     assert checks[-1] == after(moment, days=7)
     assert checks[0] == after(moment, seconds=60)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from chalicelib.entrypoints.catalogue import record_kinds
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.item_json import from_wire, to_wire
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.record_sets import RecordSet
 from infrastructure.resources import table
 
-STORED = [kind for kind in record_kinds() if not issubclass(kind, Whole)]
+STORED = [kind for kind in record_kinds() if not issubclass(kind, RecordSet)]
 ATTRIBUTES = {a["AttributeName"]: a["AttributeType"] for a in table("atrium")["AttributeDefinitions"]}
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
 texts = st.text(max_size=20)
@@ -54,8 +54,8 @@ def a(hint: Any) -> st.SearchStrategy[Any]:
 
 def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
     hints = get_type_hints(kind)
-    stored = [field.name for field in fields(kind) if field.name not in kind.unstored]
-    return st.builds(kind, **{name: documents if name in kind.documents else a(hints[name]) for name in stored})
+    stored = [field.name for field in fields(kind) if field.name not in kind.computed_fields]
+    return st.builds(kind, **{name: documents if name in kind.json_fields else a(hints[name]) for name in stored})
 
 
 @pytest.mark.parametrize("kind", STORED)
@@ -73,7 +73,7 @@ class TestEveryEntity:
     def test_is_stored_where_it_says(self, kind: type[Entity], data: st.DataObject) -> None:
         record = data.draw(records(kind))
         item = record.item()
-        assert (item["pk"], item["sk"]) == record.stored_at == kind.key_of(**record.__dict__)
+        assert (item["pk"], item["sk"]) == record.key == kind.make_key(**record.__dict__)
         assert item["kind"] == kind.kind
 
     @settings(max_examples=40)

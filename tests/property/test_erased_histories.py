@@ -41,13 +41,26 @@ class Step:
 somebody = st.tuples(st.sampled_from(NAMES), st.integers(0, ADDRESSES - 1))
 steps = st.builds(
     Step,
-    what=st.sampled_from([
-        "join", "join", "join", "invite", "answer", "decline", "leave", "remove", "promote", "rename", "make_key",
-        "mention", "seal",
-    ]),
+    what=st.sampled_from(
+        [
+            "join",
+            "join",
+            "join",
+            "invite",
+            "answer",
+            "decline",
+            "leave",
+            "remove",
+            "promote",
+            "rename",
+            "make_key",
+            "mention",
+            "seal",
+        ]
+    ),
     who=somebody,
     whom=somebody,
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -142,9 +155,15 @@ def people(issuer: Issuer) -> dict[Named, Person]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
 @given(st.lists(steps, min_size=3, max_size=14), somebody, st.sampled_from(["email", "userId"]))
 def test_whoever_is_erased_leaves_nothing_and_nobody_else_loses_anything(
-    api: Api, workers: Workers, clock: Clock, ada: Person, people: dict[Named, Person],
-    plan: list[Step], whom: Named, by: str,
-) -> None:  # fmt: skip
+    api: Api,
+    workers: Workers,
+    clock: Clock,
+    ada: Person,
+    people: dict[Named, Person],
+    plan: list[Step],
+    whom: Named,
+    by: str,
+) -> None:
     cloud.clear()
     history = History(api, workers, found(api, ada), people)
     for step in plan:

@@ -93,11 +93,23 @@ class TestAnErasedEntry:
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
     @pytest.mark.parametrize(
         ("name", "value"),
-        [("type", "organization.created"), ("created_at", "2020-01-01T00:00:00.000Z"), ("sequence", 1),
-         ("updated_at", "2020-01-01T00:00:00.000Z"), ("id", "01939d3c-0000-7000-8000-00000000000a"), ("tree_size", 99),
-         ("log_id", "01939d3c-0000-7000-8000-00000000000a"), ("leaf", bytes(32)), ("version", 2), ("kind", "x"),
-         ("facet3pk", "x"), ("erased", bytes(64)), ("erased", b""), ("erased", True)],
-    )  # fmt: skip
+        [
+            ("type", "organization.created"),
+            ("created_at", "2020-01-01T00:00:00.000Z"),
+            ("sequence", 1),
+            ("updated_at", "2020-01-01T00:00:00.000Z"),
+            ("id", "01939d3c-0000-7000-8000-00000000000a"),
+            ("tree_size", 99),
+            ("log_id", "01939d3c-0000-7000-8000-00000000000a"),
+            ("leaf", bytes(32)),
+            ("version", 2),
+            ("kind", "x"),
+            ("facet3pk", "x"),
+            ("erased", bytes(64)),
+            ("erased", b""),
+            ("erased", True),
+        ],
+    )
     def test_that_is_altered_is_found(self, log: Erased, sequence: int, name: str, value: object) -> None:
         alter(log.now(sequence), **{name: value})
         assert log.finding() == Fault("modified", sequence)
@@ -145,9 +157,18 @@ class TestAnEntryThatIsNotErased:
         item = log.now(AFTERWARDS)
         stays = {name: value for name, value in item.items() if name not in GONE}
         claims = [
-            b"", b"x", bytes(64), item["seal"], item["leaf"], log.now(SHORT)["erased"], log.now(LONG)["erased"],
-            somebody_erased(world).now(SHORT)["erased"], True, "erased", None,
-        ]  # fmt: skip
+            b"",
+            b"x",
+            bytes(64),
+            item["seal"],
+            item["leaf"],
+            log.now(SHORT)["erased"],
+            log.now(LONG)["erased"],
+            somebody_erased(world).now(SHORT)["erased"],
+            True,
+            "erased",
+            None,
+        ]
         for claim in claims:
             for left in (item, stays, {**stays, "seal": item["seal"]}):
                 cloud.put({**left, "erased": claim})
@@ -155,7 +176,7 @@ class TestAnEntryThatIsNotErased:
 
     def test_is_found_when_it_is_signed_by_another_key(self, log: Erased, configure: Configure) -> None:
         configure(audit_signing_key=OTHER_KEY)
-        table.write(redaction.erase(log.organization.id, log.now(AFTERWARDS), proven=True))
+        table.write_transaction(redaction.redact_entry(log.organization.id, log.now(AFTERWARDS), proven=True))
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
         assert log.finding() == Fault("modified", AFTERWARDS)
 
@@ -215,7 +236,7 @@ class TestAKeyThatWasReplaced:
 
     def test_counts_no_more_once_it_is_no_longer_trusted(self, log: Erased, configure: Configure) -> None:
         configure(audit_former_public_keys="")
-        assert not redaction.is_whole(log.organization.id, SHORT, log.now(SHORT))
+        assert not redaction.is_intact(log.organization.id, SHORT, log.now(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
     def test_vouches_for_no_bytes_that_are_no_entry(self, log: Erased, body: bytes) -> None:

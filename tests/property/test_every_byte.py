@@ -14,7 +14,7 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, StoredEntry, Verified, head_fault
 from chalicelib.features.audit.verification import verify
-from chalicelib.kernel.audit_log.entries import text_key
+from chalicelib.kernel.audit_log.entries import body_key
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement
 from chalicelib.kernel.crypto.merkle import CompactRange
@@ -93,7 +93,7 @@ def altered(item: Item, *spared: str) -> Iterator[Item]:
 
 def text_of(log: str, sequence: int) -> Any:
     """Return the bytes of an entry that stand in an item of their own, if they do."""
-    found = table.get(text_key(log, entry(log, sequence)["sk"]))
+    found = table.get(body_key(log, entry(log, sequence)["sk"]))
     return found and found["body"]
 
 
@@ -139,7 +139,7 @@ def test_of_where_an_entry_stands(log: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pk", "sk"])
 def test_of_where_a_long_entrys_text_stands(log: str, name: str) -> None:
-    item = table.get(text_key(log, entry(log, LONG)["sk"]))
+    item = table.get(body_key(log, entry(log, LONG)["sk"]))
     assert item
     cloud.remove(item)
     for other in moved(item, name):

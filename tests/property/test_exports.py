@@ -29,10 +29,14 @@ INSERTED: Final = re.compile(
 tricky = st.text(SIGNS + HIDING + "ab1,;{[|%", max_size=12)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | tricky
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | texts,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2), max_leaves=4,
-)  # fmt: skip
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
 names = st.none() | texts
 
 
@@ -40,13 +44,16 @@ names = st.none() | texts
 def entries(draw: st.DrawFn) -> dict[str, Any]:
     """An entry as NDJSON has it, whatever people wrote into it; it may be erased, or without its place yet."""
     entry: dict[str, Any] = {
-        "id": draw(texts), "type": draw(texts), "occurredAt": draw(texts), "organizationId": None,
+        "id": draw(texts),
+        "type": draw(texts),
+        "occurredAt": draw(texts),
+        "organizationId": None,
         "actor": {name: draw(names) for name in ("type", "id", "name")},
         "target": {name: draw(names) for name in ("type", "id", "name")},
         "context": {name: draw(names) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
         "changes": draw(st.lists(st.fixed_dictionaries({"field": texts, "from": values, "to": values}), max_size=2)),
         "data": draw(st.none() | st.dictionaries(texts, values, max_size=3)),
-    }  # fmt: skip
+    }
     if draw(st.booleans()):
         entry |= {"actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True}
     sequence = draw(st.none() | st.integers(1, 10**9))
@@ -78,10 +85,15 @@ def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
 
 
 @given(entries())
-@example({
-    **dict.fromkeys(("sequence", "integrity", "data", "actor", "target", "context")), "id": "", "occurredAt": "",
-    "changes": [{"field": ";=1", "from": None, "to": "|-1"}], "type": 'a;=1|"+1\t@A1',
-})  # fmt: skip
+@example(
+    {
+        **dict.fromkeys(("sequence", "integrity", "data", "actor", "target", "context")),
+        "id": "",
+        "occurredAt": "",
+        "changes": [{"field": ";=1", "from": None, "to": "|-1"}],
+        "type": 'a;=1|"+1\t@A1',
+    }
+)
 def test_no_part_of_a_row_begins_as_a_formula_does_wherever_it_is_split(entry: dict[str, Any]) -> None:
     text = written("csv", rfc8785.dumps(entry)).decode()
     for separator in ";\t|":

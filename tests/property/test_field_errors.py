@@ -9,15 +9,24 @@ from hypothesis import strategies as st
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi.schemas import query_fields, required_fields
-from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import Input, Query
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.http.validation import body, query
+from chalicelib.kernel.http.validation import validate_body, validate_query
 
 CODES = {
-    "malformed", "not_an_object", "not_one_of", "out_of_range", "required", "too_few", "too_long", "too_many",
-    "too_short", "unknown_field", "wrong_type",
-}  # fmt: skip
+    "malformed",
+    "not_an_object",
+    "not_one_of",
+    "out_of_range",
+    "required",
+    "too_few",
+    "too_long",
+    "too_many",
+    "too_short",
+    "unknown_field",
+    "wrong_type",
+}
 OTHERS = re.compile(
     r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field requ|codec|base64-encoded|^not "
 )
@@ -47,8 +56,8 @@ def names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
 def test_of_a_body(model: type[Input], method: str, data: st.DataObject) -> None:
     content = data.draw(st.dictionaries(names(model) | st.text(), values, max_size=6) | values)
     try:
-        body(model, sent(method, content, {}), {})
-    except Invalid as refused:
+        validate_body(model, sent(method, content, {}), {})
+    except ValidationProblem as refused:
         are_ours(refused)
 
 
@@ -57,8 +66,8 @@ def test_of_a_body(model: type[Input], method: str, data: st.DataObject) -> None
 def test_of_a_query(model: type[Query], data: st.DataObject) -> None:
     asked = data.draw(st.dictionaries(names(model), words | st.text(), max_size=4))
     try:
-        query(model, sent("GET", {}, asked))
-    except Invalid as refused:
+        validate_query(model, sent("GET", {}, asked))
+    except ValidationProblem as refused:
         are_ours(refused)
 
 
@@ -67,12 +76,12 @@ LONG = [(model, name) for model in QUERIES for name, f in query_fields(model).it
 
 @pytest.mark.parametrize(("model", "name"), LONG, ids=lambda part: part if isinstance(part, str) else part.__name__)
 def test_of_a_text_that_is_too_long(model: type[Query], name: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        query(model, sent("GET", {}, {**dict.fromkeys(required_fields(model), "x"), name: "x" * 9000}))
+    with pytest.raises(ValidationProblem) as refused:
+        validate_query(model, sent("GET", {}, {**dict.fromkeys(required_fields(model), "x"), name: "x" * 9000}))
     assert [(fault.pointer, fault.code) for fault in refused.value.errors] == [(f"query/{name}", "too_long")]
 
 
-def are_ours(refused: Invalid) -> None:
+def are_ours(refused: ValidationProblem) -> None:
     assert refused.errors
     for fault in refused.errors:
         assert fault.code in CODES, fault

@@ -3,30 +3,30 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.core.clock import milliseconds, timestamp
-from chalicelib.kernel.core.ids import moment_of, new_id, within
+from chalicelib.kernel.core.clock import timestamp, timestamp_ms
+from chalicelib.kernel.core.ids import id_range, new_id, timestamp_of
 
-_LAST_MS = milliseconds("2099-12-31T23:59:59.999Z")
+_LAST_MS = timestamp_ms("2099-12-31T23:59:59.999Z")
 moments = st.integers(0, _LAST_MS).map(timestamp)
 ends = st.none() | moments
 
 
 @given(moments)
 def test_an_id_tells_its_moment(moment: str) -> None:
-    assert moment_of(new_id(moment)) == milliseconds(moment)
+    assert timestamp_of(new_id(moment)) == timestamp_ms(moment)
 
 
 @given(moments, ends, ends)
 def test_an_id_is_within_a_time_if_its_moment_is(moment: str, since: str | None, until: str | None) -> None:
-    span, made = within(since, until), new_id(moment)
+    span, made = id_range(since, until), new_id(moment)
     is_meant = (since is None or since <= moment) and (until is None or moment <= until)
     assert is_meant == ((span["since"] or "") <= made <= (span["until"] or "~"))
 
 
 @given(moments, st.integers(-1, 1))
 def test_neighbouring_moments_are_told_apart(moment: str, step: int) -> None:
-    near = max(milliseconds(moment) + step, 0)
-    span = within(moment, moment)
+    near = max(timestamp_ms(moment) + step, 0)
+    span = id_range(moment, moment)
     assert span["since"]
     assert span["until"]
-    assert (span["since"] <= new_id(timestamp(near)) <= span["until"]) == (near == milliseconds(moment))
+    assert (span["since"] <= new_id(timestamp(near)) <= span["until"]) == (near == timestamp_ms(moment))

@@ -29,9 +29,16 @@ ALONE: Final = st.lists(st.tuples(st.sampled_from([OPERATOR, 0]), STATUSES), max
 def sent(number: int, at: str) -> dict[str, object]:
     history = [{"status": "new", "at": at}]
     return {
-        "id": str(number), "submitted_at": at, "contact_name": f"Sender {number}", "company_name": None,
-        "message": None, "source": None, "consent": None, "status": "new", "history": history,
-    }  # fmt: skip
+        "id": str(number),
+        "submitted_at": at,
+        "contact_name": f"Sender {number}",
+        "company_name": None,
+        "message": None,
+        "source": None,
+        "consent": None,
+        "status": "new",
+        "history": history,
+    }
 
 
 def begun() -> Lead:
@@ -48,11 +55,11 @@ def done(lead: Lead, who: str | int, status: Status | None, moment: int) -> Lead
     try:
         if status is None:
             more = sent(len(lead.submissions), at)
-            return lead.but(**merged(lead, more)) if takes_more(lead, more) else lead
+            return lead.replace(**merged(lead, more)) if takes_more(lead, more) else lead
         if who == OPERATOR:
-            return lead.but(**changed(lead, status, at, OPERATOR))
+            return lead.replace(**changed(lead, status, at, OPERATOR))
         known = [each["id"] for each in lead.submissions]
-        return lead.but(**changed_by_sender(lead, str(who), status, at)) if str(who) in known else lead
+        return lead.replace(**changed_by_sender(lead, str(who), status, at)) if str(who) in known else lead
     except Problem as problem:
         if problem.code != "invalid_transition":
             raise
@@ -82,7 +89,7 @@ def test_operators_do_what_the_rule_allows_and_nothing_else(data: st.DataObject)
     for moment in range(1, data.draw(st.integers(1, 8))):
         wanted = data.draw(STATUSES)
         if wanted in NEXT[lead.status]:
-            lead = lead.but(**changed(lead, wanted, timestamp(moment), OPERATOR))
+            lead = lead.replace(**changed(lead, wanted, timestamp(moment), OPERATOR))
             assert lead.status == wanted
         else:
             with pytest.raises(Problem, match="invalid_transition") as refused:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.entity import ItemKey
 from tests.conftest import Configure
 from tests.harness.clock import Clock
 from tests.harness.processes import Process
@@ -26,21 +26,21 @@ MINUTES: Final = st.lists(st.lists(RUNS, min_size=1, max_size=12), min_size=1, m
 
 
 @contextmanager
-def shared(written: Counter[Key]) -> Iterator[None]:
+def shared(written: Counter[ItemKey]) -> Iterator[None]:
     """Let the block count in a table of its own; `written` has what each item holds."""
 
-    def add(key: Key, _name: str, amount: int, **_: object) -> int:
+    def add(key: ItemKey, _name: str, amount: int, **_: object) -> int:
         written[key] += amount
         return written[key]
 
-    with patch.object(table, "add", add):
+    with patch.object(table, "increment", add):
         yield
 
 
 def let_through(process: Process) -> bool:
     with process():
         try:
-            return request_quota.count("ada") is not None
+            return request_quota.check_request_rate("ada") is not None
         except Problem:
             return False
 
@@ -79,7 +79,7 @@ def test_a_process_writes_once_in_twenty_requests_at_most(
         writes += 1
         return 10**6 if writes % 3 else 1
 
-    with patch.object(table, "add", add):
+    with patch.object(table, "increment", add):
         for runs in minutes:
             clock.shift(seconds=request_quota.SECONDS)
             for _ in range(sum(times for _, times in runs)):

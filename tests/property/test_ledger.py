@@ -24,7 +24,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
@@ -97,7 +97,7 @@ class Run:
     @contextmanager
     def begun(self) -> Iterator[None]:
         """Found the organizations; when all has happened, append what waits."""
-        write = table.write
+        write = table.write_transaction
 
         def interrupted(writes: Sequence[Write]) -> None:
             frame = self._frames[-1]
@@ -110,14 +110,14 @@ class Run:
             self._die(frame, "after")
 
         with (
-            patch.object(table, "write", interrupted),
-            patch.object(table, "pause", lambda *_: None),
+            patch.object(table, "write_transaction", interrupted),
+            patch.object(table, "backoff_seconds", lambda *_: None),
             patch.object(ledger, "BATCH", _BATCH),
         ):
             self._found()
             yield
             for log in self.logs:
-                ledger.append(log)
+                ledger.append_pending(log)
 
     def happens(self, step: Step) -> None:
         """Let a step happen."""
@@ -127,7 +127,7 @@ class Run:
         else:
             self._frames.append(Frame(step.between, step.dies))
             with suppress(Died, ConcurrentModification):
-                ledger.append(self.logs[step.log])
+                ledger.append_pending(self.logs[step.log])
         self._frames.pop()
 
     def _found(self) -> None:
@@ -143,12 +143,12 @@ class Run:
             user = replace(OWNER, id=new_id(moment))
             self._create(step.log, Member.joining(beginning(moment), organization.id, user, Role.MEMBER))
             return
-        changes = Changes(moment)
+        changes = UnitOfWork(moment)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")
         outbox.commit(changes, "organization.updated", by_itself("organization.updated"))
 
     def _create(self, log: int, record: Organization | Member) -> None:
-        changes = Changes(record.created_at)
+        changes = UnitOfWork(record.created_at)
         self.records[log].append(changes.create(record))
         event = f"{record.kind}.created"
         outbox.commit(changes, event, by_itself(event))

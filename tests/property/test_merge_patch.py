@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.http.validation import merge
+from chalicelib.kernel.http.validation import merge_patch
 
 APPENDIX_A: list[tuple[Any, Any, Any]] = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),
@@ -33,31 +33,32 @@ documents = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=8
 )
 patches = st.recursive(
-    st.none() | scalars, lambda inner: st.lists(scalars, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    st.none() | scalars,
+    lambda inner: st.lists(scalars, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("original", "patch", "result"), APPENDIX_A)
 def test_the_examples_of_the_rfc(original: object, patch: object, result: object) -> None:
-    assert merge(original, patch) == result
+    assert merge_patch(original, patch) == result
 
 
 @given(documents, patches)
 def test_a_patch_applied_twice_does_what_it_did_once(document: object, patch: object) -> None:
-    once = merge(document, patch)
-    assert merge(once, patch) == once
+    once = merge_patch(document, patch)
+    assert merge_patch(once, patch) == once
 
 
 @given(documents)
 def test_an_empty_patch_changes_no_object(document: object) -> None:
-    assert merge(document, {}) == (document if isinstance(document, dict) else {})
+    assert merge_patch(document, {}) == (document if isinstance(document, dict) else {})
 
 
 @given(documents, patches)
 def test_what_is_patched_stays_as_it_was(document: object, patch: object) -> None:
     before = repr((document, patch))
-    merge(document, patch)
+    merge_patch(document, patch)
     assert repr((document, patch)) == before
 
 
@@ -69,4 +70,4 @@ def nulls(value: object) -> bool:
 
 @given(documents, st.dictionaries(names, patches, max_size=3))
 def test_no_null_of_an_object_survives(document: object, patch: dict[str, object]) -> None:
-    assert not nulls(merge(document, patch))
+    assert not nulls(merge_patch(document, patch))

@@ -25,10 +25,14 @@ ids = st.sampled_from(IDS)
 flags = st.booleans()
 values = st.sampled_from([0, 1, True, "x", [1], {"y": 1}, {"z": {}}])
 free_form = st.dictionaries(st.sampled_from("ab"), values, max_size=2)
-changes = st.fixed_dictionaries({}, optional={
-    "enabled": flags | st.none(), "locked": flags | st.none(),
-    "settings": st.dictionaries(st.sampled_from("ab"), values | st.none(), max_size=2) | st.none(),
-}) | st.just(NOTHING)  # fmt: skip
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "enabled": flags | st.none(),
+        "locked": flags | st.none(),
+        "settings": st.dictionaries(st.sampled_from("ab"), values | st.none(), max_size=2) | st.none(),
+    },
+) | st.just(NOTHING)
 overrides = st.fixed_dictionaries({}, optional={"enabled": flags, "settings": free_form})
 
 
@@ -127,9 +131,10 @@ class Said(RuleBasedStateMachine):
             state = self.platform.get(name)
             assert exact(module["settings"]) == exact((state or {}).get("settings", {}))
             assert (module["enabled"], module["locked"], module["source"]) == (
-                (state or {}).get("enabled", True), (state or {}).get("locked", False),
+                (state or {}).get("enabled", True),
+                (state or {}).get("locked", False),
                 "system" if state is None else "platform",
-            )  # fmt: skip
+            )
         said = [(item["moduleId"], item["enabled"], item["settings"]) for item in self._items(self._overrides)]
         assert exact(said) == exact([(name, o["enabled"], o["settings"]) for name, o in self.space.items()])
 

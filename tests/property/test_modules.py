@@ -11,7 +11,7 @@ from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.modules.models import ModuleChange
 from chalicelib.features.modules.rules import Effective, changed, deep_merged, effective, modules_of
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.ids import new_record_fields
 
 NAMES = tuple("abcdefgh")
 OF_THE_CATALOGUE = NAMES[:6]
@@ -24,10 +24,12 @@ json_values = st.recursive(
     max_leaves=6,
 )
 free_form = st.dictionaries(st.sampled_from("xyz"), json_values, max_size=3)
-catalogues = st.fixed_dictionaries({
-    name: st.builds(Definition, st.just(name.upper()), st.lists(names, max_size=2, unique=True).map(tuple))
-    for name in OF_THE_CATALOGUE
-})  # fmt: skip
+catalogues = st.fixed_dictionaries(
+    {
+        name: st.builds(Definition, st.just(name.upper()), st.lists(names, max_size=2, unique=True).map(tuple))
+        for name in OF_THE_CATALOGUE
+    }
+)
 """Modules that need others, themselves, each other in a circle, and some that only a platform can add."""
 
 states = st.fixed_dictionaries({"enabled": st.none() | st.booleans(), "locked": st.booleans(), "settings": free_form})
@@ -38,11 +40,13 @@ States = Mapping[str, Mapping[str, Any]]
 
 
 def stored(platform: States) -> list[PlatformModule]:
-    return [PlatformModule(**beginning(now()), **PLACE, module_id=n, **state) for n, state in platform.items()]
+    return [PlatformModule(**new_record_fields(now()), **PLACE, module_id=n, **state) for n, state in platform.items()]
 
 
 def overriding(space: States) -> list[ModuleOverride]:
-    return [ModuleOverride(**beginning(now()), **PLACE, space_id="s", module_id=n, **o) for n, o in space.items()]
+    return [
+        ModuleOverride(**new_record_fields(now()), **PLACE, space_id="s", module_id=n, **o) for n, o in space.items()
+    ]
 
 
 def resolved(catalogue: Mapping[str, Definition], platform: States, space: States) -> dict[str, Effective]:
@@ -147,10 +151,13 @@ def test_merging_keeps_what_only_one_has_and_of_what_both_have_the_latter(
 
 
 fields = st.fixed_dictionaries(
-    {}, optional={
-        "enabled": st.none() | st.booleans(), "locked": st.none() | st.booleans(), "settings": st.none() | free_form,
+    {},
+    optional={
+        "enabled": st.none() | st.booleans(),
+        "locked": st.none() | st.booleans(),
+        "settings": st.none() | free_form,
     },
-)  # fmt: skip
+)
 ids = st.sampled_from([*list(CATALOGUE)[:2], "custom"])
 
 
@@ -170,5 +177,7 @@ def test_changes_do_what_they_name_and_doing_them_again_does_nothing(
         known = platform.get(name, {"enabled": None, "locked": False})
         assert state.enabled is wanted.get("enabled", known["enabled"])
         assert state.locked is bool(wanted.get("locked", known["locked"]))
-    after = {n: PlatformModule(**beginning(now()), **PLACE, module_id=n, **s.fields()) for n, s in said.items() if s}
+    after = {
+        n: PlatformModule(**new_record_fields(now()), **PLACE, module_id=n, **s.fields()) for n, s in said.items() if s
+    }
     assert changed(after, changes) == said

@@ -18,28 +18,37 @@ from chalicelib.features.research.proposing import proposals
 from chalicelib.features.research.reconciling import advanced
 from chalicelib.features.research.sources import Record
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from tests.harness import cloud
 
 KEYS: Final = {
-    "doi": ["10.5555/1", "10.5555/2"], "arxiv": ["2501.00001"], "pmid": ["7"],
-}  # fmt: skip
+    "doi": ["10.5555/1", "10.5555/2"],
+    "arxiv": ["2501.00001"],
+    "pmid": ["7"],
+}
 
 identifiers = st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in KEYS.items()})
-said = st.fixed_dictionaries({
-    "title": st.sampled_from(["Kilns", "kilns!", "Glazes"]), "type": st.sampled_from(["article", "other"]),
-    "year": st.sampled_from([None, 2020, 2021]), "venue_name": st.sampled_from([None, "NeurIPS"]),
-    "identifiers": identifiers.map(lambda given_: identified(**given_)),
-    "authors": st.sampled_from([[], [{"name": "Terra Ware", "orcid": None}]]),
-})  # fmt: skip
+said = st.fixed_dictionaries(
+    {
+        "title": st.sampled_from(["Kilns", "kilns!", "Glazes"]),
+        "type": st.sampled_from(["article", "other"]),
+        "year": st.sampled_from([None, 2020, 2021]),
+        "venue_name": st.sampled_from([None, "NeurIPS"]),
+        "identifiers": identifiers.map(lambda given_: identified(**given_)),
+        "authors": st.sampled_from([[], [{"name": "Terra Ware", "orcid": None}]]),
+    }
+)
 records = st.builds(
-    Record, source=st.sampled_from(["orcid", "dblp"]), source_id=st.sampled_from(["1", "2"]), said=said,
+    Record,
+    source=st.sampled_from(["orcid", "dblp"]),
+    source_id=st.sampled_from(["1", "2"]),
+    said=said,
     researcher_ids=st.sampled_from([[], ["A1"], ["A1", "A2"]]),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +61,12 @@ def _small_transactions() -> Iterator[None]:
 def job_of(library: str) -> ResearchJob:
     """Return a new job that this worker holds."""
     job = ResearchJob(
-        **beginning(now()), library_id=library, work="reconcile", started_by="tests", turn_at=now(), ttl=2**40
+        **new_record_fields(now()), library_id=library, work="reconcile", started_by="tests", turn_at=now(), ttl=2**40
     )
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     changes.create(job)
     changes.commit()
-    taken = jobs.take(ResearchJob, {"pk": job.stored_at[0], "sk": job.stored_at[1]})
+    taken = jobs.claim(ResearchJob, {"pk": job.key[0], "sk": job.key[1]})
     assert taken
     return taken
 
@@ -88,12 +97,18 @@ def works(library: str, *, stale: int = 0) -> list[Any]:
         assert output.merged_into is None or output.merged_into in {other.id for other in outputs}
     return sorted(
         (
-            output.title, output.type, output.year or 0, output.venue_id or "", output.doi or "", output.authors,
-            output.researcher_ids, [names[id_] for id_ in output.artefact_ids],
+            output.title,
+            output.type,
+            output.year or 0,
+            output.venue_id or "",
+            output.doi or "",
+            output.authors,
+            output.researcher_ids,
+            [names[id_] for id_ in output.artefact_ids],
             sorted((field, names[id_]) for field, id_ in output.provenance.items()),
         )
         for output in shown
-    )  # fmt: skip
+    )
 
 
 def items(kind: str, library: str) -> list[dict[str, Any]]:
@@ -124,7 +139,7 @@ def test_the_largest_step_is_one_transaction(monkeypatch: pytest.MonkeyPatch) ->
     """An artefact leaves an output for another; of both, all researchers, the title and the edition change."""
     cloud.clear()
     sizes: list[int] = []
-    write = table.write
+    write = table.write_transaction
     leaving = record_of("1", "Kilns", "10.5555/1")
     for record in (record_of("2", "Glazes", "10.5555/1"), leaving, record_of("3", "Shards", "10.5555/2")):
         import_(COMMON, record)
@@ -136,32 +151,43 @@ def test_the_largest_step_is_one_transaction(monkeypatch: pytest.MonkeyPatch) ->
         sizes.append(len(writes))
         write(writes)
 
-    monkeypatch.setattr(table, "write", measured)
+    monkeypatch.setattr(table, "write_transaction", measured)
     reconcile(COMMON)
     assert [(work[0], len(work[6])) for work in before] == [("Kilns", 20), ("Shards", 20)]
     assert [(work[0], len(work[6])) for work in works(COMMON)] == [("Glazes", 20), ("Kilns", 20)]
-    assert 90 <= max(sizes) <= table.MOST_WRITES
+    assert 90 <= max(sizes) <= table.MAX_TRANSACT_ITEMS
 
 
 def record_of(number: str, title: str, doi: str) -> Record:
     """Return what DBLP says of a work of as many researchers as there can be, at an edition of its own."""
     content = {
-        "title": title, "type": "article", "year": 2020, "venue_name": None, "identifiers": identified(doi=doi),
+        "title": title,
+        "type": "article",
+        "year": 2020,
+        "venue_name": None,
+        "identifiers": identified(doi=doi),
         "authors": [{"name": "Terra Ware", "orcid": None}],
-    }  # fmt: skip
+    }
     researcher_ids = [f"A{number}{n:02d}" for n in range(rules.MOST_RESEARCHERS)]
     return Record("dblp", number, content, researcher_ids, edition_id=f"neurips-202{number}")
 
 
 listings = st.lists(
     st.builds(
-        rules.Listing, id=st.just(""), year=st.sampled_from([2020, 2021, 2022, 2024]),
-        common=st.sampled_from([None, "kilns ware", "kilns potter"]), title=st.sampled_from([None, "kilns", "glazes"]),
-        researcher_ids=st.lists(st.sampled_from(["A1", "A2", "A3"]), max_size=2), lists_authors=st.booleans(),
+        rules.Listing,
+        id=st.just(""),
+        year=st.sampled_from([2020, 2021, 2022, 2024]),
+        common=st.sampled_from([None, "kilns ware", "kilns potter"]),
+        title=st.sampled_from([None, "kilns", "glazes"]),
+        researcher_ids=st.lists(st.sampled_from(["A1", "A2", "A3"]), max_size=2),
+        lists_authors=st.booleans(),
     ),
     max_size=7,
-).map(lambda drawn: [replace(each, id=str(n), common=each.common if each.lists_authors else None)
-                     for n, each in enumerate(drawn)])  # fmt: skip
+).map(
+    lambda drawn: [
+        replace(each, id=str(n), common=each.common if each.lists_authors else None) for n, each in enumerate(drawn)
+    ]
+)
 
 
 @given(listings)

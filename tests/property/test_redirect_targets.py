@@ -15,10 +15,47 @@ from chalicelib.features.redirects.url_paths import normalized
 
 SITE: Final = "engines.example"
 TRICKS: Final = (
-    "/", "//", "\\", "%2f", "%5C", "%252f", "\t", "\n", " ", "\x00", ":", "@", "?", "#", ".", "..", "%2e",
-    "evil.example", "javascript:", "https:", "https://", "http:/", "\uff0f", "\uff3c", "\u2044", "\u2028", "\u200b",
-    "é", "İ", "a", "B", "%", "[", "]", "*", ";", "&", '"', "<", SPLAT,
-)  # fmt: skip
+    "/",
+    "//",
+    "\\",
+    "%2f",
+    "%5C",
+    "%252f",
+    "\t",
+    "\n",
+    " ",
+    "\x00",
+    ":",
+    "@",
+    "?",
+    "#",
+    ".",
+    "..",
+    "%2e",
+    "evil.example",
+    "javascript:",
+    "https:",
+    "https://",
+    "http:/",
+    "\uff0f",
+    "\uff3c",
+    "\u2044",
+    "\u2028",
+    "\u200b",
+    "é",
+    "İ",
+    "a",
+    "B",
+    "%",
+    "[",
+    "]",
+    "*",
+    ";",
+    "&",
+    '"',
+    "<",
+    SPLAT,
+)
 TAME: Final = ("/", "//", ".", "..", "%2e", "a", "b", "é", "%2f", "?", "#", ":", "@", SPLAT, "\uff0f")
 
 
@@ -39,11 +76,16 @@ texts = st.lists(st.sampled_from(TRICKS) | st.text(max_size=3), max_size=8).map(
 anything = texts | texts.map("/".__add__) | texts.map("https://shop.example".__add__)
 targets = (
     (pieces(TAME, "/") | pieces(TAME, "/a") | pieces(TAME, "https://shop.example/") | anything)
-    .map(lambda text: accepted(target, text)).filter(bool).map(str)
-)  # fmt: skip
-sources = (pieces(TAME, "/a") | pieces(TAME, "/a").map("{}/*".format) | anything).map(
-    lambda text: accepted(source, text)
-).filter(bool).map(str)  # fmt: skip
+    .map(lambda text: accepted(target, text))
+    .filter(bool)
+    .map(str)
+)
+sources = (
+    (pieces(TAME, "/a") | pieces(TAME, "/a").map("{}/*".format) | anything)
+    .map(lambda text: accepted(source, text))
+    .filter(bool)
+    .map(str)
+)
 asked = (texts | pieces(TAME, "")).map("/".__add__)
 splats = asked.map(normalized).filter(lambda path: path and path != "/").map(lambda path: str(path)[1:])
 """What a `*` stood for in a path that somebody asked for."""

@@ -15,11 +15,54 @@ from tests.harness.blocks import Stored, kept
 from tests.harness.pages import Element, rendered, theme
 
 PARTS: Final = [
-    "<script>", "</style>", "<img src=x onerror=alert(1)>", "<!--", "-->", "]]>", "<svg/onload=", "&lt;", "&#106;",
-    "javascript:", "data:text/html,", "](", "[", "![", ")", "<", ">", '"', "'", "`", "```\n", "\n\n", "\n", "    ", "|",
-    "|-|\n", "# ", "###### ", "> ", "- ", "1. ", "**", "_", "~~", "\\", "{{ 1 }}", "{% raw %}", "on=", "https://a.b/",
-    "mailto:a@b", "/c", "#d", " ", "a", "\u202e", "\u200b", "é",
-]  # fmt: skip
+    "<script>",
+    "</style>",
+    "<img src=x onerror=alert(1)>",
+    "<!--",
+    "-->",
+    "]]>",
+    "<svg/onload=",
+    "&lt;",
+    "&#106;",
+    "javascript:",
+    "data:text/html,",
+    "](",
+    "[",
+    "![",
+    ")",
+    "<",
+    ">",
+    '"',
+    "'",
+    "`",
+    "```\n",
+    "\n\n",
+    "\n",
+    "    ",
+    "|",
+    "|-|\n",
+    "# ",
+    "###### ",
+    "> ",
+    "- ",
+    "1. ",
+    "**",
+    "_",
+    "~~",
+    "\\",
+    "{{ 1 }}",
+    "{% raw %}",
+    "on=",
+    "https://a.b/",
+    "mailto:a@b",
+    "/c",
+    "#d",
+    " ",
+    "a",
+    "\u202e",
+    "\u200b",
+    "é",
+]
 """What Markdown, HTML, the template or an address takes for more than a word."""
 
 words = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=12).map("".join)
@@ -54,10 +97,13 @@ def numbered(found: list[Stored], prefix: str = "b") -> list[Stored]:
     """Return blocks with an id for each of them."""
     return [
         {**block, "id": f"{prefix}.{at}"}
-        | ({"columns": [numbered(c, f"{prefix}.{at}.{n}") for n, c in enumerate(block["columns"])]}
-           if "columns" in block else {})
+        | (
+            {"columns": [numbered(c, f"{prefix}.{at}.{n}") for n, c in enumerate(block["columns"])]}
+            if "columns" in block
+            else {}
+        )
         for at, block in enumerate(found)
-    ]  # fmt: skip
+    ]
 
 
 def menus(label: st.SearchStrategy[str]) -> st.SearchStrategy[list[MenuItem]]:

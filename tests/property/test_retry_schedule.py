@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER, next_attempt, wants
-from chalicelib.kernel.core.clock import milliseconds, timestamp
+from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
 MOMENTS = st.integers(0, 4_000_000_000_000).map(timestamp)
 JITTER = st.floats(-1, 1)
@@ -17,14 +17,22 @@ def pause(tries: int, moment: str, jitter: float, asked: int | None = None) -> f
     """Return the seconds until the next attempt."""
     at = next_attempt(tries, moment, jitter, asked)
     assert at is not None
-    return (milliseconds(at) - milliseconds(moment)) / 1000
+    return (timestamp_ms(at) - timestamp_ms(moment)) / 1000
 
 
 def test_the_pauses_are_those_that_receivers_are_told() -> None:
     minute, hour = 60, 3_600
     assert (
-        5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour,
-    ) == RETRY_SECONDS  # fmt: skip
+        5,
+        5 * minute,
+        30 * minute,
+        2 * hour,
+        5 * hour,
+        10 * hour,
+        14 * hour,
+        20 * hour,
+        24 * hour,
+    ) == RETRY_SECONDS
     assert SCATTER == 0.2
 
 
@@ -62,7 +70,7 @@ def test_ten_attempts_take_between_two_and_four_days(jitter: float) -> None:
         tries, last = tries + 1, moment
         moment = next_attempt(tries, moment, jitter) or ""
     assert tries == 10
-    assert 2.5 * DAY < (milliseconds(last) - milliseconds(began)) / 1000 < 4 * DAY
+    assert 2.5 * DAY < (timestamp_ms(last) - timestamp_ms(began)) / 1000 < 4 * DAY
 
 
 WORDS = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)

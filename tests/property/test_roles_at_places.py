@@ -46,7 +46,7 @@ def test_at_a_platform(at_organization: Role | None, at_platform: Role | None) -
 @pytest.mark.parametrize("who", [*product(AT_ORGANIZATION, BELOW, BELOW)])
 def test_in_a_space(who: tuple[Role | None, Role | None, Role | None], visibility: str) -> None:
     at_organization, at_platform, in_space = who
-    above, found = roles(*who, space.but(visibility=visibility))
+    above, found = roles(*who, space.replace(visibility=visibility))
     if at_organization in ADMINS or at_platform is Role.ADMIN:
         assert found is Role.ADMIN, "a platform's admin acts as admin on its spaces"
     elif in_space:

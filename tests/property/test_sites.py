@@ -154,8 +154,12 @@ class Editors(RuleBasedStateMachine):
             assert self.api.delete(path, as_=self.owner).status == 204
             assert self._visit(source).status == 404
 
-    @rule(one=which, other=which, fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": which}),
-          at=st.integers(1, 6))  # fmt: skip
+    @rule(
+        one=which,
+        other=which,
+        fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": which}),
+        at=st.integers(1, 6),
+    )
     def one_edits_and_another_publishes_meanwhile(self, one: int, other: int, fields: dict[str, Any], at: int) -> None:
         first, second = self._page(one), self._page(other)
         if first is None or second is None:

@@ -19,8 +19,8 @@ from chalicelib.features.taxonomy.trails import tree_of
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.trees import MOST_REMEMBERED, Reading
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
 from tests.harness.stored_records import beginning
 
 PLATFORM: Final = "platform"
@@ -92,25 +92,25 @@ class Tree:
             case "reparent":
                 children = [child for child in self.nodes.values() if child.parent_id == node.id]
                 up = {**changed, "parent_id": node.parent_id}
-                self.nodes |= {child.id: child.but(**up) for child in children}
+                self.nodes |= {child.id: child.replace(**up) for child in children}
                 changed["listed"] = None
                 moved += [child.id for child in children]
-        self.tree = self.tree.but(moved=self.tree.with_moved(moved), version=self.tree.version + 1)
-        self.nodes[node.id] = node.but(**changed)
+        self.tree = self.tree.replace(moved=self.tree.with_moved(moved), version=self.tree.version + 1)
+        self.nodes[node.id] = node.replace(**changed)
         self.remember()
 
     def pass_time(self) -> None:
         while self.random.random() < self.eager:
             self.change() if self.random.random() < 0.8 else self.create()
 
-    def item(self, key: Key) -> Item | None:
+    def item(self, key: ItemKey) -> Item | None:
         self.pass_time()
         if key[1] == trees.STATE:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None
 
-    def get_all(self, keys: Iterable[Key]) -> dict[Key, Item]:
+    def get_all(self, keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
         """Read one item after the other, in any order."""
         wanted = sorted(keys)
         self.random.shuffle(wanted)
@@ -119,7 +119,7 @@ class Tree:
 
     def pages(self, _pk: str, **_words: str) -> Iterator[list[Item]]:
         """Read the partition in order, some items a page; the tree is its last."""
-        reading, page, last = Reading(tree_of(PLATFORM)), list[Item](), ""
+        reading, page, last = TreeReader(tree_of(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
             page.append(self.item(reading.tree.key(last)) or {})
@@ -132,7 +132,7 @@ eagerness = st.sampled_from([0.0, 0.05, 0.2, 0.4])
 
 
 @settings(max_examples=500)
-@given(seed=seeds, eager=eagerness, before=st.integers(0, 20) | st.just(2 * MOST_REMEMBERED))
+@given(seed=seeds, eager=eagerness, before=st.integers(0, 20) | st.just(2 * MAX_REMEMBERED_MOVES))
 def test_a_path_was_true_at_one_moment_of_the_read(seed: int, eager: float, before: int) -> None:
     tree = Tree(seed)
     for _ in range(before):  # what the hints of nodes know nothing of
@@ -140,9 +140,9 @@ def test_a_path_was_true_at_one_moment_of_the_read(seed: int, eager: float, befo
     tree.eager = eager
     wanted = [node_id for node_id in tree.nodes if len(tree.line(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        begun, reading = tree.tree.version, Reading(tree_of(PLATFORM))
+        begun, reading = tree.tree.version, TreeReader(tree_of(PLATFORM))
         try:
-            reading.complete(wanted)
+            reading.load_ancestors(wanted)
         except Problem:
             assume(eager == 0.0)  # It says so where others never rest.
             raise
@@ -163,7 +163,7 @@ def test_a_whole_tree_is_as_it_was_at_one_version(seed: int, eager: float) -> No
         tree.change()
     tree.eager, begun = eager, {node_id for node_id in tree.nodes if tree.line(node_id)}
     version = tree.tree.version
-    with patch.object(table, "get_all", tree.get_all), patch.object(table, "pages", tree.pages):
+    with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
             nodes = finding.all_nodes(PLATFORM, tree.tree)
         except Problem:

@@ -138,9 +138,12 @@ def test_any_entry_passed_off_as_erased_is_found_at_its_sequence(log: Exported, 
     left = exported(sorted({*log.tree_sizes}), range(1, log.size + 1))
     signatures = [None, *(left.erasures[n] for n in left.erasures if n != sequence)]
     forged = offline.line(
-        left.texts[sequence - 1], sequence, left.leaves[sequence - 1], left.tree_sizes[other - 1],
+        left.texts[sequence - 1],
+        sequence,
+        left.leaves[sequence - 1],
+        left.tree_sizes[other - 1],
         data.draw(st.sampled_from(signatures)),
-    )  # fmt: skip
+    )
     with pytest.raises(Broken, match=f"sequence {sequence} was altered: it calls itself erased"):
         found(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
 

@@ -17,18 +17,29 @@ ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.jso
 def everywhere(words: str, address: str = "/") -> Element:
     """Return a page that says some words wherever it says anything, and leads to an address wherever it leads."""
     said = [
-        block("heading", "a", level=2, text=words), block("text", "b", text=words),
-        block("list", "c", items=[words, words], ordered=True), block("quote", "d", text=words, cite=words),
-        block("code", "e", text=words, language=words), block("image", "f", url=address, alt=words),
-        block("button", "g", label=words, url=address), block("embed", "h", url=address),
+        block("heading", "a", level=2, text=words),
+        block("text", "b", text=words),
+        block("list", "c", items=[words, words], ordered=True),
+        block("quote", "d", text=words, cite=words),
+        block("code", "e", text=words, language=words),
+        block("image", "f", url=address, alt=words),
+        block("button", "g", label=words, url=address),
+        block("embed", "h", url=address),
         block("custom", "i", data={words: words}),
-    ]  # fmt: skip
+    ]
     inner = [{**one, "id": f"inner-{one['id']}"} for one in said]
     below = MenuItem(words, address, children=[MenuItem(words, address, children=[MenuItem(words)])])
     return rendered(
-        *said, block("columns", "j", columns=[inner, []]), title=words, called=words, site_name=words,
-        description=words, menu=[MenuItem(words, address, current=True), below], home_href=address, preview=True,
-    )  # fmt: skip
+        *said,
+        block("columns", "j", columns=[inner, []]),
+        title=words,
+        called=words,
+        site_name=words,
+        description=words,
+        menu=[MenuItem(words, address, current=True), below],
+        home_href=address,
+        preview=True,
+    )
 
 
 @pytest.mark.parametrize("attack", ATTACKS["html"] + ATTACKS["markdown"])
@@ -50,8 +61,28 @@ class TestAnAttackInWords:
     def test_brings_no_element_that_markdown_does_not_have(self, kind: BlockType, attack: str) -> None:
         plain = {e.tag for e in rendered(block(kind, level=2, text="x", cite=None)).all()}
         found = {e.tag for e in rendered(block(kind, level=2, text=attack, cite=None)).all()}
-        assert found - plain <= {"a", "blockquote", "code", "div", "em", "h2", "img", "li", "ol", "p", "pre", "s",
-                                 "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}  # fmt: skip
+        assert found - plain <= {
+            "a",
+            "blockquote",
+            "code",
+            "div",
+            "em",
+            "h2",
+            "img",
+            "li",
+            "ol",
+            "p",
+            "pre",
+            "s",
+            "strong",
+            "table",
+            "tbody",
+            "td",
+            "th",
+            "thead",
+            "tr",
+            "ul",
+        }
 
 
 @pytest.mark.parametrize("address", ATTACKS["addresses"])

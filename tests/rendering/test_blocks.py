@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.openapi import described_together
 from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut
-from chalicelib.kernel.core.problems import Invalid
+from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Caller, RouteGroup
 from tests.harness.blocks import LeafletCreate, Stored, block, faults, kept
@@ -120,12 +120,15 @@ class TestWhatIsWrongWithABlock:
     def test_is_told_at_once_for_all_of_them(self) -> None:
         found = faults(block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, block("image"))
         assert found == [
-            ("/blocks/0/level", "out_of_range"), ("/blocks/0/text", "wrong_type"), ("/blocks/1/type", "not_one_of"),
-            ("/blocks/2/url", "required"), ("/blocks/2/alt", "required"),
-        ]  # fmt: skip
+            ("/blocks/0/level", "out_of_range"),
+            ("/blocks/0/text", "wrong_type"),
+            ("/blocks/1/type", "not_one_of"),
+            ("/blocks/2/url", "required"),
+            ("/blocks/2/alt", "required"),
+        ]
 
     def test_of_an_unknown_type_names_those_there_are(self) -> None:
-        with pytest.raises(Invalid) as refused:
+        with pytest.raises(ValidationProblem) as refused:
             kept({"id": "a", "type": "carousel"})
         assert refused.value.errors[0].detail == (
             "must be one of 'heading', 'text', 'list', 'quote', 'code', 'image', 'embed', 'button', 'divider', "
@@ -137,15 +140,14 @@ class TestWhatIsWrongWithAllBlocksTogether:
     def test_is_an_id_that_another_has_wherever_it_stands(self) -> None:
         inner = columns(block("divider", "a"), block("divider", "c"), name="b")
         assert faults(block("divider", "a"), inner, block("divider", "c")) == [
-            ("/blocks/1/columns/0/0/id", "repeated"), ("/blocks/2/id", "repeated"),
-        ]  # fmt: skip
+            ("/blocks/1/columns/0/0/id", "repeated"),
+            ("/blocks/2/id", "repeated"),
+        ]
 
     def test_is_a_fourth_level_of_columns(self) -> None:
         three = columns(columns(columns(block("divider", "d"), name="c"), name="b"), name="a")
         assert kept(three) == [three]
-        assert faults(columns(three, name="0")) == [
-            ("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")
-        ]  # fmt: skip
+        assert faults(columns(three, name="0")) == [("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")]
 
     def test_is_one_more_than_there_may_be_of_them(self) -> None:
         inner = [block("divider", f"b{number}") for number in range(MOST_BLOCKS - 1)]
@@ -159,7 +161,7 @@ def test_the_interface_tells_the_fields_of_each_type() -> None:
         raise NotImplementedError(body)
 
     group = RouteGroup("sites")
-    group.post("/leaflets", needs=Caller.USER, scope=None, emits=None)(create_leaflet)
+    group.post("/leaflets", access=Caller.USER, scope=None, emits=None)(create_leaflet)
     schemas = described_together(group.operations)["components"]["schemas"]
     told = {reference["$ref"].rpartition("/")[2] for reference in _choices(schemas["LeafletCreate"])}
     types = {schemas[name]["properties"]["type"]["const"] for name in told}

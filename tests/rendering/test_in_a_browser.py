@@ -28,13 +28,17 @@ PICTURE = b"""
 </svg>"""
 MENU = (
     MenuItem("Engines", "/engines"),
-    MenuItem("Looms", "/looms", children=(
-        MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
-        MenuItem("Linen", "/looms/linen"),
-    )),
+    MenuItem(
+        "Looms",
+        "/looms",
+        children=(
+            MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
+            MenuItem("Linen", "/looms/linen"),
+        ),
+    ),
     MenuItem("Notes", "/notes"),
     MenuItem("About us", "/about"),
-)  # fmt: skip
+)
 PROGRAM = """\
 def weave(cards: Iterable[Card], warp: Warp) -> Cloth:
     \"\"\"Return what the cards say, woven: each lifts the threads that its holes let through, then one more.\"\"\"
@@ -42,40 +46,67 @@ def weave(cards: Iterable[Card], warp: Warp) -> Cloth:
 """
 SILK = (
     block("heading", "title", level=1, text="Silk, woven by *number*"),
-    block("text", "opening", text=(
-        "The loom reads its pattern from **punched cards**, one for each pass of the shuttle. What is woven is what "
-        "was written: [a portrait](https://example.com/portrait), a rose, or nothing at all.\n\nAda Lovelace saw "
-        "further. The engine, she wrote, might act upon *other things besides number*, were objects found whose "
-        "mutual relations could be expressed by those of the abstract science of operations. ~~Perhaps.~~"
-    )),
+    block(
+        "text",
+        "opening",
+        text=(
+            "The loom reads its pattern from **punched cards**, one for each pass of the shuttle. What is woven is what "  # noqa: E501
+            "was written: [a portrait](https://example.com/portrait), a rose, or nothing at all.\n\nAda Lovelace saw "
+            "further. The engine, she wrote, might act upon *other things besides number*, were objects found whose "
+            "mutual relations could be expressed by those of the abstract science of operations. ~~Perhaps.~~"
+        ),
+    ),
     block("image", "loom", url="/picture.svg", alt="A loom with its cards, from above"),
     block("heading", "needed", level=2, text="What you need"),
     block("list", "things", items=["A loom, and **1,326** cards", "Silk: `8 denier`, undyed"], ordered=False),
     block("list", "steps", items=["Lace the cards", "Thread the warp", "Weave, [patiently](/patience)"], ordered=True),
-    block("quote", "saying", cite="Ada Lovelace, Note A, 1843", text=(
-        "The Analytical Engine *weaves algebraical patterns* just as the Jacquard loom weaves flowers and leaves."
-    )),
+    block(
+        "quote",
+        "saying",
+        cite="Ada Lovelace, Note A, 1843",
+        text=(
+            "The Analytical Engine *weaves algebraical patterns* just as the Jacquard loom weaves flowers and leaves."
+        ),
+    ),
     block("heading", "card", level=4, text="A card, as a program"),
     block("code", "program", text=PROGRAM, language="python"),
-    block("text", "silks", text=(
-        "## Three silks\n\n| | Thread | Price |\n|-|:-:|-:|\n| Tussah | coarse | 12.50 |\n| Mulberry | fine | 48.00 |\n"
-        "\n> Cloth remembers.\n\n1. one\n2. two\n   - nested\n\n```\n" + "plain " * 40 + "\n```\n\n[](/no-words)\n\n#\n"
-    )),
-    block("columns", "ways", columns=[
-        [
-            block("heading", "visit", level=3, text="Visit"), block("text", "hours", text="Thursdays, nine to five."),
-            block("button", "plan", label="Plan a visit", url="/visit"),
+    block(
+        "text",
+        "silks",
+        text=(
+            "## Three silks\n\n| | Thread | Price |\n|-|:-:|-:|\n| Tussah | coarse | 12.50 |\n| Mulberry | fine | 48.00 |\n"  # noqa: E501
+            "\n> Cloth remembers.\n\n1. one\n2. two\n   - nested\n\n```\n"
+            + "plain " * 40
+            + "\n```\n\n[](/no-words)\n\n#\n"
+        ),
+    ),
+    block(
+        "columns",
+        "ways",
+        columns=[
+            [
+                block("heading", "visit", level=3, text="Visit"),
+                block("text", "hours", text="Thursdays, nine to five."),
+                block("button", "plan", label="Plan a visit", url="/visit"),
+            ],
+            [
+                block("heading", "learn", level=3, text="Learn"),
+                block("text", "courses", text="Courses begin in spring."),
+                block("embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"),
+            ],
+            [
+                block(
+                    "columns",
+                    "inner",
+                    columns=[[block("text", "left", text="In")], [block("text", "right", text="in")]],
+                )
+            ],
         ],
-        [
-            block("heading", "learn", level=3, text="Learn"), block("text", "courses", text="Courses begin in spring."),
-            block("embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"),
-        ],
-        [block("columns", "inner", columns=[[block("text", "left", text="In")], [block("text", "right", text="in")]])],
-    ]),
+    ),
     block("divider", "line"),
     block("embed", "elsewhere", url="https://video.example.com/"),
     block("custom", "chart", data={"chart": "visitors"}),
-)  # fmt: skip
+)
 LOADED = """
     const loaded = picture => { picture.loading = 'eager'; return picture.decode() }
     Promise.all([...document.images].map(loaded)).then(arguments[0])
@@ -85,12 +116,13 @@ LOADED = """
 THEMES = {
     "plain": None,
     "branded": theme(
-        colors={"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}, logo_url="/picture.svg",
+        colors={"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"},
+        logo_url="/picture.svg",
         fonts={"body": "Liberation Serif", "heading": "Liberation Sans, sans-serif"},
     ),
     "pale": theme(mode="light", colors={"text": "#cccccc", "link": "#dddd00", "primary": "#ffffee"}),
     "night": theme(mode="dark", colors={"background": "#222222", "surface": "#999999", "text": "#333333"}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -182,11 +214,12 @@ class TestAttacks:
     def test_run_nothing_and_leave_nothing_that_could_run(self, opened: Open, kind: str) -> None:
         words = ATTACKS[kind]
         blocks = [
-            block("text", "all", text="\n\n".join(words)), block("list", "each", items=words, ordered=False),
+            block("text", "all", text="\n\n".join(words)),
+            block("list", "each", items=words, ordered=False),
             *(block("heading", f"h{at}", level=2, text=attack) for at, attack in enumerate(words)),
             *(block("image", f"i{at}", url="/picture.svg", alt=attack) for at, attack in enumerate(words)),
             *(block("button", f"b{at}", label="Go", url=url) for at, url in enumerate(ATTACKS["addresses"])),
-        ]  # fmt: skip
+        ]
         browser = opened(*blocks, title=words[0], site_name="".join(words), description="".join(words))
         # Asked by the browser itself: no policy of the page keeps this from running.
         found = browser.execute_script("""

@@ -30,11 +30,33 @@ MAX_CALLS: Final = 8 * MAX_STEPS
 
 MAX_PAGE_BYTES: Final = 1024 * 1024
 WORST: Final = [
-    "prose", "wide table", "many tables", "pipes", "one reference", "references in order", "definitions", "brackets",
-    "pictures", "nested links", "nested pictures", "pictures in pictures", "destinations", "encoded addresses",
-    "mixed strikes", "deep", "closed deep", "growing backticks", "ampersands", "autolinks", "paragraphs", "list",
-    "nested list", "nested quote", "closed fences", "table of numbers",
-]  # fmt: skip
+    "prose",
+    "wide table",
+    "many tables",
+    "pipes",
+    "one reference",
+    "references in order",
+    "definitions",
+    "brackets",
+    "pictures",
+    "nested links",
+    "nested pictures",
+    "pictures in pictures",
+    "destinations",
+    "encoded addresses",
+    "mixed strikes",
+    "deep",
+    "closed deep",
+    "growing backticks",
+    "ampersands",
+    "autolinks",
+    "paragraphs",
+    "list",
+    "nested list",
+    "nested quote",
+    "closed fences",
+    "table of numbers",
+]
 """Patterns that are, or were, the worst of their kind: `python -m benchmarks.rendering` looks for others."""
 
 

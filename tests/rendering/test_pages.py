@@ -26,9 +26,13 @@ def markdown(text: str) -> Element:
 class TestHead:
     def test_says_what_the_page_is(self) -> None:
         root = rendered(
-            title="Silk & silver", site_name="The Mill", description='Woven "by number"',
-            canonical="https://mill.example/silk?a=1&b=2", image="https://mill.example/silk.jpg", lang="en-GB",
-        )  # fmt: skip
+            title="Silk & silver",
+            site_name="The Mill",
+            description='Woven "by number"',
+            canonical="https://mill.example/silk?a=1&b=2",
+            image="https://mill.example/silk.jpg",
+            lang="en-GB",
+        )
         assert root.one("html").attributes == {"lang": "en-GB", "dir": "ltr"}
         assert root.one("title").words == "Silk & silver \N{EN DASH} The Mill"
         assert root.one("meta", name="description").attributes["content"] == 'Woven "by number"'
@@ -51,8 +55,14 @@ class TestHead:
         root = rendered()
         said = {m.attributes.get("property") or m.attributes.get("name") for m in root.all("meta")}
         assert said == {
-            None, "viewport", "og:type", "og:title", "og:site_name", "twitter:card", "theme-color",
-        }  # fmt: skip
+            None,
+            "viewport",
+            "og:type",
+            "og:title",
+            "og:site_name",
+            "twitter:card",
+            "theme-color",
+        }
         assert [link.attributes["rel"] for link in root.all("link")] == ["icon"]
 
     def test_says_what_others_are_to_show_in_place_of_the_title(self) -> None:
@@ -76,10 +86,17 @@ class TestHead:
     @pytest.mark.parametrize(
         ("lang", "direction"),
         [
-            ("en", "ltr"), ("ar", "rtl"), ("he-IL", "rtl"), ("fa", "rtl"), ("ar-Latn", "ltr"), ("az-Arab-IR", "rtl"),
-            ("pa-PK", "ltr"), ("pt-BR", "ltr"), ("arn", "ltr"),
+            ("en", "ltr"),
+            ("ar", "rtl"),
+            ("he-IL", "rtl"),
+            ("fa", "rtl"),
+            ("ar-Latn", "ltr"),
+            ("az-Arab-IR", "rtl"),
+            ("pa-PK", "ltr"),
+            ("pt-BR", "ltr"),
+            ("arn", "ltr"),
         ],
-    )  # fmt: skip
+    )
     def test_says_which_way_the_language_is_written(self, lang: str, direction: str) -> None:
         assert rendered(lang=lang).one("html").attributes == {"lang": lang, "dir": direction}
 
@@ -109,19 +126,27 @@ class TestHeaders:
 class TestHeadings:
     def test_follow_the_one_of_the_page_without_a_gap(self) -> None:
         root = rendered(
-            block("heading", "a", level=4, text="first"), block("heading", "b", level=6, text="below"),
-            block("heading", "c", level=2, text="back"), block("text", "d", text="#### in Markdown\n\n## back again"),
-        )  # fmt: skip
+            block("heading", "a", level=4, text="first"),
+            block("heading", "b", level=6, text="below"),
+            block("heading", "c", level=2, text="back"),
+            block("text", "d", text="#### in Markdown\n\n## back again"),
+        )
         assert headings(root) == [
-            ("h1", "Looms"), ("h2", "first"), ("h3", "below"), ("h2", "back"), ("h3", "in Markdown"),
+            ("h1", "Looms"),
+            ("h2", "first"),
+            ("h3", "below"),
+            ("h2", "back"),
+            ("h3", "in Markdown"),
             ("h2", "back again"),
-        ]  # fmt: skip
+        ]
 
     def test_that_stand_as_high_as_the_title_lead_all_others_down(self) -> None:
         root = rendered(
-            block("heading", "a", level=1, text="part"), block("heading", "b", level=2, text="chapter"),
-            block("heading", "c", level=6, text="note"), block("text", "d", text="# part two\n\n## chapter two"),
-        )  # fmt: skip
+            block("heading", "a", level=1, text="part"),
+            block("heading", "b", level=2, text="chapter"),
+            block("heading", "c", level=6, text="note"),
+            block("text", "d", text="# part two\n\n## chapter two"),
+        )
         assert [tag for tag, _ in headings(root)] == ["h1", "h2", "h3", "h4", "h2", "h3"]
 
     def test_go_on_through_columns(self) -> None:
@@ -133,16 +158,18 @@ class TestHeadings:
     def test_that_repeat_the_title_are_not_said_twice(self, text: str) -> None:
         first = block("heading", "a", level=1, text=text)
         assert headings(rendered(first, block("heading", "b", level=2, text="Silk"))) == [
-            ("h1", "Looms"), ("h2", "Silk"),
-        ]  # fmt: skip
+            ("h1", "Looms"),
+            ("h2", "Silk"),
+        ]
         assert len(headings(rendered(block("divider", "b"), first))) == 2
         assert len(headings(rendered({**first, "level": 2}))) == 2
 
     def test_in_which_there_is_nothing_to_see_are_left_out(self) -> None:
         root = rendered(
-            block("heading", "a", level=2, text=" \u200b "), block("heading", "b", level=2, text="![](/a.png)"),
+            block("heading", "a", level=2, text=" \u200b "),
+            block("heading", "b", level=2, text="![](/a.png)"),
             block("text", "c", text="#\n\n## \n\nText."),
-        )  # fmt: skip
+        )
         assert headings(root) == [("h1", "Looms")]
         assert root.one("main").one("div").words.strip() == "Text."
 
@@ -173,8 +200,11 @@ class TestMarkdown:
             "[a](https://example.com) [b](/c) [d](#e) [f](mailto:g@example.com) [h](javascript:i) [j](k:l)"
         )
         assert [a.attributes["href"] for a in found.all("a")] == [
-            "https://example.com", "/c", "#e", "mailto:g@example.com",
-        ]  # fmt: skip
+            "https://example.com",
+            "/c",
+            "#e",
+            "mailto:g@example.com",
+        ]
         assert found.words.strip().endswith("[h](javascript:i) [j](k:l)")
         assert {a.attributes["rel"] for a in found.all("a")} == {"noopener noreferrer"}
 
@@ -200,19 +230,26 @@ class TestMarkdown:
 
     def test_loads_pictures_late(self) -> None:
         assert markdown("![Silk](/silk.png)").one("img").attributes == {
-            "src": "/silk.png", "alt": "Silk", "loading": "lazy",
-        }  # fmt: skip
+            "src": "/silk.png",
+            "alt": "Silk",
+            "loading": "lazy",
+        }
 
 
 class TestBlocks:
     def test_can_be_led_to(self) -> None:
         every = [
-            block("heading", "a", level=2, text="a"), block("text", "b", text="b"),
-            block("list", "c", items=["c"], ordered=False), block("quote", "d", text="d", cite=None),
-            block("code", "e", text="e", language=None), block("image", "f", url="/f", alt=""),
-            block("embed", "g", url="https://example.com"), block("button", "h", label="h", url="#a"),
-            block("divider", "i"), block("columns", "j", columns=[[block("divider", "k")]]),
-        ]  # fmt: skip
+            block("heading", "a", level=2, text="a"),
+            block("text", "b", text="b"),
+            block("list", "c", items=["c"], ordered=False),
+            block("quote", "d", text="d", cite=None),
+            block("code", "e", text="e", language=None),
+            block("image", "f", url="/f", alt=""),
+            block("embed", "g", url="https://example.com"),
+            block("button", "h", label="h", url="#a"),
+            block("divider", "i"),
+            block("columns", "j", columns=[[block("divider", "k")]]),
+        ]
         found = [e.attributes["id"] for e in main(*every).all() if "id" in e.attributes]
         assert found == list("abcdefghijk")
 
@@ -238,8 +275,10 @@ class TestBlocks:
 
     def test_of_a_picture_say_what_it_shows_and_load_late(self) -> None:
         assert main(block("image", url="/silk.jpg", alt='A "silk"')).one("img").attributes == {
-            "src": "/silk.jpg", "alt": 'A "silk"', "loading": "lazy",
-        }  # fmt: skip
+            "src": "/silk.jpg",
+            "alt": 'A "silk"',
+            "loading": "lazy",
+        }
 
     def test_of_something_embedded_lead_to_where_it_is(self) -> None:
         found = main(block("embed", url="https://Video.example.com/w?v=1"))
@@ -258,10 +297,12 @@ class TestBlocks:
 
     def test_in_which_there_is_nothing_to_see_are_left_out(self) -> None:
         found = main(
-            block("text", "a", text=" \n"), block("list", "b", items=["", " "], ordered=False),
-            block("quote", "c", text="", cite="Nobody"), block("code", "d", text="\n", language=None),
+            block("text", "a", text=" \n"),
+            block("list", "b", items=["", " "], ordered=False),
+            block("quote", "c", text="", cite="Nobody"),
+            block("code", "d", text="\n", language=None),
             block("custom", "e", data={"secret": "words"}),
-        )  # fmt: skip
+        )
         assert [e.tag for e in found.all()] == ["h1"]
         assert "secret" not in found.words
 
@@ -269,12 +310,16 @@ class TestBlocks:
 class TestAroundThePage:
     MENU = (
         MenuItem("Engines", "/engines"),
-        MenuItem("Looms", "/looms", children=(
-            MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
-            MenuItem("Later"),
-        )),
+        MenuItem(
+            "Looms",
+            "/looms",
+            children=(
+                MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
+                MenuItem("Later"),
+            ),
+        ),
         MenuItem("Notes", children=(MenuItem("A", "/notes/a"),)),
-    )  # fmt: skip
+    )
 
     def test_are_landmarks_and_a_way_past_them(self) -> None:
         root = rendered(menu=self.MENU)
@@ -294,17 +339,21 @@ class TestAroundThePage:
         nav = rendered(menu=self.MENU).one("nav")
         links = [(a.words, a.attributes["href"]) for a in nav.all("a")]
         assert links == [
-            ("Engines", "/engines"), ("Looms", "/looms"), ("Silk", "/looms/silk"), ("Brocade", "/looms/silk/brocade"),
+            ("Engines", "/engines"),
+            ("Looms", "/looms"),
+            ("Silk", "/looms/silk"),
+            ("Brocade", "/looms/silk/brocade"),
             ("A", "/notes/a"),
-        ]  # fmt: skip
+        ]
         assert [summary.words for summary in nav.all("summary")] == ["Looms", "Notes"]
         assert "Later" in nav.words
 
     def test_says_where_the_reader_is(self) -> None:
         nav = rendered(menu=self.MENU).one("nav")
         assert [(e.tag, e.words) for e in nav.all() if e.attributes.get("aria-current")] == [
-            ("summary", "Looms"), ("a", "Silk"),
-        ]  # fmt: skip
+            ("summary", "Looms"),
+            ("a", "Silk"),
+        ]
         assert nav.one("a", aria_current="page").words == "Silk"
 
     def test_is_no_menu_if_it_has_no_item(self) -> None:

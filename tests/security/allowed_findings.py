@@ -31,22 +31,47 @@ class Excuse:
 
 EXCUSED: Final = (
     Excuse("unknown", "what is named has to be there", "create_site", {"name": "Looms", "platformId": _NOTHING}),
-    Excuse("malformed", "paths, domains, networks and lines are described in words", "create_redirect",
-           {"fromPath": "looms"}),
-    Excuse("out_of_range", "one moment is not after another", "list_audit_log",
-           query={"from": "2026-11-20T00:00:00Z", "to": "2026-11-19T00:00:00Z"}),
-    Excuse("too_large", "bytes are no characters", "set_module_override",
-           {"moduleId": "looms", "settings": {"text": "x" * 66_000}}),
-    Excuse("read_only", "a status may be repeated, and is set elsewhere", "update_organization",
-           {"status": "pending_deletion"}),
-    Excuse("repeated", "ids differ", "update_project_blocks",
-           {"projectBlocks": [{"projectBlockId": "a"}, {"projectBlockId": "a"}]}),
+    Excuse(
+        "malformed",
+        "paths, domains, networks and lines are described in words",
+        "create_redirect",
+        {"fromPath": "looms"},
+    ),
+    Excuse(
+        "out_of_range",
+        "one moment is not after another",
+        "list_audit_log",
+        query={"from": "2026-11-20T00:00:00Z", "to": "2026-11-19T00:00:00Z"},
+    ),
+    Excuse(
+        "too_large",
+        "bytes are no characters",
+        "set_module_override",
+        {"moduleId": "looms", "settings": {"text": "x" * 66_000}},
+    ),
+    Excuse(
+        "read_only",
+        "a status may be repeated, and is set elsewhere",
+        "update_organization",
+        {"status": "pending_deletion"},
+    ),
+    Excuse(
+        "repeated",
+        "ids differ",
+        "update_project_blocks",
+        {"projectBlocks": [{"projectBlockId": "a"}, {"projectBlockId": "a"}]},
+    ),
     Excuse("too_short", "blanks around text don't count", "list_countries", query={"q": " "}),
     Excuse("required", "one of two parameters is needed", "resolve_taxonomy_path", detail="^Send `path` or `slug`"),
     Excuse("required", "one of two fields is needed", "erase_person", {}, detail="^Say who"),
-    Excuse("required", "a link leads somewhere", "update_platform_navigation",
-           {"items": [{"id": "a", "label": "Looms", "type": "url"}]}, detail="leads somewhere"),
-)  # fmt: skip
+    Excuse(
+        "required",
+        "a link leads somewhere",
+        "update_platform_navigation",
+        {"items": [{"id": "a", "label": "Looms", "type": "url"}]},
+        detail="leads somewhere",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -60,9 +85,13 @@ class Tolerance:
 
 
 TOLERATED: Final = (
-    Tolerance("^(?=.*violates `maxLength`)(?!.*violates `(?!maxLength))", "blanks around text don't count",
-              "update_organization", {"name": " " * 200 + "Looms"}),
-)  # fmt: skip
+    Tolerance(
+        "^(?=.*violates `maxLength`)(?!.*violates `(?!maxLength))",
+        "blanks around text don't count",
+        "update_organization",
+        {"name": " " * 200 + "Looms"},
+    ),
+)
 """That longer text is refused where it is no blanks, in each field, is shown in `test_json_bombs.py`."""
 
 

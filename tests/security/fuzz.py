@@ -37,10 +37,11 @@ def look(world: World, seconds: float, seed: int) -> Iterator[tuple[int, Found]]
 
 def _settings(seed: int, seconds: float) -> dict[str, Any]:
     return {
-        "seed": seed, "max-time": max(1, int(seconds)),
+        "seed": seed,
+        "max-time": max(1, int(seconds)),
         "generation": {"max-examples": 30, "database": "none", "no-shrink": True},
         "phases": {"stateful": {"enabled": False}},
-    }  # fmt: skip
+    }
 
 
 def main(minutes: float, seed: int) -> int:

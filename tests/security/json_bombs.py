@@ -70,7 +70,7 @@ KEPT: Final[Mapping[str, tuple[bytes, Any]]] = {
     "the last of two of one name": (b'{"n":1,"n":2}', {"n": 2}),
     "names that mean something to programs": (b'{"__proto__":{"$ref":"#/"}}', {"__proto__": {"$ref": "#/"}}),
     "accents apart and together": ('{"é":1,"e\u0301":2}'.encode(), {"é": 1, "e\u0301": 2}),
-}  # fmt: skip
+}
 """Objects that it keeps as they are; what reads back."""
 
 _HOLE: Final = "a hole in a body"

@@ -23,17 +23,24 @@ from tests.harness import snapshots
 from tests.harness.conformance import document
 
 _REFUSAL: Final = {
-    "type": "urn:atrium:problem:forbidden", "title": "This is not allowed", "status": 403, "code": "forbidden",
-    "detail": "The gateway refuses it.", "instance": "/", "requestId": "of the gateway",
-}  # fmt: skip
+    "type": "urn:atrium:problem:forbidden",
+    "title": "This is not allowed",
+    "status": 403,
+    "code": "forbidden",
+    "detail": "The gateway refuses it.",
+    "instance": "/",
+    "requestId": "of the gateway",
+}
 _OF_THE_GATEWAY: Final = (403, {"Content-Type": "application/problem+json"}, json.dumps(_REFUSAL).encode())
 """What is answered before the service is asked: there is no such path, or it is too long."""
 _TAGS: Final = {"If-Match": "*", "If-None-Match": '"0"'}
 """What holds of everything that is there."""
 _EMPTY: Final = (204, 304)
 _USUAL: Final = {
-    "suppress-health-check": ["all"], "continue-on-failure": True, "output": {"sanitization": {"enabled": False}},
-}  # fmt: skip
+    "suppress-health-check": ["all"],
+    "continue-on-failure": True,
+    "output": {"sanitization": {"enabled": False}},
+}
 _BETWEEN: Final = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
 """Headers of the way, not of who calls."""
 

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.http.forms import URL_ENCODED
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
@@ -16,17 +16,28 @@ from tests.harness.external_servers import unreached
 
 BOUNDARY: Final = "multipart/form-data; boundary=x"
 KINDS: Final = (
-    BOUNDARY, "application/x-www-form-urlencoded", "text/plain", "text/json", "application/xml", "application/yaml",
-    "application/json, text/plain", "application/jsonp", "application/problem+json", "application/x-amz-json-1.0",
+    BOUNDARY,
+    "application/x-www-form-urlencoded",
+    "text/plain",
+    "text/json",
+    "application/xml",
+    "application/yaml",
+    "application/json, text/plain",
+    "application/jsonp",
+    "application/problem+json",
+    "application/x-amz-json-1.0",
     "json",
-    "application/json/", "multipart/related; type=application/json", "application/octet-stream", "application/json\x00",
-)  # fmt: skip
+    "application/json/",
+    "multipart/related; type=application/json",
+    "application/octet-stream",
+    "application/json\x00",
+)
 FORM_KINDS: Final = (BOUNDARY, URL_ENCODED)
 with_a_body = by_operation(lambda o: o.body and o.method != "DELETE")
 
 
 def place_names(operation: Operation) -> bool:
-    return isinstance(operation.needs, At) and operation.needs.in_body
+    return isinstance(operation.access, RequireRole) and operation.access.in_body
 
 
 @with_a_body
@@ -36,7 +47,7 @@ def test_a_body_of_another_kind_is_not_read(operation: Operation, world: World) 
     before = snapshots.stored()
     with unreached():
         for kind in KINDS:
-            if operation.form and kind in FORM_KINDS:
+            if operation.accepts_form and kind in FORM_KINDS:
                 continue  # Read as what it says it is, of which JSON is none: 422.
             refused = perform(operation, world, as_=caller, json=None, body=body, headers={"Content-Type": kind})
             assert refused.code in ("415 unsupported_media_type", "404 not_found", "422 validation_failed"), kind
@@ -58,9 +69,9 @@ def test_a_body_in_another_encoding_is_not_guessed(operation: Operation, encodin
 @by_operation(place_names)
 class TestAPlaceInABody:
     def test_that_is_named_twice_is_one_and_the_same_to_all(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        example, name, before = example_of(operation, world), operation.needs.field, snapshots.taken()
-        mine, theirs = example.body[name], world.rivals_own(operation.needs.parameter)
+        assert isinstance(operation.access, RequireRole)
+        example, name, before = example_of(operation, world), operation.access.field, snapshots.taken()
+        mine, theirs = example.body[name], world.rivals_own(operation.access.parameter)
         rest = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
         for first, last in ((theirs, mine), (mine, theirs)):
             for written in (name, name.replace("I", "\\u0049")):
@@ -70,9 +81,9 @@ class TestAPlaceInABody:
                 assert (answer.status, answer.json.get(name)) == ((201, mine) if last == mine else (404, None))
 
     def test_that_is_written_otherwise_is_the_same_to_all(self, operation: Operation, world: World) -> None:
-        assert isinstance(operation.needs, At)
-        example, name = example_of(operation, world), operation.needs.field
-        theirs = world.rivals_own(operation.needs.parameter)
+        assert isinstance(operation.access, RequireRole)
+        example, name = example_of(operation, world), operation.access.field
+        theirs = world.rivals_own(operation.access.parameter)
         for other in (theirs.upper(), f" {theirs} ", [theirs], {"id": theirs}, f"{theirs}\x00", f"{theirs}#", None, 7):
             answer = perform(operation, world, json={**example.body, name: other})
             assert answer.status in (404, 422)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.secrets import one_time
 from tests.catalogue.tenant_fixture import World
@@ -58,7 +58,7 @@ def test_what_holds_a_secret_is_kept_by_nobody(operation: Operation, world: Worl
     assert perform(operation, world).headers["Cache-Control"] == "no-store"
 
 
-@by_operation(lambda o: isinstance(o.needs, At) and o.method == "GET")
+@by_operation(lambda o: isinstance(o.access, RequireRole) and o.method == "GET")
 def test_a_refusal_is_kept_by_nobody(operation: Operation, world: World) -> None:
     refused = perform(operation, world, as_="nonsense")
     assert refused.headers["Cache-Control"] == "no-store"

@@ -8,9 +8,9 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.storage.entity import Container
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.tenant_fixture import World
@@ -36,18 +36,20 @@ def of_the_space(world: World, role: Role) -> Person:
     return person
 
 
-def judged_at(kind: type[Place]) -> pytest.MarkDecorator:
+def judged_at(kind: type[Container]) -> pytest.MarkDecorator:
     """The operations that need a role at a place of this kind."""
     return by_operation(
-        lambda o: isinstance(o.needs, At) and o.needs.role and o.needs.judged is kind and not is_shown(o)
+        lambda o: (
+            isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope is kind and not is_shown(o)
+        )
     )
 
 
 def expected(operation: Operation, role: Role) -> str:
-    assert isinstance(operation.needs, At)
-    assert operation.needs.role
+    assert isinstance(operation.access, RequireRole)
+    assert operation.access.role
     order = list(Role)
-    enough = order.index(role) >= order.index(operation.needs.role)
+    enough = order.index(role) >= order.index(operation.access.role)
     return "success" if enough else "403 insufficient_role"
 
 
@@ -73,14 +75,16 @@ def test_in_a_space_each_may_what_their_role_there_may(operation: Operation, wor
         assert told(operation, perform(operation, world, as_=person)) == expected(operation, role)
 
 
-@by_operation(lambda o: isinstance(o.needs, At) and o.needs.role and o.needs.judged in (Organization, Site))
+@by_operation(
+    lambda o: isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope in (Organization, Site)
+)
 def test_at_an_organization_they_have_no_part_whatever_they_are_below(
     operation: Operation, world: World, begin: Begin
 ) -> None:
-    assert isinstance(operation.needs, At)
+    assert isinstance(operation.access, RequireRole)
     for made in (of_the_platform, of_the_space):
         wanted = to_strangers(operation, world)
-        if operation.needs.place is Platform:
+        if operation.access.container_type is Platform:
             wanted = "403 insufficient_role"  # It is theirs too, and takes a role above it.
         if operation.id == "list_invitations" and made is of_the_platform:
             wanted = "success"  # It shows admins of a platform what leads there: nothing, here.
@@ -89,7 +93,7 @@ def test_at_an_organization_they_have_no_part_whatever_they_are_below(
 
 @judged_at(Platform)
 def test_a_platform_of_others_is_none_to_its_admin(operation: Operation, world: World, begin: Begin) -> None:
-    assert isinstance(operation.needs, At)
-    person, example, needs = begin(of_the_platform, Role.ADMIN), example_of(operation, world), operation.needs
+    assert isinstance(operation.access, RequireRole)
+    person, example, needs = begin(of_the_platform, Role.ADMIN), example_of(operation, world), operation.access
     theirs = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=person)
     assert theirs.code == "404 not_found"

@@ -79,8 +79,12 @@ def known_to_all(kid: str) -> list[bytes]:
         infos += [key.public_bytes(Encoding.Raw, PublicFormat.Raw)]
     texts = [json.dumps(jwk), json.dumps(jwk, separators=(",", ":"), sort_keys=True), json.dumps(KEY_SET), kid, ""]
     values = [value for name, value in jwk.items() if name in ("n", "x", "y", "e")]
-    return [*infos, *(info.strip() for info in infos), *(text.encode() for text in (*texts, *values)),
-            *map(from_base64url, values)]  # fmt: skip
+    return [
+        *infos,
+        *(info.strip() for info in infos),
+        *(text.encode() for text in (*texts, *values)),
+        *map(from_base64url, values),
+    ]
 
 
 @pytest.mark.parametrize("kid", PRIVATE)
@@ -95,9 +99,18 @@ def test_no_form_of_a_public_key_is_a_shared_secret(kid: str, algorithm: str) ->
 class TestASignatureOfES256:
     @pytest.mark.parametrize(
         ("r", "s"),
-        [(0, 0), (0, 1), (1, 0), (1, 1), (P256_ORDER, P256_ORDER), (P256_ORDER, 1), (1, P256_ORDER),
-         (0, P256_ORDER), (2**256 - 1, 2**256 - 1)],
-    )  # fmt: skip
+        [
+            (0, 0),
+            (0, 1),
+            (1, 0),
+            (1, 1),
+            (P256_ORDER, P256_ORDER),
+            (P256_ORDER, 1),
+            (1, P256_ORDER),
+            (0, P256_ORDER),
+            (2**256 - 1, 2**256 - 1),
+        ],
+    )
     def test_of_zeros_and_the_order_is_none(self, r: int, s: int) -> None:
         for header in (GOOD_HEADER, {"alg": "ES256"}):
             signature = r.to_bytes(32, "big") + s.to_bytes(32, "big")
@@ -135,10 +148,31 @@ class TestASignatureOfEd25519:
 class TestAHeader:
     @pytest.mark.parametrize(
         "kid",
-        ["../../tmp/jwks.json", "/proc/self/environ", "file:///dev/null", "http://127.0.0.1:9/jwks", "ES256\x00",
-         "es256", "ES256 ", "ES256' OR '1'='1", "ES256'; DROP TABLE keys;--", "$(id)", "| id", "{{7*7}}", "%s%s%s",
-         "ES256\n", "x" * 7000, "\u202eES256", [], {}, 0, -1, False, ["ES256", "RS256"]],
-    )  # fmt: skip
+        [
+            "../../tmp/jwks.json",
+            "/proc/self/environ",
+            "file:///dev/null",
+            "http://127.0.0.1:9/jwks",
+            "ES256\x00",
+            "es256",
+            "ES256 ",
+            "ES256' OR '1'='1",
+            "ES256'; DROP TABLE keys;--",
+            "$(id)",
+            "| id",
+            "{{7*7}}",
+            "%s%s%s",
+            "ES256\n",
+            "x" * 7000,
+            "\u202eES256",
+            [],
+            {},
+            0,
+            -1,
+            False,
+            ["ES256", "RS256"],
+        ],
+    )
     def test_names_a_key_by_its_very_id(self, kid: object) -> None:
         assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
         assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims(), STRANGERS))
@@ -149,9 +183,13 @@ class TestAHeader:
         der = STRANGERS.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         certificate = base64.b64encode(der).decode()
         said = {
-            "jwk": own, "jku": "https://evil.example/jwks", "x5u": "https://evil.example/cert", "x5c": [certificate],
-            "x5t": to_base64url(b"t" * 20), "x5t#S256": to_base64url(hashlib.sha256(der).digest()),
-        }  # fmt: skip
+            "jwk": own,
+            "jku": "https://evil.example/jwks",
+            "x5u": "https://evil.example/cert",
+            "x5c": [certificate],
+            "x5t": to_base64url(b"t" * 20),
+            "x5t#S256": to_base64url(hashlib.sha256(der).digest()),
+        }
         for kid in ({"kid": "ES256"}, {}, {"kid": "evil"}):
             assert is_unauthenticated(signed({"alg": "ES256", **kid, name: said[name]}, claims(), STRANGERS))
 
@@ -207,9 +245,22 @@ class TestClaims:
 
     @pytest.mark.parametrize(
         "groups",
-        ["operators\x00", "operators\n", "OPERATORS", "\u200boperators", "operator\u017f", "operators,admins",
-         '["operators"]', ["operators "], [["operators"]], {"0": "operators"}, {"operators": ["operators"]}, [True], 1],
-    )  # fmt: skip
+        [
+            "operators\x00",
+            "operators\n",
+            "OPERATORS",
+            "\u200boperators",
+            "operator\u017f",
+            "operators,admins",
+            '["operators"]',
+            ["operators "],
+            [["operators"]],
+            {"0": "operators"},
+            {"operators": ["operators"]},
+            [True],
+            1,
+        ],
+    )
     def test_make_no_operator_by_what_only_looks_like_the_group(self, groups: object) -> None:
         for name in ("groups", "cognito:groups", "roles", "scope", "permissions"):
             assert not verify_token(token(**{name: groups})).operator

@@ -15,9 +15,31 @@ from tests.harness.by_operation import by_operation
 
 LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
 ODD: Final = (
-    "\x00", "a\x00b", "a/b", "../..", "%2f", "%", "#", "a#b", "?", " ", "\n", "ß", "\u212a", "\u0131", "\u202eabc",
-    "\U0001f4a9" * 300, "\u0627\u0644", "\ufdfa" * 200, "\u0390" * 255, "e\u0301" * 500, "*", "{id}", "\ufeff", "\x7f",
-)  # fmt: skip
+    "\x00",
+    "a\x00b",
+    "a/b",
+    "../..",
+    "%2f",
+    "%",
+    "#",
+    "a#b",
+    "?",
+    " ",
+    "\n",
+    "ß",
+    "\u212a",
+    "\u0131",
+    "\u202eabc",
+    "\U0001f4a9" * 300,
+    "\u0627\u0644",
+    "\ufdfa" * 200,
+    "\u0390" * 255,
+    "e\u0301" * 500,
+    "*",
+    "{id}",
+    "\ufeff",
+    "\x7f",
+)
 LONG: Final = tuple("a" * length for length in LENGTHS)
 VALUES: Final = (*LONG, *ODD)
 IN_BODIES: Final = (*LONG, "a\x00b", "#", "\u212a", "\U0001f4a9" * 300, "\ufdfa" * 200, "\u202eabc")
@@ -36,8 +58,8 @@ class TestInAPath:
 
     def test_each_parameter_has_a_pattern_that_ends(self, operation: Operation) -> None:
         for name in operation.path_parameters:
-            assert not operation.names_something({**dict.fromkeys(operation.path_parameters, "a"), name: "a" * 300})
-            assert not operation.names_something({**dict.fromkeys(operation.path_parameters, "a"), name: ""})
+            assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: "a" * 300})
+            assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: ""})
 
     def test_reads_nothing_for_it_but_the_credential(self, operation: Operation, world: World) -> None:
         example = example_of(operation, world)

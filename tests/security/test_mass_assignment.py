@@ -15,14 +15,42 @@ from tests.harness.by_operation import by_operation, changes_a_record
 from tests.harness.external_servers import unreached
 
 NEVER: Final[dict[str, Any]] = {
-    "id": str(uuid4()), "organizationId": str(uuid4()), "organization_id": str(uuid4()), "platformId": str(uuid4()),
-    "ownerId": str(uuid4()), "userId": str(uuid4()), "createdAt": "2020-01-01T00:00:00.000Z", "createdBy": "me",
-    "updatedAt": "2020-01-01T00:00:00.000Z", "version": 99, "status": "root", "role": Role.OWNER.value,
-    "scopes": ["admin"], "email_verified": True, "groups": ["operators"], "operator": True, "actor": {"type": "system"},
-    "sequence": 1, "integrity": None, "pk": "O#1", "sk": "#", "index1pk": "O#1", "duepk": "D", "ttl": 1, "kind": "e",
-    "digests": {}, "Name": "x", "name ": "x", "__class__": {}, "__proto__": {"role": "owner"}, "constructor": {},
-    "$set": {}, "secretHash": "x", "body": {}, "ctx": {},
-}  # fmt: skip
+    "id": str(uuid4()),
+    "organizationId": str(uuid4()),
+    "organization_id": str(uuid4()),
+    "platformId": str(uuid4()),
+    "ownerId": str(uuid4()),
+    "userId": str(uuid4()),
+    "createdAt": "2020-01-01T00:00:00.000Z",
+    "createdBy": "me",
+    "updatedAt": "2020-01-01T00:00:00.000Z",
+    "version": 99,
+    "status": "root",
+    "role": Role.OWNER.value,
+    "scopes": ["admin"],
+    "email_verified": True,
+    "groups": ["operators"],
+    "operator": True,
+    "actor": {"type": "system"},
+    "sequence": 1,
+    "integrity": None,
+    "pk": "O#1",
+    "sk": "#",
+    "index1pk": "O#1",
+    "duepk": "D",
+    "ttl": 1,
+    "kind": "e",
+    "digests": {},
+    "Name": "x",
+    "name ": "x",
+    "__class__": {},
+    "__proto__": {"role": "owner"},
+    "constructor": {},
+    "$set": {},
+    "secretHash": "x",
+    "body": {},
+    "ctx": {},
+}
 """What people try: of other records, of the table, of claims, of languages."""
 
 
@@ -33,7 +61,7 @@ def names_of(operation: Operation) -> set[str]:
 
 def beside(operation: Operation) -> dict[str, Any]:
     """Return fields that the body does not have: all that the answer shows beside them, and what people try."""
-    shown = operation.answer.model_fields if operation.answer else {}
+    shown = operation.response_model.model_fields if operation.response_model else {}
     made_up = {to_camel(name): "made up" for name in shown} | NEVER
     return {name: value for name, value in made_up.items() if name not in names_of(operation)}
 

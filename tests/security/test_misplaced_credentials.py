@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.operation import At, Caller, Operation
+from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.tenant_fixture import World
 from tests.catalogue.test_permissions import is_shown
@@ -20,19 +20,29 @@ from tests.harness.workers import Workers
 
 NAMES: Final = ("access_token", "api_key", "apiKey", "key", "token", "Authorization", "authorization", "jwt")
 HEADERS: Final = (
-    "X-Api-Key", "X-Authorization", "X-Access-Token", "Proxy-Authorization", "X-Forwarded-Authorization", "X-User-Id",
-    "X-Amz-Security-Token", "X-Original-Authorization", "X-Forwarded-User", "Token", "Api-Key",
-)  # fmt: skip
+    "X-Api-Key",
+    "X-Authorization",
+    "X-Access-Token",
+    "Proxy-Authorization",
+    "X-Forwarded-Authorization",
+    "X-User-Id",
+    "X-Amz-Security-Token",
+    "X-Original-Authorization",
+    "X-Forwarded-User",
+    "Token",
+    "Api-Key",
+)
 PROTECTED: Final = by_operation(
     lambda o: (
-        (o.needs in (Caller.PRINCIPAL, Caller.USER, Caller.OPERATOR) or isinstance(o.needs, At)) and not is_shown(o)
+        (o.access in (Caller.PRINCIPAL, Caller.USER, Caller.OPERATOR) or isinstance(o.access, RequireRole))
+        and not is_shown(o)
     )
 )
 
 
 def strongest(operation: Operation, world: World) -> callers.Caller:
     """Whoever may call it, whatever else is asked for."""
-    return world.people.operator if operation.needs is Caller.OPERATOR else world.people.owner
+    return world.people.operator if operation.access is Caller.OPERATOR else world.people.owner
 
 
 @PROTECTED
@@ -59,10 +69,29 @@ def test_a_token_of_a_record_is_no_credential(operation: Operation, world: World
 class TestAuthorization:
     @pytest.mark.parametrize(
         "form",
-        ["{0}", "Bearer{0}", "Bearer:{0}", "Bearer={0}", "Bearer {0} {0}", "Bearer {0},{0}", "Bearer {0}, Bearer {0}",
-         'Bearer "{0}"', "Bearer token={0}", "Token {0}", "ApiKey {0}", "Basic {0}", "Digest {0}", "DPoP {0}",
-         "Bearer\u00a0{0}", "Bearer {0}\u200b", "Bearer\x00 {0}", "Bearer %20{0}", "Bearer {0};{0}", "Bearer {0}\\n"],
-    )  # fmt: skip
+        [
+            "{0}",
+            "Bearer{0}",
+            "Bearer:{0}",
+            "Bearer={0}",
+            "Bearer {0} {0}",
+            "Bearer {0},{0}",
+            "Bearer {0}, Bearer {0}",
+            'Bearer "{0}"',
+            "Bearer token={0}",
+            "Token {0}",
+            "ApiKey {0}",
+            "Basic {0}",
+            "Digest {0}",
+            "DPoP {0}",
+            "Bearer\u00a0{0}",
+            "Bearer {0}\u200b",
+            "Bearer\x00 {0}",
+            "Bearer %20{0}",
+            "Bearer {0};{0}",
+            "Bearer {0}\\n",
+        ],
+    )
     def test_of_another_form_is_refused(self, form: str, world: World) -> None:
         for caller in (world.people.owner, world.api_key):
             sent = {"Authorization": form.format(caller.credential)}
@@ -93,7 +122,7 @@ class TestAnApiKey:
         assert answer.calls.names == []
 
     def test_whose_checksum_is_right_is_none_all_the_same(self, world: World) -> None:
-        for made_up in (api_key_format.generate() for _ in range(5)):
+        for made_up in (api_key_format.generate_api_key() for _ in range(5)):
             assert world.api.get("/status", as_=made_up).code == "401 unauthenticated"
 
     def test_of_a_deleted_organization_finds_nothing_and_after_the_purge_is_none(

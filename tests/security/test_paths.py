@@ -15,12 +15,33 @@ from tests.harness.exports import begin_export
 from tests.harness.workers import Workers
 
 CLIMBING: Final = [
-    "/../..", "/../looms", "/..%2f..%2flooms", "/%2e%2e/looms", "/%252e%252e/looms", "/..\\..\\looms", "\\looms",
-    "/%5c%5cevil.example", "//evil.example", "/\\evil.example", "///evil.example/%2e%2e", "https://evil.example/",
-    "/.%00./looms", "/looms%00.html", "/looms;jsessionid=1", "/%c0%ae%c0%ae/", "/\uff0e\uff0e/looms", "/looms/..;/",
-    "/etc/passwd", "file:///etc/passwd", "/%0d%0aSet-Cookie:%20a=b", "/\u202elooms", "/%", "/%zz", "/?path=/looms",
+    "/../..",
+    "/../looms",
+    "/..%2f..%2flooms",
+    "/%2e%2e/looms",
+    "/%252e%252e/looms",
+    "/..\\..\\looms",
+    "\\looms",
+    "/%5c%5cevil.example",
+    "//evil.example",
+    "/\\evil.example",
+    "///evil.example/%2e%2e",
+    "https://evil.example/",
+    "/.%00./looms",
+    "/looms%00.html",
+    "/looms;jsessionid=1",
+    "/%c0%ae%c0%ae/",
+    "/\uff0e\uff0e/looms",
+    "/looms/..;/",
+    "/etc/passwd",
+    "file:///etc/passwd",
+    "/%0d%0aSet-Cookie:%20a=b",
+    "/\u202elooms",
+    "/%",
+    "/%zz",
+    "/?path=/looms",
     "/#looms",
-]  # fmt: skip
+]
 
 
 def led_to(answer: Any) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit import verify
 from chalicelib.features.channels import rules
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.pii import PersonalData
 from tests.harness.conformance import document
 from tests.security.patterns import Pattern, Unknown, found
 
@@ -30,10 +30,43 @@ MOST_OF_SHORT: Final = 9
 UNNOTICED: Final = 0.0004
 """Seconds that say nothing."""
 PUMPS: Final = (
-    "a", "A", "0", "-", ".", "_", ":", "/", "@", "'", '"', "\\", " ", "\t", "\n", "[", "(", "<", "&", "é", "\u0301",
-    "a.", "a-", "0.", "a@", "@.", '\\"', "a:", "//", ".a-", "a a", "%2", "mailto:!@", "://a",
-    "doi.org/", "arxiv.org/abs/",
-)  # fmt: skip
+    "a",
+    "A",
+    "0",
+    "-",
+    ".",
+    "_",
+    ":",
+    "/",
+    "@",
+    "'",
+    '"',
+    "\\",
+    " ",
+    "\t",
+    "\n",
+    "[",
+    "(",
+    "<",
+    "&",
+    "é",
+    "\u0301",
+    "a.",
+    "a-",
+    "0.",
+    "a@",
+    "@.",
+    '\\"',
+    "a:",
+    "//",
+    ".a-",
+    "a a",
+    "%2",
+    "mailto:!@",
+    "://a",
+    "doi.org/",
+    "arxiv.org/abs/",
+)
 BEFORE: Final = ("", "https://", "mailto:", '"', "— ", "atr_", "a@", "A")
 BEHIND: Final = "\x00<"
 
@@ -41,7 +74,7 @@ BEHIND: Final = "\x00<"
 def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
     """Return what only calls know of expressions: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
-    ada = Person(frozenset({uuid}), frozenset({"ada@example.com"}))
+    ada = PersonalData(frozenset({uuid}), frozenset({"ada@example.com"}))
     of_paths = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
         Unknown("chalicelib.features.audit.verify", "(_ERASED % organization).encode()"): (verify._ERASED % uuid,),  # noqa: SLF001
@@ -49,7 +82,7 @@ def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
         Unknown("chalicelib.kernel.http.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
         Unknown("chalicelib.kernel.operations.operation", "pattern"): tuple(of_paths),
         Unknown("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
-    }  # fmt: skip
+    }
 
 
 @cache
@@ -122,7 +155,7 @@ def test_the_analyser_finds_those_that_do() -> None:
 
 
 def test_what_pydantic_is_given_is_compiled_by_rust() -> None:
-    models = {model for o in operations() for model in (o.body, o.query, o.answer) if model}
+    models = {model for o in operations() for model in (o.body, o.query, o.response_model) if model}
     assert {model.model_config.get("regex_engine", "rust-regex") for model in models} == {"rust-regex"}
 
 

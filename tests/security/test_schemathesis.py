@@ -38,7 +38,7 @@ def test_it_finds_what_is_broken(world: World, monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: object) -> bool:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(conditions, "unchanged", broken)
+    monkeypatch.setattr(conditions, "if_none_match", broken)
     country = [operation for operation in operations() if operation.id == "get_country"]
     assert {each.check for each in fuzz(world, country, QUICK)} >= {"not_a_server_error", "content_type_conformance"}
 
@@ -48,9 +48,13 @@ def test_what_is_excused_is_as_documented_and_refused(excuse: Excuse, world: Wor
     operation = operation_of(excuse)
     example = example_of(operation, world)
     refused = world.api.request(
-        operation.method, example.path(operation),
-        as_=caller_of(operation, world), json=excuse.body, query=excuse.query, headers=example.headers,
-    )  # fmt: skip
+        operation.method,
+        example.path(operation),
+        as_=caller_of(operation, world),
+        json=excuse.body,
+        query=excuse.query,
+        headers=example.headers,
+    )
     assert refused.code == "422 validation_failed"
     assert all(excuse.covers(fault) for fault in refused.json["errors"]), refused.text
     assert faults_by_the_document(operation, excuse) == []

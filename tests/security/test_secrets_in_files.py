@@ -46,7 +46,7 @@ KNOWN: Final = [
     Known("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of what is fetched"),
     Known("tests/*", r"secret|pass|password", "passwords of nobody, in addresses that are refused"),
     Known("tests/kernel/test_token_attacks.py", r"eyJhbGciOiJFUzI1NiJ9\.e30\.", "a token that says nothing, unsigned"),
-]  # fmt: skip
+]
 
 
 def files() -> Iterator[Path]:

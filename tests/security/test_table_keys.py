@@ -15,17 +15,57 @@ from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
 
 CHOSEN: Final = {
-    "actor", "target", "type", "event_type", "email", "contact_email", "doi", "domain", "folded_username", "from_path",
-    "source_id", "venue_id", "entity_type", "capability_key", "module_id", "project_block_id", "slug", "live_slug",
-}  # fmt: skip
+    "actor",
+    "target",
+    "type",
+    "event_type",
+    "email",
+    "contact_email",
+    "doi",
+    "domain",
+    "folded_username",
+    "from_path",
+    "source_id",
+    "venue_id",
+    "entity_type",
+    "capability_key",
+    "module_id",
+    "project_block_id",
+    "slug",
+    "live_slug",
+}
 """Names of what people choose, or a caller may ask for by any word."""
 OURS: Final = {
-    "address_hash", "channel_id", "created_at", "entity_id", "id", "library_id", "listed", "live_parent_id", "log_id",
+    "address_hash",
+    "channel_id",
+    "created_at",
+    "entity_id",
+    "id",
+    "library_id",
+    "listed",
+    "live_parent_id",
+    "log_id",
     "node_id",
-    "next_attempt_at", "organization_id", "page_id", "parent_id", "pending_by", "platform_id", "position", "shard",
-    "shelf", "site_id", "source", "space_id", "status", "tree", "user_id", "verification_status", "visibility",
-    "webhook_id", "year",
-}  # fmt: skip
+    "next_attempt_at",
+    "organization_id",
+    "page_id",
+    "parent_id",
+    "pending_by",
+    "platform_id",
+    "position",
+    "shard",
+    "shelf",
+    "site_id",
+    "source",
+    "space_id",
+    "status",
+    "tree",
+    "user_id",
+    "verification_status",
+    "visibility",
+    "webhook_id",
+    "year",
+}
 """Names of what the service makes, or takes one of a few words for: no `#` is in it."""
 ENDS_WELL: Final = {"L#E#{contact_email}#{status}": "an address ends with a domain, in which there is no #"}
 
@@ -38,7 +78,7 @@ def templates(kind: type[Entity]) -> set[str]:
     said = [value for of in kind.__mro__ for value in vars(of).values()]
     lists = [each for each in said if isinstance(each, Collection | Facet)]
     keys = [key for each in lists for key in (each.pk, getattr(each, "sk", "")) if key]
-    return {*own, *keys, *(f"U#{each.space}#{each.value}" for each in kind.uniques.values())}
+    return {*own, *keys, *(f"U#{each.namespace}#{each.key}" for each in kind.uniques.values())}
 
 
 ALL: Final = sorted({template for kind in record_kinds() for template in templates(kind)})
@@ -52,7 +92,7 @@ def test_in_a_key_nothing_stands_behind_what_people_choose(template: str) -> Non
 
 
 def test_no_two_ways_to_be_unique_meet() -> None:
-    spaces = {each.space.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
+    spaces = {each.namespace.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
     assert not [space for space in spaces if "{" in space]
     assert len(spaces) > 5
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import example_of, perform
@@ -52,10 +52,10 @@ def asked(answer: Answer) -> list[str]:
     return sorted(answer.calls.names)
 
 
-@by_operation(lambda o: isinstance(o.needs, At) and not is_shown(o))
+@by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
 def test_a_place_of_others_is_told_as_if_there_were_none(operation: Operation, world: World, begin: Begin) -> None:
-    assert isinstance(operation.needs, At)
-    example, needs = example_of(operation, world), operation.needs
+    assert isinstance(operation.access, RequireRole)
+    example, needs = example_of(operation, world), operation.access
     foreign, missing = example.at(needs, world.rivals_own(needs.parameter)), example.at(needs)
     for caller in callers_of(operation, world, begin):
         theirs, nobodys = both(operation, world, foreign, missing, caller)
@@ -66,7 +66,7 @@ def test_a_place_of_others_is_told_as_if_there_were_none(operation: Operation, w
 
 
 # What a PUT names and isn't there, it makes.
-@by_operation(lambda o: o.records and isinstance(o.needs, At) and o.method != "PUT")
+@by_operation(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
 def test_a_record_of_others_is_told_as_if_there_were_none(operation: Operation, world: World) -> None:
     example = example_of(operation, world)
     world.met()

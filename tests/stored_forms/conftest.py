@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.storage.record_types import every_kind
+from chalicelib.kernel.storage.record_types import all_record_types
 from tests.faults import tasks
 from tests.harness import cloud
 from tests.harness.api import Api
@@ -41,7 +41,7 @@ def states() -> dict[tuple[str, ...], State]:
 def _everything_imported() -> None:
     """Import every module that draws random values, so that these can be replaced."""
     operations()
-    every_kind()
+    all_record_types()
     tasks.names()
 
 

@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.core.clock import milliseconds, timestamp
+from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.storage.record_types import every_kind
+from chalicelib.kernel.storage.record_types import all_record_types
 from tests.catalogue.examples.registry import crowd_of, example_of, feature_of
 from tests.catalogue.tenant_fixture import People, World
 from tests.faults import tasks
@@ -77,7 +77,7 @@ class Recorder:
         assert outcome.status == operation.success, f"{name}: {outcome.status} {outcome.body}"
         if operation.method == "POST" and operation.mutates:
             self._case(f"{name}:repeated", name, done, [*before, name], trigger, _AGAIN)
-        if operation.lists and operation.method == "GET":
+        if operation.is_list and operation.method == "GET":
             self._pages(operation)
         if name == "verify_audit_integrity":
             self._continue(operation, outcome)
@@ -141,7 +141,7 @@ class Recorder:
             key = example.given(self.world)
             state = State.present()
         self.prepared[given] = self.made.until(state)
-        moment = timestamp(milliseconds(_DONE) + round(timedelta(**example.later).total_seconds() * 1000))
+        moment = timestamp(timestamp_ms(_DONE) + round(timedelta(**example.later).total_seconds() * 1000))
         with staged(self.api, self.workers, self.people, name, moment):
             state.restore()
             tasks.start(name, key)
@@ -211,7 +211,7 @@ def _recorder() -> Iterator[Recorder]:
         people = people_of(issuer, PEOPLE)
         api, workers = Api(app), Workers(app)
         operations()
-        every_kind()
+        all_record_types()
         tasks.names()
         with staged(api, workers, people, "world", _MADE):
             cloud.clear()
@@ -226,7 +226,7 @@ def main() -> None:
     with _recorder() as recorder:
         recording = recorder.record()
     size = save(recording)
-    missing = sorted({kind.kind for kind in every_kind()} - set(recording.kinds()))
+    missing = sorted({kind.kind for kind in all_record_types()} - set(recording.kinds()))
     sys.stdout.write(f"{FILE.name}: {len(recording.cases)} cases, {size} bytes; no record of {missing or 'no kind'}\n")
 
 

@@ -114,13 +114,13 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
         mailbox = Mailbox()
         mailbox.open(patched)
         let_them_take_everything(patched)
-        take = webhook_client.post
+        take = webhook_client.post_webhook
 
         def post(url: str, body: bytes, headers: Mapping[str, str], *more: Any) -> Any:
             posts.append({"url": url, "body": body.decode(), "headers": dict(headers)})
             return replace(take(url, body, headers, *more), duration_ms=_TAKES_MS)  # Several are sent at once.
 
-        patched.setattr(webhook_client, "post", post)
+        patched.setattr(webhook_client, "post_webhook", post)
         patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
         patched.setattr(verification, "WINDOW", _WINDOW)
         with repeatable(label, moment):

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.storage.item_json import from_wire
-from chalicelib.kernel.storage.record_types import find_kind, record_of
+from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
 from tests.faults import tasks
 from tests.harness import cloud
 from tests.stored_forms.conftest import Replay
@@ -43,9 +43,9 @@ def test_what_was_recorded_happens_again(case: Case, replay: Replay) -> None:
 
 @pytest.mark.parametrize("kind", RECORDED.kinds())
 def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: Recording) -> None:
-    assert find_kind(kind), f"no class has the kind {kind}"
+    assert find_record_type(kind), f"no class has the kind {kind}"
     for item in items_of(kind, recording).values():
-        assert stored(kind, record_of(item).as_read) == stored(kind, item)
+        assert stored(kind, record_from_item(item).stored_attributes) == stored(kind, item)
 
 
 def test_recorded_operations_are_still_there(recording: Recording) -> None:

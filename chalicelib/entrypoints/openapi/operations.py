@@ -13,8 +13,8 @@ from chalicelib.entrypoints.openapi.records import begun, secrets
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
-from chalicelib.kernel.operations.operation import At, ByToken, Document, Moved, Operation
-from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.operations.operation import Operation, RawResponse, Redirect, RequireRecordToken, RequireRole
+from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
@@ -58,30 +58,32 @@ def _description(operation: Operation) -> str:
     """Return the docstring beyond its first sentence, and in words what the declaration says."""
     details = operation.description.partition("\n\n")[2]
     key = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
-    who = f"**Access:** `{operation.access}`{key}."
+    who = f"**Access:** `{operation.access_label}`{key}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
-    budget = f"**Budget:** {', '.join(map(_budget, operation.budgets))}." if operation.budgets else ""
+    budget = f"**Budget:** {', '.join(map(_budget, operation.rate_limits))}." if operation.rate_limits else ""
     return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events, budget)))) if part)
 
 
-def _budget(budget: Budget) -> str:
+def _budget(budget: RateLimit) -> str:
     whose = "client network" if budget.per == "network" else budget.per
-    return f"{budget.most} times in {budget.seconds} s for each {whose}"
+    return f"{budget.limit} times in {budget.seconds} s for each {whose}"
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
-    if operation.everyones:
+    if operation.allows_anonymous:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
     key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}
-    anyone: list[dict[str, list[str]]] = [{}] if isinstance(operation.needs, At) and operation.needs.published else []
+    anyone: list[dict[str, list[str]]] = (
+        [{}] if isinstance(operation.access, RequireRole) and operation.access.if_published else []
+    )
     return [*anyone, user, key] if operation.scope else [*anyone, user]
 
 
 def _extensions(operation: Operation) -> dict[str, Any]:
     usual, others = operation.emits[:1], operation.emits[1:]
     return {
-        "x-atrium-access": operation.access,
+        "x-atrium-access": operation.access_label,
         **({"x-atrium-scope": operation.scope} if operation.scope else {}),
         **({"x-atrium-event": usual[0]} if usual else {}),
         **({"x-atrium-other-events": list(others)} if others else {}),
@@ -119,7 +121,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
-    names = ["IfMatch"] if operation.conditional else []
+    names = ["IfMatch"] if operation.is_conditional else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
@@ -128,18 +130,18 @@ def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 def _token(operation: Operation) -> list[dict[str, Any]]:
     """Return the header that carries the token by which an operation is called, if one does."""
-    if not isinstance(operation.needs, ByToken):
+    if not isinstance(operation.access, RequireRecordToken):
         return []
-    header = {"name": operation.needs.header, "in": "header", "required": bool(operation.records)}
+    header = {"name": operation.access.header, "in": "header", "required": bool(operation.records)}
     return [{**header, "description": "The token that came with what it opens.", "schema": {"type": "string"}}]
 
 
 def has_etag(operation: Operation) -> bool:
     """Return whether the answer is one record, or a document or a list that names its state."""
-    answer = operation.answer
+    answer = operation.response_model
     if answer is None:
         return operation.method == "GET" and bool(media_types(operation))
-    return operation.tagged if operation.lists else issubclass(answer, RecordOutput) or answer.by_content
+    return operation.has_etag if operation.is_list else issubclass(answer, RecordOutput) or answer.content_etag
 
 
 def _request_body(operation: Operation, components: Components) -> dict[str, Any]:
@@ -148,17 +150,21 @@ def _request_body(operation: Operation, components: Components) -> dict[str, Any
     schema = schemas.reference(body.__name__)
     content = {"schema": schema, "example": example_of(schema, components)}
     types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
-    types += FORMS if operation.form else ()
+    types += FORMS if operation.accepts_form else ()
     required = any(field.is_required() for field in body.model_fields.values()) and not issubclass(body, Patch)
     return {"required": required, "content": dict.fromkeys(types, content)}
 
 
 def _successes(operation: Operation, components: Components) -> dict[str, Any]:
     responses = {str(operation.success): _success(operation, components)}
-    if operation.again:
+    if operation.existing_status:
         there = responses[str(operation.success)]
         headers = {name: header for name, header in there["headers"].items() if name != "Location"}
-        responses[str(operation.again)] = {**there, "description": "It was there already.", "headers": headers}
+        responses[str(operation.existing_status)] = {
+            **there,
+            "description": "It was there already.",
+            "headers": headers,
+        }
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed: use the one in hand.",
@@ -172,36 +178,36 @@ def _successes(operation: Operation, components: Components) -> dict[str, Any]:
 def _moves(operation: Operation) -> list[int]:
     """Return the statuses of an answer that leads elsewhere: `Annotated[Moved, 301, 308]`, or 301 alone."""
     for answer in get_args(signature(operation.function).return_annotation):
-        if answer is Moved:
+        if answer is Redirect:
             return [301]
-        if get_args(answer)[:1] == (Moved,):
+        if get_args(answer)[:1] == (Redirect,):
             return [*get_args(answer)[1:]]
     return []
 
 
 def _success(operation: Operation, components: Components) -> dict[str, Any]:
     response = {"description": _outcome(operation), "headers": _success_headers(operation)}
-    if operation.answer is None:
+    if operation.response_model is None:
         content = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
         return response | ({"content": content} if content else {})
-    name = schemas.list_name if operation.lists else lambda model: schemas.public_name(model.__name__)
-    schema = schemas.reference(name(operation.answer))
+    name = schemas.list_name if operation.is_list else lambda model: schemas.public_name(model.__name__)
+    schema = schemas.reference(name(operation.response_model))
     example = example_of(schema, components)
     if operation.method == "POST":
-        example |= secrets(operation.answer)
+        example |= secrets(operation.response_model)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= begun(operation.answer)
+        example |= begun(operation.response_model)
     others = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
     return response | {"content": {"application/json": {"schema": schema, "example": example}, **others}}
 
 
 def _outcome(operation: Operation) -> str:
-    if operation.answer is None:
+    if operation.response_model is None:
         return "Done." if operation.mutates else "As asked."
-    name = schemas.public_name(operation.answer.__name__)
-    if operation.lists:
+    name = schemas.public_name(operation.response_model.__name__)
+    if operation.is_list:
         return f"A page of the list: `{name}`, and the cursor of the next page."
-    return f"The new `{name}`." if operation.creates and not operation.renews else f"The `{name}`."
+    return f"The new `{name}`." if operation.creates and not operation.returns_target else f"The `{name}`."
 
 
 def _success_headers(operation: Operation) -> Headers:
@@ -209,19 +215,19 @@ def _success_headers(operation: Operation) -> Headers:
         *(["ETag"] if has_etag(operation) else []),
         *_kept(operation),
         *(["Location"] if operation.creates else []),
-        *(["Link"] if operation.lists else []),
+        *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )
 
 
 def _kept(operation: Operation) -> list[str]:
-    return ["Cache-Control"] if operation.kept else []
+    return ["Cache-Control"] if operation.cache_control else []
 
 
 def media_types(operation: Operation) -> list[str]:
     """Return what an operation answers that is no JSON record: `Annotated[Document, "text/html"]`, alone or not."""
     annotation = signature(operation.function).return_annotation
     for kind in (annotation, *get_args(annotation)):
-        if get_args(kind)[:1] == (Document,):
+        if get_args(kind)[:1] == (RawResponse,):
             return [*get_args(kind)[1:]]
     return []

@@ -5,16 +5,30 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.headers import with_common
 from chalicelib.kernel.core.problems import CODES, FieldError, Problem
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 
 _NAMES: Final = {
-    400: "BadRequest", 401: "Unauthenticated", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
-    409: "Conflict", 410: "Gone", 412: "PreconditionFailed", 413: "PayloadTooLarge", 415: "UnsupportedMediaType",
-    422: "ValidationFailed", 429: "RateLimited", 500: "InternalError", 503: "Unavailable",
-}  # fmt: skip
+    400: "BadRequest",
+    401: "Unauthenticated",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    409: "Conflict",
+    410: "Gone",
+    412: "PreconditionFailed",
+    413: "PayloadTooLarge",
+    415: "UnsupportedMediaType",
+    422: "ValidationFailed",
+    429: "RateLimited",
+    500: "InternalError",
+    503: "Unavailable",
+}
 _HEADERS: Final = {
-    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After",), 503: ("Retry-After",),
-}  # fmt: skip
+    401: ("WWW-Authenticate",),
+    405: ("Allow",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
 _ALWAYS: Final = (400, 401, 403, 409, 429, 500, 503)
 """A 409 too, of what only reads: its answer may be larger than one can be (`kernel/execution/envelope.py`)."""
 
@@ -68,10 +82,10 @@ def problems_of(operation: Operation) -> dict[str, Any]:
 
 def _implied(operation: Operation) -> set[int]:
     takes_body = operation.method in ("POST", "PUT", "PATCH")
-    found_by_path = isinstance(operation.needs, At) or operation.path_parameters or operation.admits
+    found_by_path = isinstance(operation.access, RequireRole) or operation.path_parameters or operation.extra_check
     return {
         *([404] if found_by_path else []),
-        *([412] if operation.conditional else []),
+        *([412] if operation.is_conditional else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query else []),
     }

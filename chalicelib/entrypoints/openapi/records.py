@@ -9,13 +9,14 @@ from pydantic_core import PydanticUndefined
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_types import every_kind
+from chalicelib.kernel.storage.record_types import all_record_types
 
 
 def secrets(model: type[Output]) -> dict[str, Any]:
     """Return examples of the secrets that an answer holds, once, when they are made."""
     return {
-        alias: example_of({"type": "string"}, {}, alias) for alias in _aliased(model, dict.fromkeys(model.one_time))
+        alias: example_of({"type": "string"}, {}, alias)
+        for alias in _aliased(model, dict.fromkeys(model.secret_fields))
     }
 
 
@@ -38,11 +39,11 @@ def told(model: type[Output], event: str) -> dict[str, Any]:
         if kinds and not any(_has(kind, name) for kind in kinds)
     }
     status = {"status": word} if word in _statuses(model) else {}
-    return _aliased(model, {**unknown, **status, **model.after.get(event, {})})
+    return _aliased(model, {**unknown, **status, **model.event_examples.get(event, {})})
 
 
 def _kinds(model: type[Output]) -> list[type[Entity]]:
-    return [kind for kind in every_kind() if kind.public is model]
+    return [kind for kind in all_record_types() if kind.output_model is model]
 
 
 def _has(kind: type[Entity], name: str) -> bool:

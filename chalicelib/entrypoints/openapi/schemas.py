@@ -39,7 +39,7 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
-    found = [*(m for o in operations for m in (o.body, o.answer, o.beside) if m), *told]
+    found = [*(m for o in operations for m in (o.body, o.response_model, o.list_metadata) if m), *told]
     # Sorted and without duplicates: the same operations always make the same document.
     models = sorted(set(found), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [
@@ -54,9 +54,11 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
             raise ValueError(f"Two models are called {name}; rename one")
         schemas[name] = tidy(_as_patch(schema) if key in patches else schema)
     lists = {
-        list_name(o.answer): _with_beside(list_of(o.answer), o, schemas) for o in operations if o.lists and o.answer
+        list_name(o.response_model): _with_beside(list_of(o.response_model), o, schemas)
+        for o in operations
+        if o.is_list and o.response_model
     }
-    merged = {public_name(o.beside.__name__) for o in operations if o.beside}
+    merged = {public_name(o.list_metadata.__name__) for o in operations if o.list_metadata}
     return {name: schema for name, schema in schemas.items() if name not in merged} | lists
 
 
@@ -94,10 +96,10 @@ def list_of(item: type[Output]) -> Schema:
 
 def _with_beside(listed: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of a page with what an operation tells beside its items: as they do, what they tell too."""
-    if operation.beside is None:
+    if operation.list_metadata is None:
         return listed
-    beside = schemas[public_name(operation.beside.__name__)]
-    items = schemas[public_name(operation.answer.__name__)]["properties"] if operation.answer else {}
+    beside = schemas[public_name(operation.list_metadata.__name__)]
+    items = schemas[public_name(operation.response_model.__name__)]["properties"] if operation.response_model else {}
     told = {name: items.get(name, field) for name, field in beside["properties"].items()}
     properties = {**listed["properties"], **told}
     return {**listed, "properties": properties, "required": [*listed["required"], *beside["required"]]}

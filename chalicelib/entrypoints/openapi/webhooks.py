@@ -9,10 +9,10 @@ from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_sets import Whole
-from chalicelib.kernel.storage.record_types import every_kind, find_kind
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.storage.record_types import all_record_types, find_record_type
 from chalicelib.kernel.work.tasks import Task
 
 Schema = dict[str, Any]
@@ -59,29 +59,33 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     is its usual event, then the event's own name, then the record its path names, then the place it is done at. What
     one operation answers that is of the event's own name, another may answer as somebody else sees it.
     """
-    kind = find_kind(event.rpartition(".")[0])
-    records = {entity.public for entity in every_kind()}
-    if kind and kind.public in {e.answer for e in emitters if isinstance(e, Operation) and event == e.emits[0]}:
-        records = {kind.public}
+    kind = find_record_type(event.rpartition(".")[0])
+    records = {entity.output_model for entity in all_record_types()}
+    if kind and kind.output_model in {
+        e.response_model for e in emitters if isinstance(e, Operation) and event == e.emits[0]
+    }:
+        records = {kind.output_model}
     ranked: dict[int, set[type[Output]]] = {}
     for emitter in emitters:
         if isinstance(emitter, Task):
-            ranked.setdefault(0, set()).add(emitter.emits[event].public)
-        elif kind and issubclass(kind, Whole):
-            ranked.setdefault(0, set()).add(kind.public)
-        elif emitter.answer and (kind is None or (emitter.answer in records and event == emitter.emits[0])):
-            ranked.setdefault(0, set()).add(emitter.answer)
+            ranked.setdefault(0, set()).add(emitter.emits[event].output_model)
+        elif kind and issubclass(kind, RecordSet):
+            ranked.setdefault(0, set()).add(kind.output_model)
+        elif emitter.response_model and (
+            kind is None or (emitter.response_model in records and event == emitter.emits[0])
+        ):
+            ranked.setdefault(0, set()).add(emitter.response_model)
         elif kind:
-            ranked.setdefault(1, set()).add(kind.public)
+            ranked.setdefault(1, set()).add(kind.output_model)
         elif named := _named_by(emitter):
-            ranked.setdefault(2 if emitter.records else 3, set()).add(named.public)
+            ranked.setdefault(2 if emitter.records else 3, set()).add(named.output_model)
     return ranked[min(ranked)] if ranked else set()
 
 
 def _named_by(operation: Operation) -> type[Entity] | None:
     """Return the innermost record that an operation's path names and that has a public model, or else its place."""
-    place = [operation.needs.place] if isinstance(operation.needs, At) else []
-    return next((entity for entity in [*[*operation.records.values()][::-1], *place] if entity.public), None)
+    place = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
+    return next((entity for entity in [*[*operation.records.values()][::-1], *place] if entity.output_model), None)
 
 
 def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from chalicelib.features.api_keys.models import ApiKeyOut, Reason
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity.auth import key_pointer
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.storage.entity import Collection, Due, Item, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
 MOST_LIVE_KEYS = 100
@@ -30,10 +30,10 @@ class ApiKey(Credential):
     kind, parameter = "organization.api_key", "api_key_id"
     pk, sk = "O#{organization_id}", "K#{id}"
     in_organization = Collection("O#{organization_id}", "K#{id}")
-    limit = Limit("API keys", "O#{organization_id}", MOST_LIVE_KEYS, lambda key: key.live)
-    public = ApiKeyOut
-    guarded_by = ("version", "live", "keys_mark")
-    unstored = frozenset({"revoked_keys"})
+    quota = Quota("API keys", "O#{organization_id}", MOST_LIVE_KEYS, lambda key: key.live)
+    output_model = ApiKeyOut
+    version_fields = ("version", "live", "keys_mark")
+    computed_fields = frozenset({"revoked_keys"})
 
     hint: str
     created_by: str | None = None
@@ -44,17 +44,23 @@ class ApiKey(Credential):
     revoked_keys: list[dict[str, str]] | None = None
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """The moment it expires, when it stops counting."""
-        return Due("api_keys.expire", self.expires_at) if self.live and self.expires_at else None
+        return ScheduledTask("api_keys.expire", self.expires_at) if self.live and self.expires_at else None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """The pointers from its secrets' SHA-256 to it, and as long as it is live, what it rests on."""
-        pointers = (key_pointer(digest, self.stored_at) for digest in self.digests)
-        rests = {"pk": self.stored_at[0], "sk": f"{RESTING}{self.id}", "id": self.id, "name": self.name,
-                 "lineage": self.lineage, "scopes": self.scopes,
-                 **({"expires_at": self.expires_at} if self.expires_at else {})}  # fmt: skip
+        pointers = (key_pointer(digest, self.key) for digest in self.digests)
+        rests = {
+            "pk": self.key[0],
+            "sk": f"{RESTING}{self.id}",
+            "id": self.id,
+            "name": self.name,
+            "lineage": self.lineage,
+            "scopes": self.scopes,
+            **({"expires_at": self.expires_at} if self.expires_at else {}),
+        }
         return (*pointers, rests) if self.live and self.lineage is not None else tuple(pointers)
 
     def revoked(self, moment: str, reason: Reason | None = None, cause: str | None = None) -> dict[str, Any]:
@@ -62,9 +68,9 @@ class ApiKey(Credential):
         because = {"revoked_because": {"reason": reason, "id": cause}} if reason else {}
         return {"revoked_at": moment, "live": False, **because}
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets the key no longer name the person, as its creator or in its name."""
-        changed: dict[str, Any] = {**person.out_of_all({"name": self.name})}
+        changed: dict[str, Any] = {**person.redact_all({"name": self.name})}
         if self.created_by in person.user_ids:
             changed["created_by"] = None
         if self.lineage and person.user_ids & {*self.lineage}:
@@ -88,6 +94,6 @@ class KeyRevocation(Job):
     organization_id: str
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets no reason name the person."""
-        return person.out_of_all({"reasons": self.reasons})
+        return person.redact_all({"reasons": self.reasons})

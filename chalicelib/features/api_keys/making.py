@@ -7,17 +7,17 @@ from chalicelib.features.api_keys.entities import ApiKey
 from chalicelib.features.api_keys.models import ApiKeyCreate
 from chalicelib.features.members.entities import Member
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.ip_networks import beyond as networks_beyond
+from chalicelib.kernel.core.ip_networks import networks_outside as networks_beyond
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
-from chalicelib.kernel.permissions.roles import beyond
+from chalicelib.kernel.permissions.roles import ungrantable_scopes
 
 
 def maker(ctx: Context) -> ApiKey | Member:
     """Return who makes or rotates a key: the calling key, or the caller's membership of the organization at hand."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        return ApiKey.from_item(ctx.access.read[ctx.principal.record])
+        return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record])
     return Member.from_item(ctx.access.membership or {})
 
 
@@ -37,15 +37,15 @@ def fields_within(maker: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:
 
 def refuse_beyond(maker: ApiKey, scopes: list[str], expires_at: str | None, allowed_ips: Sequence[str]) -> None:
     """Raise Problem 403 if what a key is to be, or to have a new secret of, lies beyond what its maker is."""
-    if excess := beyond(scopes, maker.scopes):
+    if excess := ungrantable_scopes(scopes, maker.scopes):
         detail = f"An API key can't give what it doesn't hold: {', '.join(excess)}."
-        raise Problem.at("/scopes", "insufficient_scope", detail)
+        raise Problem.for_field("/scopes", "insufficient_scope", detail)
     if maker.expires_at and (expires_at is None or expires_at > maker.expires_at):
         detail = f"Your API key expires at {maker.expires_at}, and so does, at the latest, what it makes."
-        raise Problem.at("/expiresAt", "forbidden", detail)
+        raise Problem.for_field("/expiresAt", "forbidden", detail)
     if maker.allowed_ips and (not allowed_ips or networks_beyond(allowed_ips, maker.allowed_ips)):
         detail = f"Your API key works from {', '.join(maker.allowed_ips)}, and what it makes from nowhere else."
-        raise Problem.at("/allowedIps", "forbidden", detail)
+        raise Problem.for_field("/allowedIps", "forbidden", detail)
 
 
 def rest_on(ctx: Context, maker: ApiKey | Member, lineage: Sequence[str] | None = None) -> list[str]:

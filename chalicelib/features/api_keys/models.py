@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import network
-from chalicelib.kernel.http.fields import Moment, Name, Timestamp, Uuid, out_of_range
+from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, Uuid, out_of_range
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.permissions.roles import SCOPES
 
@@ -36,16 +36,17 @@ class ApiKeyCreate(Input):
     scopes: Annotated[list[Scope], AfterValidator(_once)] = Field(
         ["read"], min_length=1, max_length=40, description="At most what the creator holds.", examples=[["read"]]
     )
-    expires_at: Annotated[Moment, AfterValidator(_future)] | None = Field(
+    expires_at: Annotated[DateTime, AfterValidator(_future)] | None = Field(
         None,
         description="RFC 3339 with an offset. A key that is made by another ends no later, and with it if left out.",
         examples=["2030-01-01T00:00:00.000Z"],
     )
     allowed_ips: list[Annotated[str, AfterValidator(_network)]] = Field(
-        default_factory=list, max_length=40,
+        default_factory=list,
+        max_length=40,
         description="Networks (CIDR) it works from; none means any or, of a key that is made by another, all of its.",
         examples=[["192.0.2.0/24"]],
-    )  # fmt: skip
+    )
 
 
 class ApiKeyRotation(Input):
@@ -71,7 +72,7 @@ class RevokedKeyOut(Output):
 class ApiKeyOut(RecordOutput):
     """An API key. The secret itself is in the answers that make it, and nowhere else."""
 
-    one_time: ClassVar[frozenset[str]] = frozenset({"key"})
+    secret_fields: ClassVar[frozenset[str]] = frozenset({"key"})
 
     name: str = Field(examples=["Nightly export"])
     scopes: list[str] = Field(examples=[["read"]])

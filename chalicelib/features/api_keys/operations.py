@@ -10,7 +10,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
@@ -18,17 +18,22 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     "/organizations/{organization_id}/api-keys",
-    needs=at_organization(Role.ADMIN), scope="api-keys:read", emits=None,
-)  # fmt: skip
-def list_api_keys(ctx: Context, organization: Organization, query: ListQuery) -> Page[ApiKeyOut]:
+    access=at_organization(Role.ADMIN),
+    scope="api-keys:read",
+    emits=None,
+)
+def list_api_keys(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ApiKeyOut]:
     """List an organization's API keys, in the order they were created."""
-    return ctx.list(ApiKey, ApiKey.in_organization, query, ApiKeyOut.of, organization_id=organization.id)
+    return ctx.list_records(ApiKey, ApiKey.in_organization, query, ApiKeyOut.of, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/api-keys",
-    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.created", grants_access=True,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="api-keys:write",
+    emits="organization.api_key.created",
+    grants_access=True,
+)
 def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate) -> ApiKeyOut:
     """Create an API key; the answer holds the secret, once.
 
@@ -37,20 +42,26 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     then could still give its scopes.
     """
     maker = making.maker(ctx)
-    fields, secret = making.fields_within(maker, body), api_key_format.generate()
+    fields, secret = making.fields_within(maker, body), api_key_format.generate_api_key()
     key = ApiKey(
-        **ctx.new(), **fields, organization_id=organization.id, created_by=ctx.principal.id,
-        hint=api_key_format.hint(secret), digests={api_key_format.digest(secret): None}, lineage=making.rest_on(ctx,
-        maker),
-    )  # fmt: skip
+        **ctx.new_record_fields(),
+        **fields,
+        organization_id=organization.id,
+        created_by=ctx.principal.id,
+        hint=api_key_format.api_key_hint(secret),
+        digests={api_key_format.digest_api_key(secret): None},
+        lineage=making.rest_on(ctx, maker),
+    )
     ctx.changes.create(key)
     return ApiKeyOut.of(key, key=secret)
 
 
 @routes.get(
     "/organizations/{organization_id}/api-keys/{api_key_id}",
-    needs=at_organization(Role.ADMIN), scope="api-keys:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="api-keys:read",
+    emits=None,
+)
 def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
     """Get an API key, without its secret."""
     return ApiKeyOut.of(api_key)
@@ -58,8 +69,11 @@ def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
 
 @routes.delete(
     "/organizations/{organization_id}/api-keys/{api_key_id}",
-    needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.revoked", grants_access=True,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="api-keys:write",
+    emits="organization.api_key.revoked",
+    grants_access=True,
+)
 def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     """Revoke an API key, for good, with all keys that it made or rotated; they stay listed.
 
@@ -67,15 +81,18 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     """
     if not api_key.revoked_at:
         ending = ending_with_key(api_key)
-        ctx.changes.update(api_key.but(revoked_keys=ending.named), **api_key.revoked(ctx.now))
+        ctx.changes.update(api_key.replace(revoked_keys=ending.named), **api_key.revoked(ctx.now))
         ending.revoke(ctx.changes)
 
 
 @routes.post(
     "/organizations/{organization_id}/api-keys/{api_key_id}/rotate",
-    success=200, needs=at_organization(Role.ADMIN), scope="api-keys:write", emits="organization.api_key.rotated",
+    success=200,
+    access=at_organization(Role.ADMIN),
+    scope="api-keys:write",
+    emits="organization.api_key.rotated",
     grants_access=True,
-)  # fmt: skip
+)
 def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKeyOut:
     """Give an API key a new secret; the former one works for some hours more.
 
@@ -85,13 +102,13 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     if api_key.status != "active":
         raise Problem("invalid_transition", f"The API key is {api_key.status}; create another.")
     lineage = _lineage_of_rotated(ctx, api_key)
-    secret, until = api_key_format.generate(), after(ctx.now, hours=body.grace_hours)
+    secret, until = api_key_format.generate_api_key(), after(ctx.now, hours=body.grace_hours)
     lasting = {d: min(ends or until, until) for d, ends in api_key.digests.items() if ends is None or ends > ctx.now}
     if body.grace_hours and len(lasting) == MOST_SECRETS:
         detail = f"{MOST_SECRETS} of its secrets work at the moment. Let one end, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    digests = lasting | {api_key_format.digest(secret): None}
-    rotated = ctx.changes.update(api_key, digests=digests, hint=api_key_format.hint(secret), lineage=lineage)
+    digests = lasting | {api_key_format.digest_api_key(secret): None}
+    rotated = ctx.changes.update(api_key, digests=digests, hint=api_key_format.api_key_hint(secret), lineage=lineage)
     return ApiKeyOut.of(rotated, key=secret)
 
 

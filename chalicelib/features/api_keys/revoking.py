@@ -7,12 +7,12 @@ from typing import Any, Final
 from chalicelib.features.api_keys.entities import RESTING, ApiKey, KeyRevocation
 from chalicelib.features.api_keys.models import Reason
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.identity.auth import ending_keys_key
-from chalicelib.kernel.permissions.roles import beyond
+from chalicelib.kernel.permissions.roles import ungrantable_scopes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 MOST_AT_ONCE: Final = 30
 """Keys that are revoked in the transaction that ends what they rest on, each by two writes of it. Of more, the others
@@ -32,11 +32,11 @@ class Ending:
         """The keys as an entry and an answer name them; None if there are none."""
         return [{"id": key["id"], "name": key["name"]} for key in self.keys] or None
 
-    def revoke(self, changes: Changes) -> int:
+    def revoke(self, changes: UnitOfWork) -> int:
         """Revoke them with the changes, and return how many of them these hold; the others are listed."""
         at_once, later = self.keys[:MOST_AT_ONCE], self.keys[MOST_AT_ONCE:]
-        marker = ending_keys_key(KeyRevocation.key_of(organization_id=self.organization_id))
-        wanted = [ApiKey.key_of(organization_id=self.organization_id, id=key["id"]) for key in at_once]
+        marker = ending_keys_key(KeyRevocation.make_key(organization_id=self.organization_id))
+        wanted = [ApiKey.make_key(organization_id=self.organization_id, id=key["id"]) for key in at_once]
         read = table.get_all([*wanted, *([marker] if later else [])]) if at_once else {}
         for key in (ApiKey.from_item(read[each]) for each in wanted if each in read):
             if key.live:
@@ -46,25 +46,23 @@ class Ending:
             self._list(changes, read.get(marker), {key["id"]: self.reasons[key["id"]] for key in later})
         return len(at_once)
 
-    def pass_on(self, changes: Changes, user_id: str, heirs: Sequence[str]) -> None:
+    def pass_on(self, changes: UnitOfWork, user_id: str, heirs: Sequence[str]) -> None:
         """Let them rest on others in a user's stead."""
-        keys = [ApiKey.key_of(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
+        keys = [ApiKey.make_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
         for key in map(ApiKey.from_item, table.get_all(keys).values()):
             others = [each for each in key.lineage or () if each != user_id]
             changes.update(key, lineage=[*dict.fromkeys([*others, *heirs])])
 
-    def _list(self, changes: Changes, present: Item | None, reasons: dict[str, Any]) -> None:
+    def _list(self, changes: UnitOfWork, present: Item | None, reasons: dict[str, Any]) -> None:
         """Let keys be listed as ended, beside those that are listed already."""
         if present:
             before = KeyRevocation.from_item(present)
-            listed = changes.settle(before, reasons={**before.reasons, **reasons}, turn_at=changes.now)
+            listed = changes.update_untracked(before, reasons={**before.reasons, **reasons}, turn_at=changes.now)
         else:
-            new = beginning(changes.now)
-            listed = KeyRevocation(
-                **new, organization_id=self.organization_id, reasons=reasons, turn_at=changes.now
-            )  # fmt: skip
+            new = new_record_fields(changes.now)
+            listed = KeyRevocation(**new, organization_id=self.organization_id, reasons=reasons, turn_at=changes.now)
             changes.create(listed)
-        changes.start(KeyRevocation.task, listed)
+        changes.enqueue_after_commit(KeyRevocation.task, listed)
 
 
 def ending_with_key(key: ApiKey) -> Ending:
@@ -79,14 +77,14 @@ def ending_with_key(key: ApiKey) -> Ending:
 def ending_with_person(organization_id: str, user_id: str, held: Iterable[str], reason: Reason) -> Ending:
     """Return the keys that rest on a person and exceed the scopes that they may give from now on."""
     listed, given = _resting(organization_id), [*held]
-    first = [each for each in listed if user_id in each["lineage"] and beyond(each["scopes"], given)]
+    first = [each for each in listed if user_id in each["lineage"] and ungrantable_scopes(each["scopes"], given)]
     return _ending(organization_id, listed, first, reason, user_id)
 
 
 def _resting(organization_id: str) -> list[Item]:
-    pk, _ = ApiKey.key_of(organization_id=organization_id, id="")
+    pk, _ = ApiKey.make_key(organization_id=organization_id, id="")
     moment = now()
-    return [each for each in table.whole(pk, RESTING) if each.get("expires_at", "~") > moment]
+    return [each for each in table.query_all(pk, RESTING) if each.get("expires_at", "~") > moment]
 
 
 def _ending(organization_id: str, listed: list[Item], first: list[Item], reason: Reason, cause: str) -> Ending:

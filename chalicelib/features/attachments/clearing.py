@@ -9,7 +9,7 @@ from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _AT_ONCE: Final = 25
 _TRIES: Final = 5
@@ -30,30 +30,32 @@ def clear_node(node: TaxonomyNode, until: float) -> TaxonomyNode | None:
 def _attached(node: TaxonomyNode) -> list[Attachment]:
     """Return some attachments of a node: of those that the index shows or, if none is there, of all the platform's."""
     listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
-    if found := table.as_stored(table.query(listed, limit=_AT_ONCE).items):
+    if found := table.read_current(table.query(listed, limit=_AT_ONCE).items):
         return [*map(Attachment.from_item, found)]
     everything = Attachment.in_platform.partition(platform_id=node.platform_id)
     found = [
-        item for page in table.pages(everything, begins=Attachment.sk.partition("{")[0]) for item in page
+        item
+        for page in table.iter_pages(everything, begins=Attachment.sk.partition("{")[0])
+        for item in page
         if item["node_id"] == node.id
-    ]  # fmt: skip
+    ]
     return [*map(Attachment.from_item, found[:_AT_ONCE])]
 
 
 def take_off(node: TaxonomyNode, attachments: Sequence[Attachment]) -> TaxonomyNode:
     """Remove some attachments of a node, and return it as it is then. Raises ConcurrentModification."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     for attachment in attachments:
         changes.delete(attachment)
-        changes.also(detach(attachment))
-    changes.settle(node, attachment_count=node.attachment_count - len(attachments))
+        changes.add_write(detach(attachment))
+    changes.update_untracked(node, attachment_count=node.attachment_count - len(attachments))
     changes.commit()
-    return node.but(attachment_count=node.attachment_count - len(attachments))
+    return node.replace(attachment_count=node.attachment_count - len(attachments))
 
 
 def clear_entity(entity: tuple[str, str], until: float = float("inf")) -> bool:
     """Remove the attachments of an entity that is gone, those of a node at a time; False if the time is over."""
-    for items in table.pages(Attachment.of_entity.partition(entity_id=entity[1])):
+    for items in table.iter_pages(Attachment.of_entity.partition(entity_id=entity[1])):
         for attachment in map(Attachment.from_item, items):
             if time.monotonic() > until:
                 return False
@@ -64,9 +66,9 @@ def clear_entity(entity: tuple[str, str], until: float = float("inf")) -> bool:
 
 def _take_off(attachment: Attachment) -> None:
     for _ in range(_TRIES):
-        key = TaxonomyNode.key_of(platform_id=attachment.platform_id, id=attachment.node_id)
-        read = table.get_all([key, attachment.stored_at])
-        if key not in read or attachment.stored_at not in read:
+        key = TaxonomyNode.make_key(platform_id=attachment.platform_id, id=attachment.node_id)
+        read = table.get_all([key, attachment.key])
+        if key not in read or attachment.key not in read:
             return  # It went with its node, or its platform.
         try:
             take_off(TaxonomyNode.from_item(read[key]), [attachment])

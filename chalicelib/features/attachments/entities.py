@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.attachments.models import AttachmentOut
 from chalicelib.features.taxonomy.trails import PARTITION
-from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 
 MOST_ATTACHMENTS: Final = 50
@@ -23,7 +23,7 @@ class Attachment(Entity):
     of_entity = Collection("E#{entity_id}", "{platform_id}#{id}", index="index1")
     of_node = Facet("P#{platform_id}#T#N#{node_id}", "facet1")
     of_type = Facet("P#{platform_id}#T#Y#{entity_type}", "facet2")
-    public = AttachmentOut
+    output_model = AttachmentOut
 
     organization_id: str
     platform_id: str
@@ -32,7 +32,7 @@ class Attachment(Entity):
     entity_id: str
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """What the node is put on."""
         return f"{self.entity_type} {self.entity_id}"
 
@@ -42,7 +42,7 @@ class Attachment(Entity):
         return self.entity_type, self.entity_id
 
 
-def entity_key(platform_id: str, entity_type: str, entity_id: str) -> Key:
+def entity_key(platform_id: str, entity_type: str, entity_id: str) -> ItemKey:
     """Return where it stands which nodes of a platform are put on an entity: it is in `nodes`, as a set of texts."""
     return PARTITION.format(platform_id=platform_id), f"E#{entity_type}#{entity_id}"
 
@@ -56,10 +56,13 @@ def attach(attachment: Attachment, entity: Item | None) -> Write:
     """Return the write that notes an attachment with its entity, on condition that this has the same as when read."""
     texts = _texts(entity)
     return Write(
-        "Update", _entity_of(attachment), update="ADD #nodes :one", names=["nodes"],
+        "Update",
+        _entity_of(attachment),
+        update="ADD #nodes :one",
+        names=["nodes"],
         condition="#nodes = :was" if texts else "attribute_not_exists(#nodes)",
         values={"one": frozenset({_text(attachment)}), **({"was": texts} if texts else {})},
-    )  # fmt: skip
+    )
 
 
 def detach(attachment: Attachment) -> Write:
@@ -68,7 +71,7 @@ def detach(attachment: Attachment) -> Write:
     return Write("Update", _entity_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
 
 
-def _entity_of(attachment: Attachment) -> Key:
+def _entity_of(attachment: Attachment) -> ItemKey:
     return entity_key(attachment.platform_id, *attachment.entity)
 
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from chalicelib.kernel.http.fields import Handle, Uuid
+from chalicelib.kernel.http.fields import Identifier, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, RecordOutput
 
 _TYPES = (
@@ -14,7 +14,7 @@ _TYPES = (
 class AttachmentCreate(Input):
     """What a node is put on."""
 
-    entity_type: Handle = Field(description=_TYPES, examples=["lesson"])
+    entity_type: Identifier = Field(description=_TYPES, examples=["lesson"])
     entity_id: Uuid
 
 
@@ -30,6 +30,6 @@ class AttachmentOut(RecordOutput):
 class AttachmentsQuery(ListQuery):
     """Which attachments."""
 
-    entity_type: Handle | None = Field(None, examples=["lesson"])
+    entity_type: Identifier | None = Field(None, examples=["lesson"])
     entity_id: Uuid | None = Field(None, examples=[None])
     node_id: Uuid | None = Field(None, examples=[None])

@@ -3,11 +3,11 @@
 from chalicelib.features.attachments.clearing import clear_entity
 from chalicelib.features.attachments.reach import KNOWN
 from chalicelib.features.purges.clearing import elsewhere, with_record
-from chalicelib.kernel.storage.entity import Entity, Place
+from chalicelib.kernel.storage.entity import Container, Entity
 
 
 @elsewhere
-def clear_place(place: type[Place], place_id: str, until: float) -> bool:
+def clear_place(place: type[Container], place_id: str, until: float) -> bool:
     """Remove the attachments of a place that is gone; those of a node at a time."""
     return place.kind not in KNOWN or clear_entity((place.kind, place_id), until)
 
@@ -15,5 +15,5 @@ def clear_place(place: type[Place], place_id: str, until: float) -> bool:
 @with_record
 def clear_record(record: Entity) -> None:
     """Remove the attachments of a record that goes with the place that held it."""
-    if record.kind in KNOWN and not isinstance(record, Place):
+    if record.kind in KNOWN and not isinstance(record, Container):
         clear_entity((record.kind, record.id))

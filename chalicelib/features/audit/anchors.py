@@ -15,7 +15,7 @@ from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import files
-from chalicelib.kernel.storage.files import NoFile
+from chalicelib.kernel.storage.files import FileNotFound
 
 _NEVER_REACHED: Final = 10**12
 
@@ -30,13 +30,13 @@ def newest(log: str) -> Head | None:
     Raises BrokenAnchor, and Problem `unavailable` if the bucket does not answer.
     """
     bucket = settings().anchors_bucket
-    name = files.first(bucket, f"{log}/") if bucket else None
+    name = files.find_first_key(bucket, f"{log}/") if bucket else None
     if name is None:
         return None
     try:
-        data = b"".join(files.read(bucket, name))
+        data = b"".join(files.read_file(bucket, name))
         head = _read(data.decode())
-    except (ValueError, NoteError, NoFile) as error:
+    except (ValueError, NoteError, FileNotFound) as error:
         raise BrokenAnchor(name) from error
     if (name, data) != (_name(log, head), _written(head)) or head_fault(log, head):
         raise BrokenAnchor(name)
@@ -45,7 +45,7 @@ def newest(log: str) -> Head | None:
 
 def write(log: str, head: Head) -> bool:
     """Write the anchor of a head; return whether there was none of that size. Raises Problem `unavailable`."""
-    return files.put_once(settings().anchors_bucket, _name(log, head), _written(head))
+    return files.write_file_once(settings().anchors_bucket, _name(log, head), _written(head))
 
 
 def _written(head: Head) -> bytes:

@@ -10,11 +10,11 @@ from chalicelib.features.audit.models import EntryFilters
 from chalicelib.features.audit.rules import StoredEntry, is_entry
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic
-from chalicelib.kernel.audit_log.entries import EntryItem, canonical, text_key
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
 from chalicelib.kernel.audit_log.ledger import sealed_ids, sequence_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Facet, Item, Key, Partition, organization_of
+from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
 
 _SIFTED: Final = 100
 _LONG_AT_ONCE: Final = 100
@@ -45,13 +45,15 @@ def page(
     filters = _filters(wanted)
     narrowed = filters == 0 or (facet is not None and filters == 1)
     named = {"type": wanted.type, "actor": wanted.actor_id, "target": wanted.target_id}
-    found = table.sifted(
+    found = table.query_filtered(
         [facet.partition(log_id=log, **named) if facet else EntryItem.pk.format(log_id=log) for log in logs],
         lambda item: _passes(logs, wanted, item),
-        limit=limit, most=limit if narrowed else max(limit, _SIFTED), after=after,
-        **ids.within(wanted.since, wanted.until),
-    )  # fmt: skip
-    return [EntryItem.from_item(item) for item in found.items], found.last
+        limit=limit,
+        most=limit if narrowed else max(limit, _SIFTED),
+        after=after,
+        **ids.id_range(wanted.since, wanted.until),
+    )
+    return [EntryItem.from_item(item) for item in found.items], found.last_evaluated_key
 
 
 def is_by_index(wanted: EntryFilters) -> bool:
@@ -61,7 +63,7 @@ def is_by_index(wanted: EntryFilters) -> bool:
 
 def as_stored(log: str, wanted: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
     """Return those of a log's entries that pass as the table has them: an index still says what was erased just now."""
-    items = table.get_all(entry.stored_at for entry in entries).values()
+    items = table.get_all(entry.key for entry in entries).values()
     return [EntryItem.from_item(item) for item in items if _passes([log], wanted, item)]
 
 
@@ -93,7 +95,7 @@ def lines(entries: Iterable[EntryItem]) -> list[bytes]:
     One whose bytes someone removed can't be shown; verification says where that is.
     """
     entries = list(entries)
-    long = _long_bodies(text_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
+    long = _long_bodies(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
     bodies = [(entry, entry.body or long.get(entry.id)) for entry in entries]
     return [line(entry, body) for entry, body in bodies if body or entry.erased]
 
@@ -104,18 +106,25 @@ def line(entry: EntryItem, body: bytes | None) -> bytes:
     The bytes are spliced: parsing and writing them again could only change them, and cut off at `,"sequence":` they
     are the leaf's data. Of an erased entry, which has none, what stays is shown, and the signature of it.
     """
-    body = canonical(_erased(entry)) if body is None or entry.erased else body
-    signed = {"erasureSignature": redaction.signature_of(entry)} if entry.erased else {}
+    body = canonical_json(_erased(entry)) if body is None or entry.erased else body
+    signed = {"erasureSignature": redaction.redaction_signature(entry)} if entry.erased else {}
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signed} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 
 def _erased(entry: EntryItem) -> dict[str, Any]:
     return {
-        "id": entry.id, "type": entry.type, "occurredAt": entry.created_at,
-        "organizationId": organization_of(entry.log_id),
-        "actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True,
-    }  # fmt: skip
+        "id": entry.id,
+        "type": entry.type,
+        "occurredAt": entry.created_at,
+        "organizationId": organization_id_from_log(entry.log_id),
+        "actor": None,
+        "target": None,
+        "context": None,
+        "changes": [],
+        "data": None,
+        "erased": True,
+    }
 
 
 def sealed(log: str, after: int, until: int, *, fresh: bool = False) -> Iterator[list[StoredEntry]]:
@@ -147,7 +156,7 @@ def _in_index(log: str, after: int, until: int) -> list[Item]:
 def _in_table(log: str, after: int, until: int) -> list[Item]:
     """Return the next entries that stand in the table where the ledger's batches say."""
     ids = sealed_ids(log, after, min(until, after + _AT_ONCE))
-    keys = {sequence: EntryItem.key_of(log_id=log, id=entry_id) for sequence, entry_id in ids.items()}
+    keys = {sequence: EntryItem.make_key(log_id=log, id=entry_id) for sequence, entry_id in ids.items()}
     found = table.get_all(keys.values())
     there: list[Item] = []
     for sequence, key in keys.items():
@@ -171,7 +180,7 @@ def stored(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry],
     there as well.
     """
     found = table.query(EntryItem.pk.format(log_id=log), after=after, limit=limit)
-    return with_bodies(log, found.items), found.last
+    return with_bodies(log, found.items), found.last_evaluated_key
 
 
 def waits(log: str, item: Item) -> bool:
@@ -181,7 +190,7 @@ def waits(log: str, item: Item) -> bool:
 
 def with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:
     """Return the entries that items hold, with the bytes that stand in items of their own."""
-    long = _long_bodies(text_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
+    long = _long_bodies(body_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item)
     gone = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long]
     erased = _erased_by_now(log, gone)
     items = [erased.get(item["sk"], item) for item in items]
@@ -208,10 +217,10 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
 
 def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:
     # The index lags: it can still hold an entry as it was before its text was removed.
-    found = table.get_all(EntryItem.key_of(log_id=log, id=entry_id) for entry_id in ids)
+    found = table.get_all(EntryItem.make_key(log_id=log, id=entry_id) for entry_id in ids)
     return {sk: item for (_, sk), item in found.items() if "erased" in item and "index1sk" in item}
 
 
-def _long_bodies(keys: Iterable[Key]) -> dict[str, bytes]:
+def _long_bodies(keys: Iterable[ItemKey]) -> dict[str, bytes]:
     found = table.get_all(keys)
     return {sk: item["body"] for (_, sk), item in found.items() if "body" in item}

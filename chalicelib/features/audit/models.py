@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.core.encoding import from_base64url
-from chalicelib.kernel.http.fields import Timestamp, Uuid, lower_case, shape
-from chalicelib.kernel.http.models import Continued, ListQuery, Output, Span
+from chalicelib.kernel.http.fields import Timestamp, Uuid, lower_case, matching
+from chalicelib.kernel.http.models import CursorQuery, ListQuery, Output, TimeRange
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
 _EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
@@ -20,20 +20,22 @@ def _note(text: str) -> str:
 
 
 EventFilter = Annotated[
-    str, StringConstraints(max_length=100),
-    *shape(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*"),
-]  # fmt: skip
+    str,
+    StringConstraints(max_length=100),
+    *matching(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*"),
+]
 Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case)]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_note)]
 
 
-class EntryFilters(Span):
+class EntryFilters(TimeRange):
     """Which entries. All filters given have to match."""
 
     type: EventFilter | None = Field(
-        None, description="One type, or with `.*` at its end all below.",
+        None,
+        description="One type, or with `.*` at its end all below.",
         examples=["organization.member.*"],
-    )  # fmt: skip
+    )
     actor_id: Id | None = Field(None, examples=[None])
     target_id: Id | None = Field(None, examples=[None])
 
@@ -42,7 +44,7 @@ class AuditQuery(EntryFilters, ListQuery):
     """Which entries of the list. All filters given have to match."""
 
 
-class IntegrityQuery(Continued):
+class IntegrityQuery(CursorQuery):
     """How far the log was verified before, and the checkpoint to hold it against."""
 
     checkpoint: Note | None = Field(
@@ -91,11 +93,14 @@ class Integrity(Output):
     leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
     tree_size: int = Field(ge=1, description="The size of the tree that first held it.")
     erasure_signature: str | None = Field(
-        None, pattern="^[A-Za-z0-9+/]{91}=$", exclude_if=lambda signature: not signature, examples=[None],
+        None,
+        pattern="^[A-Za-z0-9+/]{91}=$",
+        exclude_if=lambda signature: not signature,
+        examples=[None],
         description="Only once the entry was erased: the service's signature of what is left, null if the entry had "
         "been altered before. 4 bytes of the public key's SHA-256, then 64 of Ed25519, in base64. verify.py proves by "
         "it what no hash proves any more.",
-    )  # fmt: skip
+    )
 
 
 class AuditEntry(Output):
@@ -120,9 +125,11 @@ class AuditEntry(Output):
     )
     integrity: Integrity | None
     erased: bool | None = Field(
-        None, description="True once the entry was erased; else it is left out.", exclude_if=lambda erased: not erased,
+        None,
+        description="True once the entry was erased; else it is left out.",
+        exclude_if=lambda erased: not erased,
         examples=[None],
-    )  # fmt: skip
+    )
 
 
 class IntegrityReport(Output):
@@ -143,8 +150,9 @@ class IntegrityReport(Output):
         examples=[None],
     )
     suppressed: int = Field(
-        ge=0, examples=[0],
+        ge=0,
+        examples=[0],
         description="Changes whose entries were taken away before they had their place in the log. More than 0 is not "
         "valid, though all that is left of the log is as it was written.",
-    )  # fmt: skip
+    )
     next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")

@@ -5,7 +5,7 @@ from chalicelib.features.audit import verification
 from chalicelib.features.audit.models import AuditEntry, AuditQuery, IntegrityQuery, IntegrityReport
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
@@ -13,22 +13,26 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     "/organizations/{organization_id}/audit-log",
-    needs=at_organization(Role.ADMIN), scope="audit-log:read", emits=None,
-)  # fmt: skip
-def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> Page[AuditEntry]:
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits=None,
+)
+def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> ListPage[AuditEntry]:
     """List what happened in an organization, newest first.
 
     Filtered by type, actor or target it may be late by moments, as indexes are; without a filter it never is, and an
     export is whole by any.
     """
-    entries, last = logs.page([organization.log], query, ctx.position(query), query.limit)
-    return ctx.page(logs.lines(entries), last, query)
+    entries, last = logs.page([organization.log], query, ctx.decode_cursor(query), query.limit)
+    return ctx.build_page(logs.lines(entries), last, query)
 
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/verify-integrity",
-    needs=at_organization(Role.ADMIN), scope="audit-log:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits=None,
+)
 def verify_audit_integrity(ctx: Context, organization: Organization, query: IntegrityQuery) -> IntegrityReport:
     """Recompute the Merkle tree of the log from its entries, and hold it against its signed head.
 
@@ -37,7 +41,7 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     `nextCursor` until it is null or a failure is found.
     """
     log = organization.log
-    outcome = verification.verify(log, ctx.position(query), query.checkpoint)
+    outcome = verification.verify(log, ctx.decode_cursor(query), query.checkpoint)
     progress, fault = outcome.progress, outcome.fault
     return IntegrityReport(
         valid=fault is None and not progress.suppressed,
@@ -49,5 +53,5 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
         suppressed=progress.suppressed,
-        next_cursor=None if outcome.done else ctx.cursor(progress.position(), query),
+        next_cursor=None if outcome.done else ctx.encode_cursor(progress.position(), query),
     )

@@ -7,8 +7,8 @@ from typing import Any
 from chalicelib.features.audit.models import Failure
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.entry_macs import public_keys, sealed_as
-from chalicelib.kernel.audit_log.ledger import Head, origin, place, sequence_key, split_hashes
+from chalicelib.kernel.audit_log.entry_macs import public_keys, verify_entry_mac
+from chalicelib.kernel.audit_log.ledger import Head, origin, sequence_attributes, sequence_key, split_hashes
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
@@ -84,20 +84,20 @@ def _failure(log: str, sequence: int, entry: StoredEntry, since: int | None = No
         return "modified"
     leaf = leaf_hash(body)
     chained = None if since is None else size > since
-    given = sealed_as(seal, log, size, leaf, chained=chained) if leaf == item.get("leaf") else None
+    given = verify_entry_mac(seal, log, size, leaf, chained=chained) if leaf == item.get("leaf") else None
     if given != sequence:
         return "reordered" if given else "modified"
     try:
         said = EntryItem.of(log, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
-    whole = said.item() | place(log, sequence, size) | {"seal": seal}
+    whole = said.item() | sequence_attributes(log, sequence, size) | {"seal": seal}
     return None if whole.items() <= item.items() else "modified"
 
 
 def _erased_failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return what is wrong with an entry that says it was erased: only the service's signature makes that true."""
-    return None if is_entry(entry.item) and redaction.is_whole(log, sequence, entry.item) else "modified"
+    return None if is_entry(entry.item) and redaction.is_intact(log, sequence, entry.item) else "modified"
 
 
 def is_proven(log: str, entry: StoredEntry) -> bool:

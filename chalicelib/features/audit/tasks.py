@@ -10,7 +10,7 @@ from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.features.audit.verification import WINDOW, verify_up_to
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
-from chalicelib.kernel.core.logs import measure, report
+from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution import pagination
@@ -30,9 +30,9 @@ def queue_anchors() -> int:
     Those that have waited for longest come first in each shard; what this turn has no time for is left for the next.
     """
     queued, ends_at = 0, time.monotonic() + _QUEUING_SECONDS
-    for pages in zip_longest(*map(ledger.unanchored, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
+    for pages in zip_longest(*map(ledger.unanchored_heads, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
         for head in (head for page in pages for head in page):
-            queues.start(_TASK, (head["pk"], head["sk"]))
+            queues.enqueue(_TASK, (head["pk"], head["sk"]))
             queued += 1
         if time.monotonic() > ends_at:
             break
@@ -47,7 +47,7 @@ def anchor(message: dict[str, Any]) -> None:
     AnchorsRefused counts it. Its mark stays, so that it is refused anew each hour until somebody has looked.
     """
     log = message["pk"].partition("#")[2]
-    report(tenant=log)
+    add_fields(tenant=log)
     if not settings().anchors_bucket:
         return
     try:
@@ -63,11 +63,11 @@ def anchor(message: dict[str, Any]) -> None:
     elif isinstance(result, Fault):
         _refuse(result)
     elif result.tree.size < head.tree.size:
-        reached = pagination.cursor(result.position(), _binding(log, newest))
+        reached = pagination.encode_cursor(result.position(), _binding(log, newest))
         queues.forward({**message, "reached": reached})
     elif head.tree == newest.tree or anchors.write(log, head):
-        ledger.note_anchored(log, head.tree.size)
-        report(anchored=head.tree.size)
+        ledger.mark_anchored(log, head.tree.size)
+        add_fields(anchored=head.tree.size)
 
 
 def _follow(log: str, newest: Head, head: Head, verified: Verified) -> Verified | Fault:
@@ -76,7 +76,7 @@ def _follow(log: str, newest: Head, head: Head, verified: Verified) -> Verified 
         return Fault("truncated", head.tree.size + 1)
     if head.tree.size > newest.tree.size and (fault := head_fault(log, head)):
         return fault
-    ends_at = jobs.ends_at()
+    ends_at = jobs.slice_ends_at()
     while verified.tree.size < head.tree.size:
         result = verify_up_to(log, verified, min(head.tree.size, verified.tree.size + WINDOW))
         if isinstance(result, Fault):
@@ -91,7 +91,7 @@ def _follow(log: str, newest: Head, head: Head, verified: Verified) -> Verified 
 def _reached(message: dict[str, Any], log: str, newest: Head) -> Verified:
     """Return how far earlier turns came from the same anchor: a message says it, but only as this service wrote it."""
     try:
-        return Verified.at(pagination.position(message["reached"], _binding(log, newest)))
+        return Verified.at(pagination.decode_cursor(message["reached"], _binding(log, newest)))
     except (KeyError, Problem):
         return Verified(newest.tree)
 
@@ -101,5 +101,5 @@ def _binding(log: str, newest: Head) -> str:
 
 
 def _refuse(fault: Fault) -> None:
-    report(refused=fault.failure, sequence=fault.sequence)
-    measure(AnchorsRefused=1)
+    add_fields(refused=fault.failure, sequence=fault.sequence)
+    add_metrics(AnchorsRefused=1)

@@ -11,11 +11,11 @@ from chalicelib.features.audit.anchors import BrokenAnchor
 from chalicelib.features.audit.rules import Fault, Verified, head_fault
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import public_keys
-from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, Outbox, head_key, origin, pending, sequence_key
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, Outbox, count_pending, head_key, origin, sequence_key
 from chalicelib.kernel.audit_log.mac_chains import End, Link, chain_key, chain_keys, links_of
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Missing, Statement
-from chalicelib.kernel.core.logs import report
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.logs import add_fields
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import BadSignature, Checkpoint, NoteError
 from chalicelib.kernel.crypto.merkle import EMPTY_ROOT
@@ -84,7 +84,7 @@ def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> 
     if `kept_note` is no checkpoint of this log, Problem `unavailable` if the anchors can't be read.
     """
     if position:
-        progress, fault, waiting = Progress.at(position), None, pending(log)
+        progress, fault, waiting = Progress.at(position), None, count_pending(log)
     else:
         outbox = Outbox.read(log)  # Before the head is: what is appended meanwhile is in the tree, not nowhere.
         (progress, fault), waiting = _begun(log, outbox), len(outbox.pointers) + len(outbox.forged)
@@ -104,7 +104,7 @@ def _begun(log: str, outbox: Outbox) -> tuple[Progress, Fault | None]:
         # The anchor is read before the head: a log that nobody cut off is never the shorter of the two.
         anchor, broken = anchors.newest(log), None
     except BrokenAnchor as error:
-        report(brokenAnchor=str(error))
+        add_fields(brokenAnchor=str(error))
         anchor, broken = None, forged
     head = _head(log)
     if head is None:
@@ -165,15 +165,16 @@ def _waiting(log: str, statement: Statement, outbox: Outbox) -> set[Link]:
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
     doubtful = {
-        link: EntryItem.key_of(log_id=log, id=pointer["sk"])
+        link: EntryItem.make_key(log_id=log, id=pointer["sk"])
         for link, pointer in pointers.items()
         if "duesk" not in pointer or statement.reached(link.shard).lacks(link.number)
     }
     entries = table.get_all(doubtful.values(), ("pk", "sk", "sequence")) if doubtful else {}
     return {
-        link for link in pointers
+        link
+        for link in pointers
         if link not in doubtful or "sequence" not in entries.get(doubtful[link], {"sequence": 0})
-    }  # fmt: skip
+    }
 
 
 def _head(log: str) -> Head | None:
@@ -199,9 +200,13 @@ def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     except BadSignature:
         return Fault("bad_signature", None)
     except NoteError as error:
-        raise Invalid([FieldError("query/checkpoint", "malformed", f"This is no checkpoint: {error}.")]) from None
+        raise ValidationProblem(
+            [FieldError("query/checkpoint", "malformed", f"This is no checkpoint: {error}.")]
+        ) from None
     if checkpoint.origin != origin(log):
-        raise Invalid([FieldError("query/checkpoint", "malformed", f"This is a checkpoint of {checkpoint.origin}.")])
+        raise ValidationProblem(
+            [FieldError("query/checkpoint", "malformed", f"This is a checkpoint of {checkpoint.origin}.")]
+        )
     return checkpoint
 
 

@@ -45,7 +45,7 @@ def collect(log: str, wanted: EntryFilters, form: Format) -> str:
                 text += written(form, line)
         if len(text) > MOST_BYTES:
             raise TooMuch(f"It has more than {MOST_BYTES:,} bytes.")
-    if not envelope.fits(Response(HTTPStatus.OK, bytes(text))):
+    if not envelope.fits_envelope(Response(HTTPStatus.OK, bytes(text))):
         raise TooMuch("It has more bytes than an answer can carry.")
     return text.decode()
 
@@ -68,7 +68,7 @@ def pages(log: str, wanted: EntryFilters) -> Iterator[list[EntryItem]]:
 
     Filters have indexes, which lag: the end of the log, and all that is new in it, is looked through in the table.
     """
-    by_index, new = logs.is_by_index(wanted), ids.bound(now_ms() - LONGEST_LAG_SECONDS * 1000)
+    by_index, new = logs.is_by_index(wanted), ids.lower_bound(now_ms() - LONGEST_LAG_SECONDS * 1000)
     position: Item | None = None
     queries: Counter[bool] = Counter()
     while True:

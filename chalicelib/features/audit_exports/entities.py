@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from chalicelib.features.audit_exports.models import AuditExportOut, Format, Status
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.storage.entity import Due, Item, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
 MOST_RUNNING: Final = 10
@@ -24,12 +24,15 @@ class AuditExport(Job):
 
     kind, parameter, task = "organization.audit_export", "export_id", "audit_exports.run"
     pk, sk = "O#{organization_id}", "X#{id}"
-    limit = Limit(
-        "running audit exports", "O#{organization_id}", MOST_RUNNING, lambda export: export.turn_at is not None,
+    quota = Quota(
+        "running audit exports",
+        "O#{organization_id}",
+        MOST_RUNNING,
+        lambda export: export.turn_at is not None,
         "Wait until one has ended.",
-    )  # fmt: skip
-    public = AuditExportOut
-    guarded_by = ("version", "turn_at", "handed")
+    )
+    output_model = AuditExportOut
+    version_fields = ("version", "turn_at", "handed")
 
     organization_id: str
     format: Format
@@ -58,9 +61,13 @@ class AuditExport(Job):
     def as_requested(self) -> "AuditExport":
         """The export as it was asked for, which is what the entry before its end tells of."""
         return AuditExport(
-            id=self.id, created_at=self.created_at, updated_at=self.created_at, organization_id=self.organization_id,
-            format=self.format, filters=self.filters,
-        )  # fmt: skip
+            id=self.id,
+            created_at=self.created_at,
+            updated_at=self.created_at,
+            organization_id=self.organization_id,
+            format=self.format,
+            filters=self.filters,
+        )
 
     @property
     def folder(self) -> str:
@@ -78,17 +85,17 @@ class AuditExport(Job):
         return self.status == "expired" or bool(self.expires_at and self.expires_at <= now())
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """Its next turn and, after the last, the moment when its files have to go."""
         if self.turn_at:
-            return super().due
-        return Due("audit_exports.clear", self.clear_at) if self.clear_at else None
+            return super().scheduled_task
+        return ScheduledTask("audit_exports.clear", self.clear_at) if self.clear_at else None
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what forgets who fetched the file; an export that was about the person is no more."""
         handed = {principal: at for principal, at in self.handed.items() if principal not in person.user_ids}
         changed: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
-        if named := person.out_of_all(self.filters):
+        if named := person.redact_all(self.filters):
             moment = now()
             ended = {"status": "expired", "turn_at": None, "expires_at": moment}
             ended["clear_at"] = after(moment, seconds=LEASE_SECONDS)  # A worker may be at it still.

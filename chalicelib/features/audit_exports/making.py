@@ -52,7 +52,7 @@ class Part:
     @property
     def full(self) -> bool:
         """Whether it is as large as a part has to be."""
-        return len(self._packed) >= files.LEAST_PART_BYTES
+        return len(self._packed) >= files.MIN_PART_BYTES
 
     def end(self) -> bytes:
         """Return all of it, packed, once nothing is to be added."""
@@ -77,7 +77,7 @@ class Draft:
         for entries in logs.sealed(self.export.organization_id, self._at, self.export.until, fresh=True):
             self._add(entries)
             if time.monotonic() > ends_at:
-                return jobs.pass_on(self._keep())
+                return jobs.release(self._keep())
             if self._part.full or time.monotonic() > self._keep_by:
                 self._keep()
         if self._at < self.export.until:
@@ -103,16 +103,22 @@ class Draft:
         """Put what was packed into the file store, and keep how far it is."""
         export, data = self.export, self._part.end()
         number, parts, rest = export.number + export.failures, export.parts, None
-        if whole or len(data) >= files.LEAST_PART_BYTES:
-            files.put_part(_bucket(), export.file, export.upload or "", number, data)
+        if whole or len(data) >= files.MIN_PART_BYTES:
+            files.upload_part(_bucket(), export.file, export.upload or "", number, data)
             parts = [*parts, number]
         else:
-            files.put(_bucket(), _rest_name(export, number), data)
+            files.write_file(_bucket(), _rest_name(export, number), data)
             rest = number
-        self.export = jobs.keep(
-            export, at=self._at, parts=parts, rest=rest, number=number + 1, whole=whole, entry_count=self._count,
+        self.export = jobs.checkpoint(
+            export,
+            at=self._at,
+            parts=parts,
+            rest=rest,
+            number=number + 1,
+            whole=whole,
+            entry_count=self._count,
             omitted=self._omitted.kept(),
-        )  # fmt: skip
+        )
         self._begin(data if rest else b"")
         return self.export
 
@@ -123,28 +129,28 @@ class Draft:
 
 def begin(export: AuditExport) -> str:
     """Begin the file of an export, and return the upload's id."""
-    return files.begin(_bucket(), export.file, "application/gzip")
+    return files.start_upload(_bucket(), export.file, "application/gzip")
 
 
 def complete(export: AuditExport) -> Iterator[bytes]:
     """Make the file of its parts, unless an earlier turn did, and read it. Raises NoFile."""
-    with suppress(files.NoFile):  # It is complete, or it is gone: then it can't be read.
-        files.complete(_bucket(), export.file, export.upload or "", export.parts)
-    return files.read(_bucket(), export.file)
+    with suppress(files.FileNotFound):  # It is complete, or it is gone: then it can't be read.
+        files.complete_upload(_bucket(), export.file, export.upload or "", export.parts)
+    return files.read_file(_bucket(), export.file)
 
 
 def clear(export: AuditExport) -> None:
     """Remove all files of an export, also those that are not complete."""
-    files.clear(_bucket(), export.folder)
+    files.delete_prefix(_bucket(), export.folder)
 
 
 def address(export: AuditExport, name: str, seconds: int) -> str:
     """Return a URL by which anybody can fetch the file of an export as `name`, for so many seconds."""
-    return files.address(_bucket(), export.file, name=name, seconds=seconds)
+    return files.presign_url(_bucket(), export.file, name=name, seconds=seconds)
 
 
 def _rest_of(export: AuditExport) -> bytes:
-    return b"".join(files.read(_bucket(), _rest_name(export, export.rest))) if export.rest else b""
+    return b"".join(files.read_file(_bucket(), _rest_name(export, export.rest))) if export.rest else b""
 
 
 def _rest_name(export: AuditExport, number: int | None) -> str:

@@ -61,7 +61,7 @@ class OmittedEntries(Output):
 class AuditExportOut(RecordOutput):
     """An export that is made in the background: a gzip file, there for 7 days."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED}
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED}
     no_store: ClassVar[bool] = True
 
     status: Status = Field(examples=["completed"])
@@ -70,17 +70,19 @@ class AuditExportOut(RecordOutput):
     entry_count: int | None = Field(description="Entries in the file; while it is made, those so far.", examples=[1])
     size_bytes: int | None = Field(description="Of the compressed file.", examples=[745])
     sha256: str | None = Field(
-        pattern=_HEX_OF_32_BYTES, description="Of the compressed file, hex.",
+        pattern=_HEX_OF_32_BYTES,
+        description="Of the compressed file, hex.",
         examples=["2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"],
-    )  # fmt: skip
+    )
     checkpoint: str | None = Field(description="The signed head of the log as the export read it.")
     evidence: list[OmittedEntries] | None = Field(
         description="What proves the entries of an NDJSON file to be in that log although others are left out: those "
         "by their hashes. Null if that would take more than 2,000 of them."
     )
     download_url: str | None = Field(
-        None, description="Good for 15 minutes, and made anew each time; anybody who has it can fetch the file.",
+        None,
+        description="Good for 15 minutes, and made anew each time; anybody who has it can fetch the file.",
         examples=["https://atrium-exports.s3.amazonaws.com/01a1f84a?X-Amz-Expires=900&X-Amz-Signature=5d3a"],
-    )  # fmt: skip
+    )
     error: str | None = Field(description="Why it failed.", examples=[None])
     expires_at: Timestamp | None = Field(description="From when on the file is gone.")

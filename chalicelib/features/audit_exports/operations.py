@@ -11,7 +11,7 @@ from chalicelib.features.organizations.entities import Organization, at_organiza
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Document, RouteGroup
+from chalicelib.kernel.operations.operation import RawResponse, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
@@ -24,11 +24,13 @@ _EXPIRED: Final = (
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/export",
-    needs=at_organization(Role.ADMIN), scope="audit-log:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits=None,
+)
 def export_audit_log(
     ctx: Context, organization: Organization, query: ExportQuery
-) -> Annotated[Document, "application/x-ndjson", "text/csv"]:
+) -> Annotated[RawResponse, "application/x-ndjson", "text/csv"]:
     """Export the log, or what of it passes the filters, in one answer, the oldest entry first.
 
     Entries that have no sequence yet stand last. It waits for no index: what is new is read from the log itself. What
@@ -42,13 +44,16 @@ def export_audit_log(
         raise Problem("export_too_large", f"{too_much} Narrow it down, or use {background}.") from too_much
     name = _file_name(organization, ctx.now, query.format)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Document(text, MEDIA_TYPES[query.format], headers)
+    return RawResponse(text, MEDIA_TYPES[query.format], headers)
 
 
 @routes.post(
     "/organizations/{organization_id}/audit-log/export-async",
-    success=202, needs=at_organization(Role.ADMIN), scope="audit-log:read", emits="organization.audit_export.requested",
-)  # fmt: skip
+    success=202,
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits="organization.audit_export.requested",
+)
 def start_audit_export(ctx: Context, organization: Organization, body: AuditExportCreate) -> AuditExportOut:
     """Start an export in the background: a gzip file of all entries that have their place in the tree by then.
 
@@ -56,16 +61,18 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
     """
     filters = (body.filters or EntrySelection()).model_dump(by_alias=True)
     export = AuditExport(
-        **ctx.new(), organization_id=organization.id, format=body.format, filters=filters, turn_at=ctx.now
+        **ctx.new_record_fields(), organization_id=organization.id, format=body.format, filters=filters, turn_at=ctx.now
     )
-    ctx.changes.start(AuditExport.task, ctx.changes.create(export))
+    ctx.changes.enqueue_after_commit(AuditExport.task, ctx.changes.create(export))
     return AuditExportOut.of(export)
 
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/export-async/{export_id}",
-    needs=at_organization(Role.ADMIN), scope="audit-log:read", emits="organization.audit_export.downloaded",
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits="organization.audit_export.downloaded",
+)
 def get_audit_export(ctx: Context, organization: Organization, export: AuditExport) -> AuditExportOut:
     """Get an export and, once it is completed, an address of its file: new each time, and good for 15 minutes.
 
@@ -87,8 +94,8 @@ def _note(ctx: Context, export: AuditExport) -> None:
     since = after(ctx.now, seconds=-_ADDRESS_SECONDS)
     lately = {principal: at for principal, at in export.handed.items() if at > since}
     if ctx.principal.id not in lately:
-        ctx.changes.settle(export, handed={**lately, ctx.principal.id: ctx.now})
-        ctx.changes.about(export)
+        ctx.changes.update_untracked(export, handed={**lately, ctx.principal.id: ctx.now})
+        ctx.changes.set_event_subject(export)
 
 
 def _file_name(organization: Organization, moment: str, suffix: str) -> str:

@@ -12,7 +12,7 @@ from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -37,23 +37,25 @@ def make_audit_export(message: dict[str, Any]) -> None:
 
     Whatever ends a turn, the next goes on behind the last part that was kept.
     """
-    export = jobs.take(AuditExport, message)
+    export = jobs.claim(AuditExport, message)
     if export is None:
         return
-    if export.failures > jobs.MOST_FAILURES:
+    if export.failures > jobs.MAX_FAILURES:
         _fail(export, _GIVEN_UP)
     else:
-        _make(export, jobs.ends_at())
+        _make(export, jobs.slice_ends_at())
 
 
 @task("audit_exports.clear")
 def clear_audit_export(message: dict[str, Any]) -> None:
     """Remove the files of an export that has expired or failed."""
-    export = tasks.about(AuditExport, message)
+    export = tasks.load_record(AuditExport, message)
     if export and export.clear_at and export.clear_at <= now():
         making.clear(export)
-        changes = Changes(now())
-        changes.settle(export, clear_at=None, status="expired" if export.expired else export.status, evidence=None)
+        changes = UnitOfWork(now())
+        changes.update_untracked(
+            export, clear_at=None, status="expired" if export.expired else export.status, evidence=None
+        )
         changes.commit()
 
 
@@ -79,15 +81,20 @@ def _begun(export: AuditExport) -> AuditExport:
     """Return the export with the log's head at this moment, and its file begun. Raises BrokenHead."""
     head = Head.of(table.get(head_key(export.organization_id)))
     provable = export.format == "ndjson"
-    return jobs.keep(
-        export, status="running", until=head.tree.size, checkpoint=head.note or None, entry_count=0,
-        upload=making.begin(export), omitted=Omitted([], CompactRange()).kept() if provable else None,
-    )  # fmt: skip
+    return jobs.checkpoint(
+        export,
+        status="running",
+        until=head.tree.size,
+        checkpoint=head.note or None,
+        entry_count=0,
+        upload=making.begin(export),
+        omitted=Omitted([], CompactRange()).kept() if provable else None,
+    )
 
 
 def _wait_or_fail(export: AuditExport, unreadable: Unreadable) -> None:
     if unreadable.late and export.failures < _MOST_WAITS:
-        jobs.pass_on(export, seconds=_WAIT_SECONDS)
+        jobs.release(export, seconds=_WAIT_SECONDS)
     else:
         _fail(export, _UNREADABLE.format(unreadable.sequence))
 
@@ -99,12 +106,17 @@ def _finish(export: AuditExport) -> None:
         digest.update(chunk)
         size += len(chunk)
         if time.monotonic() > keep_by:
-            export, keep_by = jobs.keep(export), time.monotonic() + making.KEEP_SECONDS
+            export, keep_by = jobs.checkpoint(export), time.monotonic() + making.KEEP_SECONDS
     until = after(now(), days=KEPT_DAYS)
     _end(
-        export, "completed", size_bytes=size, sha256=digest.hexdigest(), evidence=Omitted.of(export.omitted).evidence(),
-        expires_at=until, clear_at=until,
-    )  # fmt: skip
+        export,
+        "completed",
+        size_bytes=size,
+        sha256=digest.hexdigest(),
+        evidence=Omitted.of(export.omitted).evidence(),
+        expires_at=until,
+        clear_at=until,
+    )
 
 
 def _fail(export: AuditExport, error: str) -> None:
@@ -112,7 +124,7 @@ def _fail(export: AuditExport, error: str) -> None:
 
 
 def _end(export: AuditExport, status: str, **result: Any) -> None:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     changes.update(export, status=status, turn_at=None, omitted=None, **result)
-    changes.since(export.as_requested)
+    changes.set_diff_base(export.as_requested)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -5,20 +5,20 @@ from dataclasses import field
 from typing import Any
 
 from chalicelib.features.capabilities.models import CapabilityOut, CapabilitySetOut
-from chalicelib.kernel.http.fields import HANDLE_PATTERN
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class Capability(Entity):
     """A capability of a space: that it is there is all that the service knows of it."""
 
-    kind, parameter, named_by = "space.capability", "capability_key", "capability_key"
-    parameter_pattern = HANDLE_PATTERN
+    kind, parameter, id_field = "space.capability", "capability_key", "capability_key"
+    parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "C#{capability_key}"
     in_space = Collection("S#{space_id}", "C#{capability_key}")
-    public = CapabilityOut
+    output_model = CapabilityOut
 
     organization_id: str
     platform_id: str
@@ -27,18 +27,18 @@ class Capability(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """Its key."""
         return self.capability_key
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its settings not name the person."""
-        return person.out_of_all({"settings": self.settings})
+        return person.redact_all({"settings": self.settings})
 
 
-class CapabilitySet(Whole):
+class CapabilitySet(RecordSet):
     """All capabilities of a space."""
 
     kind = "space.capabilities"
     keyed_by = "capabilityKey"
-    public = CapabilitySetOut
+    output_model = CapabilitySetOut

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from chalicelib.kernel.http.fields import FreeForm, Handle, Uuid, distinct
+from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, unique_by
 from chalicelib.kernel.http.models import Input, RecordOutput
 
 _SETTINGS: Final = {"maxParticipants": 12}
@@ -13,20 +13,20 @@ _SETTINGS: Final = {"maxParticipants": 12}
 class CapabilityCreate(Input):
     """A capability of a space."""
 
-    capability_key: Handle = Field(description="What the callers call it.", examples=["video-calls"])
-    settings: FreeForm = Field({}, examples=[_SETTINGS])
+    capability_key: Identifier = Field(description="What the callers call it.", examples=["video-calls"])
+    settings: JsonObject = Field({}, examples=[_SETTINGS])
 
 
 class CapabilitiesPut(Input):
     """All capabilities of a space."""
 
-    capabilities: Annotated[list[CapabilityCreate], distinct("capability_key")] = Field(max_length=40)
+    capabilities: Annotated[list[CapabilityCreate], unique_by("capability_key")] = Field(max_length=40)
 
 
 class CapabilityOut(RecordOutput):
     """A capability of a space."""
 
-    named_by = "capability_key"
+    id_field = "capability_key"
 
     space_id: Uuid
     capability_key: str = Field(examples=["video-calls"])

@@ -7,15 +7,16 @@ from urllib.parse import urlsplit
 from chalicelib.features.channels.models import MASK, ChannelOut, Provider, Status
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
-from chalicelib.kernel.storage.entity import Collection, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Quota
+from chalicelib.kernel.storage.pii import PersonalData
 
 MOST_CHANNELS: Final = 50
 SEND: Final = "channels.send"
 
 _ERASED: Final = {
-    "status": "needs_attention", "last_error": "Its URL named a person who was erased. Give it another.",
-}  # fmt: skip
+    "status": "needs_attention",
+    "last_error": "Its URL named a person who was erased. Give it another.",
+}
 _SHOWN_CHARACTERS: Final = 4
 _SECRET_CHARACTERS: Final = 12
 """So many characters have to stay unseen before the last ones are shown."""
@@ -40,10 +41,10 @@ class IntegrationChannel(Subscriber):
     kind, parameter = "organization.integration_channel", "channel_id"
     pk, sk = "O#{organization_id}", "C#{id}"
     in_organization = Collection("O#{organization_id}", "C#{id}")
-    limit = Limit("integration channels", "O#{organization_id}", MOST_CHANNELS, lambda _channel: True)
-    public = ChannelOut
+    quota = Quota("integration channels", "O#{organization_id}", MOST_CHANNELS, lambda _channel: True)
+    output_model = ChannelOut
     task, delivery, spacing_seconds = SEND, ChannelMessage, 1
-    holds = "N#{id}"
+    child_partition = "N#{id}"
 
     provider: Provider
     name: str
@@ -66,20 +67,20 @@ class IntegrationChannel(Subscriber):
     @property
     def url(self) -> str:
         """Where its messages go. Raises SealBroken if somebody altered what is stored."""
-        return encryption.unseal(self.sealed_url, _context(self.id)).decode()
+        return encryption.decrypt(self.sealed_url, _context(self.id)).decode()
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its name no longer name the person; a URL that does so loses all but its host."""
-        named = person.out_of_all({"name": self.name})
-        if not person.in_text(url := self.url):
+        named = person.redact_all({"name": self.name})
+        if not person.appears_in(url := self.url):
             return named
         parts = urlsplit(url)
-        return {**named, **kept(self.id, f"{parts.scheme}://{person.out_of(parts.netloc)}/"), **_ERASED}
+        return {**named, **kept(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"), **_ERASED}
 
 
 def kept(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that say where its messages go: sealed, and masked for those who may see it."""
-    return {"sealed_url": encryption.seal(url.encode(), _context(channel_id)), "masked_url": masked(url)}
+    return {"sealed_url": encryption.encrypt(url.encode(), _context(channel_id)), "masked_url": masked(url)}
 
 
 def masked(url: str) -> str:

@@ -17,15 +17,18 @@ from pydantic_core import to_json
 from chalicelib.features.channels.entities import IntegrationChannel
 from chalicelib.features.channels.models import Provider
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 
 LONGEST_NAME: Final = 256
 """Characters of a name: with all of them escaped, two fit into one section of Slack's."""
 
 _TRIAL: Final = "{actor} sends a test: the messages of {target} arrive here."
 _NAMELESS: Final = {
-    "user": "Somebody", "api_key": "An API key", "operator": "An operator", "system": "The service",
-}  # fmt: skip
+    "user": "Somebody",
+    "api_key": "An API key",
+    "operator": "An operator",
+    "system": "The service",
+}
 _TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that show nothing but change the direction of what surrounds them."""
 _UNSEEN_SPACE: Final = "\u200b"
@@ -55,9 +58,13 @@ class Notice:
     def trial(cls, actor: Mapping[str, Any], channel: IntegrationChannel, moment: str) -> "Notice":
         """Return what is to be told to see whether messages to a channel arrive. It is no event of the log."""
         said = {
-            "type": "channel.test", "occurredAt": moment, "organizationId": channel.organization_id, "actor": actor,
-            "target": {"name": channel.name}, "data": {"channelId": channel.id},
-        }  # fmt: skip
+            "type": "channel.test",
+            "occurredAt": moment,
+            "organizationId": channel.organization_id,
+            "actor": actor,
+            "target": {"name": channel.name},
+            "data": {"channelId": channel.id},
+        }
         return cls(_TRIAL, *_names(said), _event(said, None))
 
     @property
@@ -101,7 +108,7 @@ def _calling_nobody(text: str) -> str:
 
 def _slack(notice: Notice) -> dict[str, Any]:
     moment, event = notice.event["timestamp"], notice.event["type"]
-    when = f"<!date^{milliseconds(moment) // 1000}^{{date_short_pretty}} {{time}}|{moment}>"
+    when = f"<!date^{timestamp_ms(moment) // 1000}^{{date_short_pretty}} {{time}}|{moment}>"
     text = notice.written(escaped_for_slack)
     return {
         "text": text,
@@ -157,15 +164,21 @@ def _webhook(notice: Notice) -> dict[str, Any]:
 
 
 _FORMATS: Final[Mapping[Provider, Callable[[Notice], dict[str, Any]]]] = {
-    "slack": _slack, "discord": _discord, "teams": _teams, "webhook": _webhook,
-}  # fmt: skip
+    "slack": _slack,
+    "discord": _discord,
+    "teams": _teams,
+    "webhook": _webhook,
+}
 
 
 def _event(said: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
     return {
-        "type": said["type"], "timestamp": said["occurredAt"], "organizationId": said["organizationId"],
-        "sequence": sequence, "data": said["data"],
-    }  # fmt: skip
+        "type": said["type"],
+        "timestamp": said["occurredAt"],
+        "organizationId": said["organizationId"],
+        "sequence": sequence,
+        "data": said["data"],
+    }
 
 
 def _names(said: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,11 +13,11 @@ from chalicelib.features.deliveries.models import TrialOut
 from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
 from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
@@ -25,19 +25,23 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     "/organizations/{organization_id}/integration-channels",
-    needs=at_organization(Role.ADMIN), scope="channels:read", emits=None,
-)  # fmt: skip
-def list_integration_channels(ctx: Context, organization: Organization, query: ListQuery) -> Page[ChannelOut]:
+    access=at_organization(Role.ADMIN),
+    scope="channels:read",
+    emits=None,
+)
+def list_integration_channels(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ChannelOut]:
     """List an organization's integration channels, in the order they were created."""
     listed = IntegrationChannel.in_organization
-    return ctx.list(IntegrationChannel, listed, query, ChannelOut.of, organization_id=organization.id)
+    return ctx.list_records(IntegrationChannel, listed, query, ChannelOut.of, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/integration-channels",
-    needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.created",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.created",
     grants_access=True,
-)  # fmt: skip
+)
 def create_integration_channel(ctx: Context, organization: Organization, body: ChannelCreate) -> ChannelOut:
     """Create an integration channel: a room of Slack, Discord or Teams that is told of events, in words.
 
@@ -46,18 +50,26 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     """
     _check(body.provider, body.config.webhook_url)
     areas = areas_within_reach(ctx, body.events)
-    begun = ctx.new()
+    begun = ctx.new_record_fields()
     channel = IntegrationChannel(
-        **begun, organization_id=organization.id, provider=body.provider, name=body.name, events=body.events,
-        enabled=body.enabled, areas=areas, **kept(begun["id"], body.config.webhook_url),
-    )  # fmt: skip
+        **begun,
+        organization_id=organization.id,
+        provider=body.provider,
+        name=body.name,
+        events=body.events,
+        enabled=body.enabled,
+        areas=areas,
+        **kept(begun["id"], body.config.webhook_url),
+    )
     return ChannelOut.of(ctx.changes.create(channel))
 
 
 @routes.get(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    needs=at_organization(Role.ADMIN), scope="channels:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="channels:read",
+    emits=None,
+)
 def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> ChannelOut:
     """Get an integration channel."""
     return ChannelOut.of(channel)
@@ -65,9 +77,11 @@ def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> Chann
 
 @routes.patch(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.updated",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.updated",
     grants_access=True,
-)  # fmt: skip
+)
 def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: ChannelPatch) -> ChannelOut:
     """Change an integration channel; sent back masked, its URL stays the same.
 
@@ -82,26 +96,33 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     mended: Mapping[str, Any] = MENDED if anew or (body.enabled and not channel.enabled) else {}
     changed = ctx.changes.update(
         channel, provider=body.provider, name=body.name, events=body.events, enabled=body.enabled, **moved, **mended
-    )  # fmt: skip
+    )
     return ChannelOut.of(within_reach(ctx, changed, channel))
 
 
 @routes.delete(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    needs=at_organization(Role.ADMIN), scope="channels:write", emits="organization.integration_channel.deleted",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.deleted",
     grants_access=True,
-)  # fmt: skip
+)
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
     """Delete an integration channel; what was still on its way to it is dropped."""
     ctx.changes.delete(channel)
-    ctx.changes.start(Clearing.task, ctx.changes.create(Clearing.after(channel, ctx.now)))
+    ctx.changes.enqueue_after_commit(Clearing.task, ctx.changes.create(Clearing.after(channel, ctx.now)))
 
 
 @routes.post(
     "/organizations/{organization_id}/integration-channels/{channel_id}/test",
-    success=200, needs=at_organization(Role.ADMIN), scope="channels:write",
-    emits="organization.integration_channel.tested", grants_access=True, irrevocable=True, budgets=TRIAL_BUDGETS,
-)  # fmt: skip
+    success=200,
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.tested",
+    grants_access=True,
+    has_external_effects=True,
+    rate_limits=TRIAL_BUDGETS,
+)
 def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
     """Send an integration channel a message now, whatever its state, and tell within 5 s whether it arrived.
 
@@ -113,11 +134,13 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     notice = Notice.trial(ctx.principal.actor, channel, ctx.now)
     answer = ctx.once(lambda: send(channel, notice, TRIAL_SECONDS))
     judge(ctx.changes, channel, answer)
-    ctx.changes.about(channel)
+    ctx.changes.set_event_subject(channel)
     return TrialOut(
-        delivered=answer.succeeded, status_code=answer.status, error=failure(channel.provider, answer),
+        delivered=answer.succeeded,
+        status_code=answer.status,
+        error=failure(channel.provider, answer),
         duration_ms=answer.duration_ms,
-    )  # fmt: skip
+    )
 
 
 def _check(provider: Provider, url: str) -> None:
@@ -126,4 +149,4 @@ def _check(provider: Provider, url: str) -> None:
     if MASK in url:
         fault = "is masked, and not as it was read last; send the whole URL"
     if fault:
-        raise Invalid([FieldError("/config/webhookUrl", "malformed", fault)])
+        raise ValidationProblem([FieldError("/config/webhookUrl", "malformed", fault)])

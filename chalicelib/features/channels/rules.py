@@ -9,8 +9,8 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.channels.models import Provider
-from chalicelib.kernel.outbound.webhook_client import Answer
-from chalicelib.kernel.outbound.webhook_urls import host_of
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.outbound.webhook_urls import url_host
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
 """Pauses between the attempts of a message: who reads it tomorrow has no use for it."""
@@ -31,8 +31,11 @@ _PLACES: Final[Mapping[Provider, tuple[str, str]]] = {
 _DISCORD_PATH: Final = re.compile(r"https?://[^/]+/api/(v\d+/)?webhooks/\d+/[\w-]+/?(\?.*)?")
 
 _NAMES: Final[Mapping[Provider, str]] = {
-    "slack": "Slack", "discord": "Discord", "teams": "Teams", "webhook": "The webhook",
-}  # fmt: skip
+    "slack": "Slack",
+    "discord": "Discord",
+    "teams": "Teams",
+    "webhook": "The webhook",
+}
 _PASSING: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 _REVOKED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _REMOVED: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
@@ -43,14 +46,14 @@ def misfit(provider: Provider, url: str) -> str | None:
     if provider not in _PLACES:
         return None
     hosts, example = _PLACES[provider]
-    if not re.fullmatch(hosts, host_of(url)):
+    if not re.fullmatch(hosts, url_host(url)):
         return f"must be a URL of {_NAMES[provider]}'s own, such as {example}"
     if provider == "discord" and not _DISCORD_PATH.fullmatch(url):
         return f"must be the URL of a webhook of Discord's as it was copied there, such as {example}"
     return None
 
 
-def state_after(provider: Provider, answer: Answer) -> Mapping[str, Any]:
+def state_after(provider: Provider, answer: WebhookResponse) -> Mapping[str, Any]:
     """Return what an answer tells of a channel: that it works, that it needs attention, or nothing."""
     if answer.succeeded:
         return MENDED
@@ -58,7 +61,7 @@ def state_after(provider: Provider, answer: Answer) -> Mapping[str, Any]:
     return {"status": "needs_attention", "last_error": reason} if reason else {}
 
 
-def _refusal(provider: Provider, answer: Answer) -> str | None:
+def _refusal(provider: Provider, answer: WebhookResponse) -> str | None:
     """Return why the next message would be answered like that too, or None if that can't be said."""
     status, name = answer.status, _NAMES[provider]
     if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent(status):
@@ -72,12 +75,12 @@ def _refusal(provider: Provider, answer: Answer) -> str | None:
     return None if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else f"{name} did not accept the message ({status})."
 
 
-def is_final(answer: Answer) -> bool:
+def is_final(answer: WebhookResponse) -> bool:
     """Return whether an attempt that failed would fail again, whenever it was made."""
     return answer.status is not None and not answer.succeeded and _is_permanent(answer.status)
 
 
-def asked_seconds(answer: Answer) -> int | None:
+def asked_seconds(answer: WebhookResponse) -> int | None:
     """Return for how long the other side wants to be left in peace. Discord says so in the body, to the millisecond."""
     if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
         return answer.retry_after
@@ -91,7 +94,7 @@ def asked_seconds(answer: Answer) -> int | None:
     return max(math.ceil(seconds), answer.retry_after or 0)
 
 
-def failure(provider: Provider, answer: Answer) -> str | None:
+def failure(provider: Provider, answer: WebhookResponse) -> str | None:
     """Return in words why a message was not delivered, or None if it was."""
     if answer.succeeded:
         return None

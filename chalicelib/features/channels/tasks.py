@@ -13,7 +13,7 @@ from chalicelib.features.deliveries.entities import Delivery, looked_after
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.deliveries.sending import Told
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.tasks import task
 
 
@@ -35,7 +35,7 @@ def send_to_channel(message: dict[str, Any]) -> None:
 
 def _postpone(delivery: Delivery, at: str) -> None:
     """Let a message have its turn at a moment; that is no attempt."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     postponed = changes.update(delivery, next_attempt_at=at, due_at=looked_after(at, changes.now))
     changes.commit()
     lots.queue_later(postponed)

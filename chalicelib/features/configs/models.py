@@ -45,7 +45,7 @@ class ConfigDomainOut(PublicDomainOut):
 class ConfigOut(Output):
     """All that a front end has to know of a platform to begin with."""
 
-    by_content = True
+    content_etag = True
 
     platform: PlatformSummary
     theme: ThemeOut

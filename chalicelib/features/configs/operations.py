@@ -25,8 +25,8 @@ from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Key
-from chalicelib.kernel.transactions.unique_items import guard_key, referred
+from chalicelib.kernel.storage.entity import Collection, ItemKey
+from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
 
 routes = RouteGroup("platforms")
 
@@ -39,9 +39,11 @@ _INSTEAD: Final = "Ask for the platform, its modules and its project blocks, by 
 
 @routes.get(
     "/platforms/{platform_id}/config",
-    needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None,
-    instead=_INSTEAD,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER, if_published=True),
+    scope="platforms:read",
+    emits=None,
+    alternative=_INSTEAD,
+)
 def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """Get all that a front end has to know of a platform to begin with.
 
@@ -49,24 +51,28 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     the records for its DNS; no settings of modules that are off, and no project blocks that are. Private spaces, and
     sites and pages that are not published, are in its navigation and home for those who see them.
     """
-    ctx.let_keep()
+    ctx.allow_caching()
     sight = Sight(ctx, platform)
-    found = ctx.gather(_OF_THE_PLATFORM, keys=sight.keys())
+    found = ctx.load(_OF_THE_PLATFORM, keys=sight.keys())
     return ConfigOut.of(said(platform, found, None, public=ctx.role is None, parts=sight.parts(found)))
 
 
-def _path_in(request: Request) -> list[Key]:
+def _path_in(request: Request) -> list[ItemKey]:
     """Return where it stands which space the path in the body names, if it can name one."""
-    slug = slug_in(request.said.get("path"))
+    slug = slug_in(request.unvalidated_body.get("path"))
     names = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
     return [guard_key(Space.by_slug, names)] if slug else []
 
 
 @routes.post(
     "/platforms/{platform_id}/resolve-config",
-    success=200, needs=at_platform(Role.MEMBER, published=True), scope="platforms:read", emits=None, also=_path_in,
-    instead=_INSTEAD,
-)  # fmt: skip
+    success=200,
+    access=at_platform(Role.MEMBER, if_published=True),
+    scope="platforms:read",
+    emits=None,
+    prefetch=_path_in,
+    alternative=_INSTEAD,
+)
 def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
     """Get the config of a platform as it is at a host, in a space, in a language; `matched` says what was found.
 
@@ -84,25 +90,23 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
         locale=body.locale or platform.default_locale,
     )
-    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of(Capability)]
+    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of_type(Capability)]
     config = said(platform, found, space, public=ctx.role is None, parts=sight.parts(found))
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
 def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | None:
     """Return which of a platform's names a host is; `found` holds its custom domain."""
-    custom = next(iter(found.of(CustomDomain)), None)
+    custom = next(iter(found.of_type(CustomDomain)), None)
     return host_match(host, platform, custom, settings().platforms_domain)
 
 
-def _space_seen(
-    ctx: Context, platform: Platform, space_id: str | None, sight: Sight
-) -> tuple[Space | None, Records]:  # fmt: skip
+def _space_seen(ctx: Context, platform: Platform, space_id: str | None, sight: Sight) -> tuple[Space | None, Records]:
     """Return a space if the caller sees it, and what the config is made of: with the space's own records if so."""
     if space_id is None:
-        return None, ctx.gather(_OF_THE_PLATFORM, keys=sight.keys())
+        return None, ctx.load(_OF_THE_PLATFORM, keys=sight.keys())
     keys, names = [*keys_of(ctx, platform, space_id), *sight.keys()], {Space.parameter: space_id}
-    found = ctx.gather(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=keys, **names)
+    found = ctx.load(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=keys, **names)
     if space := seen(ctx, platform, space_id, found):
         return space, found
     others = (record for record in found if not isinstance(record, Capability | ModuleOverride))
@@ -113,5 +117,5 @@ def _named(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spa
     """Return the id of the space that a request names, if it names one, and what names it."""
     if body.space_id:
         return body.space_id, "spaceId"
-    guards = [ctx.access.read[key] for key in _path_in(ctx.request) if key in ctx.access.read]
-    return next(filter(None, map(referred, guards)), None), "path"
+    guards = [ctx.access.prefetched[key] for key in _path_in(ctx.request) if key in ctx.access.prefetched]
+    return next(filter(None, map(referenced_id, guards)), None), "path"

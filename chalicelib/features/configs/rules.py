@@ -20,15 +20,15 @@ HostMatch = Literal["customDomain", "subdomain"]
 
 def said(
     platform: Platform, found: Records, space: Space | None, *, public: bool, parts: Mapping[str, Any]
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return what the config of a platform says, by the fields of `ConfigOut`.
 
     `found`: the records of the platform's sets and, with a space, those of that; `public`: whether it is for everybody,
     who is shown nothing of project blocks that are off; `parts`: the navigation and the home as the caller sees them.
     """
-    custom = next(iter(found.of(CustomDomain)), None)
-    modules = effective(modules_of(found.of(PlatformModule)), found.of(ModuleOverride))
-    blocks = [block for block in in_order(found.of(ProjectBlock)) if block.enabled or not public]
+    custom = next(iter(found.of_type(CustomDomain)), None)
+    modules = effective(modules_of(found.of_type(PlatformModule)), found.of_type(ModuleOverride))
+    blocks = [block for block in in_order(found.of_type(ProjectBlock)) if block.enabled or not public]
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.models import Status
-from chalicelib.kernel.core.clock import after, milliseconds, now
-from chalicelib.kernel.core.ids import beginning
-from chalicelib.kernel.storage.entity import Due, Entity
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.core.clock import after, now, timestamp_ms
+from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.storage.entity import Entity, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
-from chalicelib.kernel.work.queues import LONGEST_DELAY_SECONDS
+from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 
 KEPT_DAYS: Final = 90
 
@@ -35,7 +35,7 @@ class Subscriber(Entity):
     """
 
     gives_access = True
-    holds = "V#{id}"
+    child_partition = "V#{id}"
 
     task: ClassVar[str]
     delivery: ClassVar[type["Delivery"]]
@@ -79,17 +79,33 @@ class Delivery(Entity):
 
     @classmethod
     def planned(
-        cls, subscriber_id: str, *, event_id: str, event_type: str, organization_id: str, sequence: int,
-        occurred_at: str, now: str, at: str | None,
-    ) -> Self:  # fmt: skip
+        cls,
+        subscriber_id: str,
+        *,
+        event_id: str,
+        event_type: str,
+        organization_id: str,
+        sequence: int,
+        occurred_at: str,
+        now: str,
+        at: str | None,
+    ) -> Self:
         """Return the delivery of an event that is to be tried at a moment, or that is skipped if there is none."""
         named: dict[str, Any] = {cls.subscriber: subscriber_id}
         return cls(
-            id=event_id, created_at=occurred_at, updated_at=now, organization_id=organization_id, event_type=event_type,
-            sequence=sequence, status="pending" if at else "skipped", next_attempt_at=at,
-            completed_at=None if at else now, due_at=at and looked_after(at, now),
-            ttl=milliseconds(after(now, days=KEPT_DAYS)) // 1000, **named,
-        )  # fmt: skip
+            id=event_id,
+            created_at=occurred_at,
+            updated_at=now,
+            organization_id=organization_id,
+            event_type=event_type,
+            sequence=sequence,
+            status="pending" if at else "skipped",
+            next_attempt_at=at,
+            completed_at=None if at else now,
+            due_at=at and looked_after(at, now),
+            ttl=timestamp_ms(after(now, days=KEPT_DAYS)) // 1000,
+            **named,
+        )
 
     @property
     def event_id(self) -> str:
@@ -102,23 +118,23 @@ class Delivery(Entity):
         return str(getattr(self, self.subscriber))
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The type of its event."""
         return self.event_type
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """When it should be queued, as long as it waits."""
-        return Due(QUEUE, self.due_at) if self.due_at else None
+        return ScheduledTask(QUEUE, self.due_at) if self.due_at else None
 
     @property
     def expired(self) -> bool:
         """Whether it was kept for as long as it had to be: the table removes it late."""
-        return self.ttl <= milliseconds(now()) // 1000
+        return self.ttl <= timestamp_ms(now()) // 1000
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets no answer that it got name the person."""
-        attempts = [a | person.out_of_all({name: a[name] for name in _ANSWERED}) for a in self.attempts]
+        attempts = [a | person.redact_all({name: a[name] for name in _ANSWERED}) for a in self.attempts]
         return {"attempts": attempts} if attempts != self.attempts else {}
 
 
@@ -131,7 +147,7 @@ class Clearing(Job):
 
     kind, task = "organization.clearing", "deliveries.clear"
     pk, sk = "O#{organization_id}", "Y#{id}"
-    holds = "{partition}"
+    child_partition = "{partition}"
 
     organization_id: str
     partition: str
@@ -140,16 +156,19 @@ class Clearing(Job):
     @classmethod
     def after(cls, subscriber: Subscriber, moment: str) -> "Clearing":
         """Return what is to be done once a subscriber is removed at a moment."""
-        place, partition = subscriber.organization_id, str(subscriber.held)
-        return cls(**beginning(moment), turn_at=moment, organization_id=place, partition=partition)
+        place, partition = subscriber.organization_id, str(subscriber.child_partition_key)
+        return cls(**new_record_fields(moment), turn_at=moment, organization_id=place, partition=partition)
 
 
 def asked_for(moment: str) -> dict[str, Any]:
     """Return the fields of a delivery that is to be tried at a moment as if it never had been."""
     return {
-        "status": "pending", "tries": 0, "next_attempt_at": moment, "completed_at": None,
+        "status": "pending",
+        "tries": 0,
+        "next_attempt_at": moment,
+        "completed_at": None,
         "due_at": looked_after(moment, moment),
-    }  # fmt: skip
+    }
 
 
 def looked_after(at: str, moment: str) -> str:
@@ -157,5 +176,5 @@ def looked_after(at: str, moment: str) -> str:
 
     What is so near is queued by then, so that the sweep only finds what was lost.
     """
-    near = at <= after(moment, seconds=LONGEST_DELAY_SECONDS)
+    near = at <= after(moment, seconds=MAX_DELAY_SECONDS)
     return after(at, seconds=_LOST_SECONDS) if near else at

@@ -302,23 +302,38 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
 SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
 """What events are about, first of all; of some there are no events yet, but who wants them can say so."""
 
-PATTERNS: Final = frozenset({
-    "*",
-    *EVENT_TYPES,
-    *(f"{subject}.*" for subject in SUBJECTS),
-    *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
-})  # fmt: skip
+PATTERNS: Final = frozenset(
+    {
+        "*",
+        *EVENT_TYPES,
+        *(f"{subject}.*" for subject in SUBJECTS),
+        *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
+    }
+)
 """All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so, now or later."""
 
 _AREAS: Final = {
-    "organization": "organizations", "organization.member": "members", "organization.invitation": "members",
-    "organization.person_erased": "members", "organization.api_key": "api-keys",
-    "organization.audit_export": "audit-log", "organization.webhook": "webhooks",
-    "organization.integration_channel": "channels", "platform": "platforms", "platform.member": "members",
-    "platform.invitation": "members", "platform.custom_domain": "domains", "space": "spaces", "space.member": "members",
-    "taxonomy": "taxonomy", "research": "research", "site": "sites", "page": "sites", "lead": "leads",
+    "organization": "organizations",
+    "organization.member": "members",
+    "organization.invitation": "members",
+    "organization.person_erased": "members",
+    "organization.api_key": "api-keys",
+    "organization.audit_export": "audit-log",
+    "organization.webhook": "webhooks",
+    "organization.integration_channel": "channels",
+    "platform": "platforms",
+    "platform.member": "members",
+    "platform.invitation": "members",
+    "platform.custom_domain": "domains",
+    "space": "spaces",
+    "space.member": "members",
+    "taxonomy": "taxonomy",
+    "research": "research",
+    "site": "sites",
+    "page": "sites",
+    "lead": "leads",
     "mail": "mail",
-}  # fmt: skip
+}
 """The area of types of events that begin so; of two that fit, the longer counts.
 
 No key has a scope of `leads` or `mail`.

@@ -13,15 +13,15 @@ from chalicelib.features.deliveries.entities import Delivery
 from chalicelib.features.deliveries.log_consumer import Cursor
 from chalicelib.features.deliveries.subscribers import Subscribers, subscribers_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
-from chalicelib.kernel.core.clock import now, now_ms, pause
-from chalicelib.kernel.core.logs import done_for, if_possible, name_requests, report
+from chalicelib.kernel.core.clock import backoff_seconds, now, now_ms
+from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 _BATCH: Final = 50
-_MOST_DELIVERIES: Final = table.MOST_WRITES - 2
+_MOST_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 2
 _TRIES: Final = 5
 
 
@@ -60,11 +60,11 @@ def fan_out(log: str, until: int) -> None:
             if cursor.sequence + len(entries) == size:
                 return  # Whoever lets it grow meanwhile wakes it again.
             tries = 0
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             tries += 1
             if tries == _TRIES:
                 raise ConcurrentModification from cancelled
-            pause(tries)
+            backoff_seconds(tries)
 
 
 def _entries(log: str, cursor: Cursor, size: int) -> list[StoredEntry]:
@@ -79,16 +79,18 @@ def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: It
     planned, requests = list[Delivery](), dict[str, str]()
     try:
         for step in _steps(cursor, known, entries):
-            table.write([
-                cursor.moved(log, step.cursor, size),
-                *([_put(step.subscribers.item(log))] if step.subscribers != known else []),
-                *(table.put_new(delivery.item()) for delivery in step.deliveries),
-            ])  # fmt: skip
+            table.write_transaction(
+                [
+                    cursor.moved(log, step.cursor, size),
+                    *([_put(step.subscribers.item(log))] if step.subscribers != known else []),
+                    *(table.put_new(delivery.item()) for delivery in step.deliveries),
+                ]
+            )
             cursor, known = step.cursor, step.subscribers
             planned += step.deliveries
             requests |= step.requests
     finally:
-        with if_possible("deliver"):
+        with best_effort("deliver"):
             _queue(planned, requests)
 
 
@@ -116,19 +118,19 @@ def _said(entry: StoredEntry) -> dict[str, Any]:
     if isinstance(entry.body, bytes):
         said: dict[str, Any] = from_json(entry.body)
         return said
-    report(undelivered=entry.item["sk"])
+    add_fields(undelivered=entry.item["sk"])
     return {}
 
 
 def _queue(planned: Sequence[Delivery], requests: Mapping[str, str]) -> None:
     """Queue what can be sent now, by subscriber, and let SQS delay what can be sent soon."""
-    name_requests(requests.values())
-    moment, ready = now(), dict[Key, list[Delivery]]()
+    add_request_ids(requests.values())
+    moment, ready = now(), dict[ItemKey, list[Delivery]]()
     for delivery in planned:
         if delivery.next_attempt_at and delivery.next_attempt_at <= moment:
             ready.setdefault(lots.subscriber_key(delivery), []).append(delivery)
         else:
-            with done_for(*lots.requests_of([delivery], requests)):
+            with correlate(*lots.requests_of([delivery], requests)):
                 lots.queue_later(delivery)
     lots.queue(ready.items(), requests)
 

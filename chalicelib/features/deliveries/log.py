@@ -20,13 +20,15 @@ def page(webhook_id: str, wanted: DeliveriesQuery, after: Item | None) -> tuple[
     facet = _facet(wanted)
     both = wanted.status is not None and wanted.event_type is not None
     named = {"webhook_id": webhook_id, "status": wanted.status, "event_type": wanted.event_type}
-    found = table.sifted(
+    found = table.query_filtered(
         [facet.partition(**named) if facet else WebhookDelivery.pk.format_map(named)],
         lambda item: _passes(wanted, WebhookDelivery.from_item(item)),
-        limit=wanted.limit, most=max(wanted.limit, _SIFTED) if both else wanted.limit,
-        after=after, **_span(wanted.since, wanted.until),
-    )  # fmt: skip
-    return [WebhookDelivery.from_item(item) for item in found.items], found.last
+        limit=wanted.limit,
+        most=max(wanted.limit, _SIFTED) if both else wanted.limit,
+        after=after,
+        **_span(wanted.since, wanted.until),
+    )
+    return [WebhookDelivery.from_item(item) for item in found.items], found.last_evaluated_key
 
 
 def count(webhook_id: str, statuses: Iterable[Status], since: str | None, until: str | None) -> int:
@@ -34,13 +36,13 @@ def count(webhook_id: str, statuses: Iterable[Status], since: str | None, until:
 
     Of very many it is at least so many, and one that changes at this moment may be missing.
     """
-    facet, span = WebhookDelivery.by_status, ids.within(since, until)
-    return sum(table.count(facet.partition(webhook_id=webhook_id, status=status), **span) for status in statuses)
+    facet, span = WebhookDelivery.by_status, ids.id_range(since, until)
+    return sum(table.count_items(facet.partition(webhook_id=webhook_id, status=status), **span) for status in statuses)
 
 
-def _span(since: str | None, until: str | None) -> ids.Ends:
+def _span(since: str | None, until: str | None) -> ids.IdRange:
     """Return the ends of a Query for deliveries, by their ids: the list of those that wait stands before."""
-    ends = ids.within(since, until)
+    ends = ids.id_range(since, until)
     return {**ends, "since": ends["since"] or "0"}
 
 

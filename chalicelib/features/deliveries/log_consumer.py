@@ -35,8 +35,10 @@ class Cursor:
         here = "#followed = :was AND #followed_part = :was_part" if self != Cursor() else _NOWHERE
         was = {"was": self.sequence, "was_part": self.part} if self != Cursor() else {}
         return Write(
-            "Update", head_key(log), update="SET #followed = :to, #followed_part = :to_part" + forget,
+            "Update",
+            head_key(log),
+            update="SET #followed = :to, #followed_part = :to_part" + forget,
             condition=f"#size = :size AND {here}",
             names=["size", "followed", "followed_part", *(_MARK if done else ())],
             values={"size": size, "to": to.sequence, "to_part": to.part, **was},
-        )  # fmt: skip
+        )

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import QUEUE, Delivery, Subscriber
-from chalicelib.kernel.storage.entity import Key
-from chalicelib.kernel.storage.record_types import every_kind
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.record_types import all_record_types
 from chalicelib.kernel.work import queues
 
 LARGEST: Final = 25
@@ -14,7 +14,7 @@ LARGEST: Final = 25
 Message = dict[str, Any]
 
 
-def queue(lots: Iterable[tuple[Key, Sequence[Delivery]]], requests: Mapping[str, str] | None = None) -> None:
+def queue(lots: Iterable[tuple[ItemKey, Sequence[Delivery]]], requests: Mapping[str, str] | None = None) -> None:
     """Queue lots, each of one subscriber, named by where it is stored. Raises Problem `unavailable`.
 
     `requests`: the requests that led to the events, by the events' ids; else it is those that the work at hand is for.
@@ -24,7 +24,7 @@ def queue(lots: Iterable[tuple[Key, Sequence[Delivery]]], requests: Mapping[str,
         for subscriber, deliveries in lots
         for lot in (deliveries[start : start + LARGEST] for start in range(0, len(deliveries), LARGEST))
     ]
-    queues.deliver(messages)
+    queues.enqueue_deliveries(messages)
 
 
 def requests_of(deliveries: Sequence[Delivery], requests: Mapping[str, str]) -> list[str]:
@@ -39,24 +39,27 @@ def _asked_by(lot: Sequence[Delivery], requests: Mapping[str, str] | None) -> Me
 def queue_later(delivery: Delivery) -> None:
     """Let a delivery be queued at the time of its next attempt, if there is one."""
     if delivery.next_attempt_at:
-        queues.start_at(QUEUE, delivery.stored_at, delivery.next_attempt_at)
+        queues.enqueue_at(QUEUE, delivery.key, delivery.next_attempt_at)
 
 
-def message(subscriber: Key, deliveries: Sequence[Delivery]) -> Message:
+def message(subscriber: ItemKey, deliveries: Sequence[Delivery]) -> Message:
     """Return the message that lets a lot be sent."""
     kind = kind_of(type(deliveries[0]))
     pk, sk = subscriber
     return {
-        "task": kind.task, "pk": pk, "sk": sk, "subscriber": deliveries[0].subscriber_id,
+        "task": kind.task,
+        "pk": pk,
+        "sk": sk,
+        "subscriber": deliveries[0].subscriber_id,
         "ids": [delivery.id for delivery in deliveries],
-    }  # fmt: skip
+    }
 
 
-def subscriber_key(delivery: Delivery) -> Key:
+def subscriber_key(delivery: Delivery) -> ItemKey:
     """Return where the subscriber of a delivery is stored."""
-    return kind_of(type(delivery)).key_of(organization_id=delivery.organization_id, id=delivery.subscriber_id)
+    return kind_of(type(delivery)).make_key(organization_id=delivery.organization_id, id=delivery.subscriber_id)
 
 
 def kind_of(delivery: type[Delivery]) -> type[Subscriber]:
     """Return the kind of subscriber that a kind of delivery goes to."""
-    return next(kind for kind in every_kind() if issubclass(kind, Subscriber) and kind.delivery is delivery)
+    return next(kind for kind in all_record_types() if issubclass(kind, Subscriber) and kind.delivery is delivery)

@@ -7,19 +7,25 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.event_types import PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import Timestamp, Uuid, shape
-from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, Span
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching
+from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
 Status = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[
-    str, Field(max_length=100), *shape(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated")
-]  # fmt: skip
+    str,
+    Field(max_length=100),
+    *matching(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
+]
 
 _PATTERN_CHARACTERS: Final = 100
 _FAILED: Final = {
-    "number": 10, "at": "2026-11-20T09:30:00.000Z", "durationMs": 84, "statusCode": 500, "error": None,
+    "number": 10,
+    "at": "2026-11-20T09:30:00.000Z",
+    "durationMs": 84,
+    "statusCode": 500,
+    "error": None,
     "responseBody": "Internal Server Error",
-}  # fmt: skip
+}
 
 
 def _known(pattern: str) -> str:
@@ -38,11 +44,13 @@ _EventPattern = Annotated[str, Field(max_length=_PATTERN_CHARACTERS), AfterValid
 EventPatterns = Annotated[
     list[_EventPattern],
     Field(
-        min_length=1, max_length=40, description="Exact types, `page.*` for all that begin so, or `*`.",
+        min_length=1,
+        max_length=40,
+        description="Exact types, `page.*` for all that begin so, or `*`.",
         examples=[["organization.*"]],
     ),
     AfterValidator(_once),
-]  # fmt: skip
+]
 """Which events a subscriber is told of."""
 
 
@@ -53,7 +61,7 @@ EventAreas = Annotated[
         " last. Null: all, as of a person.",
         examples=[None],
     ),
-]  # fmt: skip
+]
 """Which events a subscriber may be told of."""
 
 
@@ -71,12 +79,13 @@ class AttemptOut(Output):
 class DeliveryOut(RecordOutput):
     """The delivery of an event to a webhook."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED]},
         "organization.webhook.delivery_retried": {
-            "attempts": [_FAILED], "next_attempt_at": "2026-11-20T09:30:00.000Z",
+            "attempts": [_FAILED],
+            "next_attempt_at": "2026-11-20T09:30:00.000Z",
         },
-    }  # fmt: skip
+    }
 
     webhook_id: Uuid
     event_id: Uuid = Field(description="The id of the entry, and the `webhook-id` of each attempt.")
@@ -87,7 +96,7 @@ class DeliveryOut(RecordOutput):
     completed_at: Timestamp | None
 
 
-class DeliveriesQuery(Span, ListQuery):
+class DeliveriesQuery(TimeRange, ListQuery):
     """Which deliveries, by when their events happened. All filters given have to match."""
 
     status: Status | None = Field(None, examples=[None])

@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.features.deliveries.event_types import area_of, within
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem
-from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Pauses between the attempts of a delivery; it is given up when the last was in vain."""
@@ -18,8 +18,8 @@ TRIAL_SECONDS: Final = 5.0
 """What the test of a webhook or a channel may take: the caller waits for it, and a function with them."""
 
 TRIAL_BUDGETS: Final = (
-    Budget("tests", most=10, seconds=60, per="organization"),
-    Budget("tests-of-caller", most=30, seconds=60, per="principal"),
+    RateLimit("tests", limit=10, seconds=60, per="organization"),
+    RateLimit("tests-of-caller", limit=30, seconds=60, per="principal"),
 )
 """How often webhooks and channels may be tested. The second is for whoever has many organizations: without it the
 functions that wait would be as many as those."""

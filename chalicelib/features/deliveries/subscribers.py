@@ -12,13 +12,14 @@ from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.event_types import within
 from chalicelib.features.deliveries.rules import wants
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.record_types import find_kind, kind_named
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.record_types import find_record_type, record_type
 
 _GONE: Final = ".deleted"
 _OF_ITS_OWN: Final = {
-    "organization.webhook.disabled": "id", "organization.webhook.delivery_exhausted": "webhookId",
-}  # fmt: skip
+    "organization.webhook.disabled": "id",
+    "organization.webhook.delivery_exhausted": "webhookId",
+}
 """Events about a webhook's own failures, which it is not told, and where their data names it."""
 
 
@@ -51,7 +52,7 @@ class Subscribers:
     def after(self, said: Mapping[str, Any]) -> "Subscribers":
         """Return who is subscribed from an entry on, if it is about one of them."""
         target, data = said["target"], said["data"]
-        kind = find_kind(target["type"])
+        kind = find_record_type(target["type"])
         if not (kind and issubclass(kind, Subscriber)):
             return self
         others = {name: one for name, one in self.of.items() if name != target["id"]}
@@ -72,13 +73,19 @@ class Subscribers:
     def planned(self, name: str, said: Mapping[str, Any], sequence: int, moment: str) -> tuple[Delivery, "Subscribers"]:
         """Return the delivery of an entry to one of them, at the next moment that is free for it."""
         one = self.of[name]
-        kind = kind_named(one.kind)
+        kind = record_type(one.kind)
         assert issubclass(kind, Subscriber)  # noqa: S101 - `after` took no others
         at = max(moment, one.free_at)
         delivery = kind.delivery.planned(
-            name, event_id=said["id"], event_type=said["type"], organization_id=said["organizationId"],
-            sequence=sequence, occurred_at=said["occurredAt"], now=moment, at=at if one.takes else None,
-        )  # fmt: skip
+            name,
+            event_id=said["id"],
+            event_type=said["type"],
+            organization_id=said["organizationId"],
+            sequence=sequence,
+            occurred_at=said["occurredAt"],
+            now=moment,
+            at=at if one.takes else None,
+        )
         if not (kind.spacing_seconds and one.takes):
             return delivery, self
         spaced = replace(one, free_at=after(at, seconds=kind.spacing_seconds))
@@ -90,6 +97,6 @@ class Subscribers:
         return {"pk": pk, "sk": sk, "of": {name: vars(one) for name, one in self.of.items()}}
 
 
-def subscribers_key(log: str) -> Key:
+def subscribers_key(log: str) -> ItemKey:
     """Return where the subscribers of a log are kept."""
     return f"F#{log}", "#"

@@ -31,25 +31,25 @@ def clear_behind_subscriber(message: dict[str, Any]) -> None:
 
     If the log can't be followed for long, those that it brings later stay until they expire.
     """
-    clearing, ends_at = jobs.take(Clearing, message), jobs.ends_at()
+    clearing, ends_at = jobs.claim(Clearing, message), jobs.slice_ends_at()
     if clearing is None:
         return
-    over = clearing.failures > jobs.MOST_FAILURES
+    over = clearing.failures > jobs.MAX_FAILURES
     if not over:
         clearing = clearing if clearing.until else _begun(clearing)
         over = Cursor.of(table.get(head_key(clearing.organization_id))).sequence >= (clearing.until or 0)
-    while table.clear(clearing.partition):
+    while table.delete_batch(clearing.partition):
         if time.monotonic() > ends_at:
-            jobs.pass_on(clearing)
+            jobs.release(clearing)
             return
     if over:
         jobs.remove(clearing)
     else:
-        jobs.pass_on(clearing, seconds=_PAUSE_SECONDS)
+        jobs.release(clearing, seconds=_PAUSE_SECONDS)
 
 
 def _begun(clearing: Clearing) -> Clearing:
     """Return the clearing with the size of the log once the entry is in it that says that the subscriber is gone."""
-    ledger.append(clearing.organization_id)
+    ledger.append_pending(clearing.organization_id)
     head = table.get(head_key(clearing.organization_id)) or {}
-    return jobs.keep(clearing, until=int(head.get("size", 0)))
+    return jobs.checkpoint(clearing, until=int(head.get("size", 0)))

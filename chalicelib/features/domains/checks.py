@@ -55,12 +55,12 @@ def _both(one: Seen, other: Seen) -> Seen:
 
 def _ask(name: str, question: dns.Question, until: float = inf) -> Seen:
     try:
-        return Seen(tuple(sorted(dns.ask(name, question, min(_SECONDS, until - monotonic())))))
-    except dns.Unanswered as error:
+        return Seen(tuple(sorted(dns.query_dns(name, question, min(_SECONDS, until - monotonic())))))
+    except dns.DnsError as error:
         return Seen(fault=_fault(error))
 
 
-def _fault(error: dns.Unanswered) -> Fault:
+def _fault(error: dns.DnsError) -> Fault:
     return "DNS_TIMEOUT" if error.timed_out else "DNS_FAILURE"
 
 

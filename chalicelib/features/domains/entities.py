@@ -5,8 +5,8 @@ from dataclasses import field
 from typing import Any, Final, Protocol
 
 from chalicelib.features.domains.models import CustomDomainOut, PlatformDomainOut
-from chalicelib.kernel.storage.entity import Collection, Due, Entity, Facet, Item
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 
 CHECK: Final = "domains.check"
@@ -22,7 +22,7 @@ class PlatformDomain(Entity):
     pk, sk = "O#{organization_id}", "D#{platform_id}"
     in_organization = Collection("O#{organization_id}", "D#{platform_id}")
     by_status = Facet("O#{organization_id}#D#{verification_status}", "facet1")
-    public = PlatformDomainOut
+    output_model = PlatformDomainOut
 
     organization_id: str
     platform_id: str
@@ -71,12 +71,16 @@ class CustomDomain(Entity):
     kind, parameter = "platform.custom_domain", "platform_id"
     pk, sk = "P#{platform_id}", "C#D"
     by_domain = Unique(
-        "custom-domain", "{domain}", taken="", field="domain", holds=lambda custom: custom.status == "verified"
+        "custom-domain",
+        "{domain}",
+        error_code="",
+        field="domain",
+        applies_to=lambda custom: custom.status == "verified",
     )
-    public = CustomDomainOut
+    output_model = CustomDomainOut
     # What the service sees in DNS is no change that somebody made.
-    unlogged = Entity.unlogged | {"records", "lastCheckedAt", "lastError"}
-    guarded_by = ("version", "next_check_at", "platform_slug", "platform_name")
+    untracked_fields = Entity.untracked_fields | {"records", "lastCheckedAt", "lastError"}
+    version_fields = ("version", "next_check_at", "platform_slug", "platform_name")
 
     platform_id: str
     organization_id: str
@@ -97,34 +101,47 @@ class CustomDomain(Entity):
     def none(cls, platform: Named) -> "CustomDomain":
         """Return that a new platform has none; it is created in the platform's own transaction."""
         return cls(
-            id=platform.id, created_at=platform.created_at, updated_at=platform.created_at, platform_id=platform.id,
-            organization_id=platform.organization_id, **called(platform),
-        )  # fmt: skip
+            id=platform.id,
+            created_at=platform.created_at,
+            updated_at=platform.created_at,
+            platform_id=platform.id,
+            organization_id=platform.organization_id,
+            **called(platform),
+        )
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The domain, or what the platform is called that has none."""
         return self.domain or self.platform_name
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """Its next check, while it is pending or verified."""
-        return Due(CHECK, self.next_check_at) if self.next_check_at else None
+        return ScheduledTask(CHECK, self.next_check_at) if self.next_check_at else None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """The platform's entry in the inventory of its organization."""
         entry = PlatformDomain(
-            id=self.id, created_at=self.created_at, updated_at=self.updated_at, version=self.version,
-            organization_id=self.organization_id, platform_id=self.platform_id, platform_slug=self.platform_slug,
-            platform_name=self.platform_name, subdomain=self.platform_slug, custom_domain=self.domain,
-            verification_status=self.status, verified_at=self.verified_at, last_checked_at=self.last_checked_at,
-        )  # fmt: skip
+            id=self.id,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            version=self.version,
+            organization_id=self.organization_id,
+            platform_id=self.platform_id,
+            platform_slug=self.platform_slug,
+            platform_name=self.platform_name,
+            subdomain=self.platform_slug,
+            custom_domain=self.domain,
+            verification_status=self.status,
+            verified_at=self.verified_at,
+            last_checked_at=self.last_checked_at,
+        )
         return (entry.item(),)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets the platform's name, as it is known here, not name the person."""
-        return person.out_of_all({"platform_name": self.platform_name})
+        return person.redact_all({"platform_name": self.platform_name})
 
 
 def called(platform: Named) -> dict[str, Any]:

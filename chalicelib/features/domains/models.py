@@ -13,9 +13,14 @@ VerificationStatus = Literal["none", "pending", "verified", "failed", "lapsed"]
 Purpose = Literal["ownership", "routing"]
 RecordType = Literal["TXT", "CNAME", "A", "AAAA", "ALIAS"]
 Fault = Literal[
-    "TXT_NOT_FOUND", "TXT_MISMATCH", "CNAME_MISMATCH", "APEX_NEEDS_A_OR_ALIAS", "DOMAIN_TAKEN", "DNS_TIMEOUT",
+    "TXT_NOT_FOUND",
+    "TXT_MISMATCH",
+    "CNAME_MISMATCH",
+    "APEX_NEEDS_A_OR_ALIAS",
+    "DOMAIN_TAKEN",
+    "DNS_TIMEOUT",
     "DNS_FAILURE",
-]  # fmt: skip
+]
 
 
 class CustomDomainIn(Input):
@@ -85,11 +90,12 @@ _UNCHECKED: Final = {"last_checked_at": None, "last_error": None}
 class CustomDomainOut(RecordOutput):
     """The custom domain of a platform; its id is the platform's."""
 
-    named_by: ClassVar[str] = ""
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "platform.custom_domain.added": _UNCHECKED, "platform.custom_domain.removed": _NONE,
+    id_field: ClassVar[str] = ""
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "platform.custom_domain.added": _UNCHECKED,
+        "platform.custom_domain.removed": _NONE,
         "platform.custom_domain.verified": _PROVEN,
-    }  # fmt: skip
+    }
 
     domain: str | None = Field(
         description="As DNS knows it: in lower case, and ASCII. Null if none is claimed.",

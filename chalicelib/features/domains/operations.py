@@ -13,7 +13,7 @@ from chalicelib.features.organizations.entities import Organization, at_organiza
 from chalicelib.features.platforms.entities import at_platform
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
@@ -22,24 +22,32 @@ of_organization = RouteGroup("organizations", routes.operations)
 
 @of_organization.get(
     "/organizations/{organization_id}/domains/inventory",
-    needs=at_organization(Role.MEMBER), scope="domains:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.MEMBER),
+    scope="domains:read",
+    emits=None,
+)
 def list_domain_inventory(
     ctx: Context, organization: Organization, query: DomainInventoryQuery
-) -> Page[PlatformDomainOut]:
+) -> ListPage[PlatformDomainOut]:
     """List an organization's platforms with their domains, in the order the platforms were created."""
     status = query.verification_status
     listed = PlatformDomain.by_status if status else PlatformDomain.in_organization
-    return ctx.list(
-        PlatformDomain, listed, query, PlatformDomainOut.of,
-        organization_id=organization.id, verification_status=status,
-    )  # fmt: skip
+    return ctx.list_records(
+        PlatformDomain,
+        listed,
+        query,
+        PlatformDomainOut.of,
+        organization_id=organization.id,
+        verification_status=status,
+    )
 
 
 @routes.get(
     "/platforms/{platform_id}/custom-domain",
-    needs=at_platform(Role.MEMBER), scope="domains:read", emits=None,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="domains:read",
+    emits=None,
+)
 def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
     """Get the custom domain of a platform and what its DNS has to hold; without one its status is `none`."""
     return CustomDomainOut.of(custom_domain)
@@ -47,9 +55,12 @@ def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomai
 
 @routes.post(
     "/platforms/{platform_id}/custom-domain",
-    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.added", again=200,
+    access=at_platform(Role.ADMIN),
+    scope="domains:write",
+    emits="platform.custom_domain.added",
+    existing_status=200,
     grants_access=True,
-)  # fmt: skip
+)
 def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
     """Claim a domain for a platform, in place of one that is not verified; `records` says what its DNS has to hold.
 
@@ -57,18 +68,21 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     it is the platform's that verifies it first. A claim that is repeated changes nothing (200).
     """
     if body.domain == custom_domain.domain and custom_domain.status in ("pending", "verified"):
-        ctx.again = True
+        ctx.already_existed = True
         return CustomDomainOut.of(custom_domain)
     if custom_domain.status == "verified":
         detail = f"{custom_domain.domain} is verified. Remove it first, if {body.domain} is to take its place."
-        raise Problem.at("/domain", "already_exists", detail)
+        raise Problem.for_field("/domain", "already_exists", detail)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **claimed(custom_domain.id, body.domain, ctx.now)))
 
 
 @routes.delete(
     "/platforms/{platform_id}/custom-domain",
-    needs=at_platform(Role.ADMIN), scope="domains:write", emits="platform.custom_domain.removed", grants_access=True,
-)  # fmt: skip
+    access=at_platform(Role.ADMIN),
+    scope="domains:write",
+    emits="platform.custom_domain.removed",
+    grants_access=True,
+)
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     """Give up the custom domain of a platform: from then on others may verify it. Without one nothing happens."""
     ctx.changes.update(custom_domain, **NOTHING_CLAIMED)
@@ -76,10 +90,12 @@ def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
 
 @routes.post(
     "/platforms/{platform_id}/custom-domain/verify",
-    success=200, needs=at_platform(Role.ADMIN), scope="domains:write",
+    success=200,
+    access=at_platform(Role.ADMIN),
+    scope="domains:write",
     emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
     grants_access=True,
-)  # fmt: skip
+)
 def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
     """Look at once whether a domain's DNS holds what it has to; if it does, the domain is verified.
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import Fault
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.outbound.domain_names import registered
-from chalicelib.kernel.outbound.ip_addresses import shown
+from chalicelib.kernel.outbound.domain_names import registrable_domain
+from chalicelib.kernel.outbound.ip_addresses import public_only
 
 PENDING_DAYS: Final = 7
 LAPSING_HOURS: Final = 72
@@ -63,9 +63,17 @@ class Verdict:
 
 
 NOTHING_CLAIMED: Final[dict[str, Any]] = {
-    "domain": None, "status": "none", "proof": None, "records": [], "pending_since": None, "verified_at": None,
-    "missing_since": None, "last_checked_at": None, "last_error": None, "next_check_at": None,
-}  # fmt: skip
+    "domain": None,
+    "status": "none",
+    "proof": None,
+    "records": [],
+    "pending_since": None,
+    "verified_at": None,
+    "missing_since": None,
+    "last_checked_at": None,
+    "last_error": None,
+    "next_check_at": None,
+}
 
 
 def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
@@ -73,9 +81,14 @@ def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
     tag = signatures.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
-        **NOTHING_CLAIMED, "domain": domain, "status": "pending", "proof": proof, "records": wanted(domain, proof),
-        "pending_since": moment, "next_check_at": after(moment, seconds=_FIRST_CHECK_SECONDS),
-    }  # fmt: skip
+        **NOTHING_CLAIMED,
+        "domain": domain,
+        "status": "pending",
+        "proof": proof,
+        "records": wanted(domain, proof),
+        "pending_since": moment,
+        "next_check_at": after(moment, seconds=_FIRST_CHECK_SECONDS),
+    }
 
 
 def challenge(domain: str) -> str:
@@ -90,14 +103,19 @@ def target() -> str:
 
 def wanted(domain: str, proof: str) -> list[Record]:
     """Return the records that a domain's DNS has to hold, none of which has been seen yet."""
-    apex = registered(domain) or domain
+    apex = registrable_domain(domain) or domain
 
     def record(purpose: str, kind: str, name: str, expected: str) -> Record:
         relative = name.removesuffix(apex).removesuffix(".") or "@"
         return {
-            "purpose": purpose, "type": kind, "name": name, "relative_name": relative, "expected": expected,
-            "observed": [], "ok": False,
-        }  # fmt: skip
+            "purpose": purpose,
+            "type": kind,
+            "name": name,
+            "relative_name": relative,
+            "expected": expected,
+            "observed": [],
+            "ok": False,
+        }
 
     ownership = record("ownership", "TXT", challenge(domain), f"atrium-verify={proof}")
     routes = _apex_routes() if domain == apex else [("CNAME", target())]
@@ -143,7 +161,7 @@ def _routing(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | N
 
     An apex can't have a CNAME (RFC 1034, section 3.6.2): one that is there all the same works with some resolvers only.
     """
-    is_apex = registered(custom.domain or "") == custom.domain
+    is_apex = registrable_domain(custom.domain or "") == custom.domain
     if not is_apex and target() in sight.chain.values:
         return True, None
     here = {*_known_addresses(), *sight.ours.values}
@@ -166,7 +184,7 @@ def _observed(kind: str, sight: Sight, *, ok: bool) -> Iterator[str]:
     version = {"A": 4, "AAAA": 6}.get(kind) if ok else None
     seen = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
     ours = _known_addresses()
-    addresses = [a if a in ours else shown(a) for a in seen]
+    addresses = [a if a in ours else public_only(a) for a in seen]
     values = sight.proof.values if kind == "TXT" else sight.chain.values or addresses
     for value in [*dict.fromkeys(values)][:MOST_OBSERVED]:
         yield value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"
@@ -175,25 +193,27 @@ def _observed(kind: str, sight: Sight, *, ok: bool) -> Iterator[str]:
 def restarted(custom: CustomDomain, moment: str) -> CustomDomain:
     """Return a domain that somebody asks to be verified: one that failed or lapsed is pending again from now on."""
     if custom.status in ("failed", "lapsed") or _is_overdue(custom, moment):
-        return custom.but(status="pending", pending_since=moment, missing_since=None)
+        return custom.replace(status="pending", pending_since=moment, missing_since=None)
     return custom
 
 
-def checked(
-    custom: CustomDomain, verdict: Verdict, moment: str, *, taken: bool, jitter: float
-) -> dict[str, Any]:  # fmt: skip
+def checked(custom: CustomDomain, verdict: Verdict, moment: str, *, taken: bool, jitter: float) -> dict[str, Any]:
     """Return the fields of a domain that was looked at. `taken`: it is verified by another platform; `jitter`: ±1."""
     if custom.status == "pending":
         status = _of_pending(custom, moment, good=verdict.fault is None and not taken)
     else:
         status = _of_verified(custom, moment, verdict.proven)
-    decided = custom.but(**status)
+    decided = custom.replace(**status)
     return {
-        "status": decided.status, "pending_since": decided.pending_since, "verified_at": decided.verified_at,
-        "missing_since": decided.missing_since, "records": verdict.records, "last_checked_at": moment,
+        "status": decided.status,
+        "pending_since": decided.pending_since,
+        "verified_at": decided.verified_at,
+        "missing_since": decided.missing_since,
+        "records": verdict.records,
+        "last_checked_at": moment,
         "last_error": "DOMAIN_TAKEN" if taken else verdict.fault,
         "next_check_at": _next_check(decided, verdict, moment, 1 + _SCATTER * jitter),
-    }  # fmt: skip
+    }
 
 
 def _of_pending(custom: CustomDomain, moment: str, *, good: bool) -> dict[str, Any]:
@@ -222,7 +242,7 @@ def _next_check(custom: CustomDomain, verdict: Verdict, moment: str, scatter: fl
     """Return when a domain is looked at again: never later than when it may fail or lapse."""
     if custom.status == "pending":
         since = custom.pending_since or moment
-        age = (milliseconds(moment) - milliseconds(since)) / 1000
+        age = (timestamp_ms(moment) - timestamp_ms(since)) / 1000
         wait = min(max(age * _SHARE_OF_AGE, _FIRST_CHECK_SECONDS), _LONGEST_WAIT_SECONDS)
         return min(after(moment, seconds=wait * scatter), after(since, days=PENDING_DAYS))
     if custom.status != "verified":

@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.features.domains.checks import check
 from chalicelib.features.domains.entities import CHECK, CustomDomain
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -16,12 +16,12 @@ _EVENTS: Final = {status: f"platform.custom_domain.{status}" for status in ("ver
 @task(CHECK, emits=dict.fromkeys(_EVENTS.values(), CustomDomain))
 def check_domain(message: dict[str, Any]) -> None:
     """Look at a domain whose time it is. Only what becomes of it makes an entry; that it was looked at is settled."""
-    custom = tasks.about(CustomDomain, message)
+    custom = tasks.load_record(CustomDomain, message)
     if custom is None or custom.next_check_at is None or custom.next_check_at > now():
         return
-    fields, changes = check(custom, now()), Changes(now())
+    fields, changes = check(custom, now()), UnitOfWork(now())
     if fields["status"] == custom.status:
-        changes.settle(custom, **fields)
+        changes.update_untracked(custom, **fields)
         changes.commit()
     else:
         changes.update(custom, **fields)

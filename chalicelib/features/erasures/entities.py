@@ -5,8 +5,8 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.features.erasures.models import ErasureOut, Status
-from chalicelib.kernel.storage.entity import Item, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Item, Quota
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
 MOST_RUNNING = 10
@@ -35,11 +35,14 @@ class Erasure(Job):
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
-    limit = Limit(
-        "running erasures", "O#{organization_id}", MOST_RUNNING,
-        lambda erasure: erasure.status in ("queued", "running"), "Wait until one is completed.",
-    )  # fmt: skip
-    public = ErasureOut
+    quota = Quota(
+        "running erasures",
+        "O#{organization_id}",
+        MOST_RUNNING,
+        lambda erasure: erasure.status in ("queued", "running"),
+        "Wait until one is completed.",
+    )
+    output_model = ErasureOut
 
     organization_id: str
     user_ids: list[str] = field(default_factory=list)
@@ -65,12 +68,12 @@ class Erasure(Job):
         return {(user_id, email) for user_id, email in self.accounts}
 
     @property
-    def person(self) -> Person:
+    def person(self) -> PersonalData:
         """Whom it is about."""
         user_ids, emails = ({account[n] for account in self.known} for n in (0, 1))
-        return Person(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
+        return PersonalData(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets one that ended with an error forget the accounts with an id or an address of the person."""
         left = [a for a in self.accounts if a[0] not in person.user_ids and a[1] not in person.emails]
         return {"accounts": left} if self.over and left != self.accounts else {}

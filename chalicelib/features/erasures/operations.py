@@ -10,8 +10,8 @@ from chalicelib.features.members.entities import Member
 from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_owner
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.kernel.core.case_folding import spellings
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.case_folding import address_spellings
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -21,8 +21,11 @@ routes = RouteGroup("organizations")
 
 @routes.post(
     "/organizations/{organization_id}/erasures",
-    success=202, needs=at_organization(Role.OWNER), scope=None, emits="organization.person_erased",
-)  # fmt: skip
+    success=202,
+    access=at_organization(Role.OWNER),
+    scope=None,
+    emits="organization.person_erased",
+)
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
     """Erase a person: their data leaves members, invitations and the log's entries, for good.
 
@@ -40,20 +43,26 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
       (`limit_exceeded`); a completed one doesn't count.
     """
-    emails = spellings(body.email) if body.email else []
+    emails = address_spellings(body.email) if body.email else []
     _refuse(ctx, organization, body, emails)
     erasure = Erasure(
-        **ctx.new(), organization_id=organization.id, turn_at=ctx.now, step="accounts" if body.email else "addresses",
-        user_ids=[body.user_id] if body.user_id else [], emails=emails,
-    )  # fmt: skip
-    ctx.changes.start(Erasure.task, ctx.changes.create(erasure))
+        **ctx.new_record_fields(),
+        organization_id=organization.id,
+        turn_at=ctx.now,
+        step="accounts" if body.email else "addresses",
+        user_ids=[body.user_id] if body.user_id else [],
+        emails=emails,
+    )
+    ctx.changes.enqueue_after_commit(Erasure.task, ctx.changes.create(erasure))
     return ErasureOut.of(erasure)
 
 
 @routes.get(
     "/organizations/{organization_id}/erasures/{erasure_id}",
-    needs=at_organization(Role.OWNER), scope=None, emits=None,
-)  # fmt: skip
+    access=at_organization(Role.OWNER),
+    scope=None,
+    emits=None,
+)
 def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
     """Get an erasure: how far it is, and how much it erased."""
     return ErasureOut.of(erasure)
@@ -62,11 +71,11 @@ def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
 def _refuse(ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]) -> None:
     """Raise Problem if nobody is named, or who is not one person, or who owns the organization."""
     if body.email is None and body.user_id is None:
-        raise Invalid([FieldError("", "required", "Say who: give an email or a userId.")])
+        raise ValidationProblem([FieldError("", "required", "Say who: give an email or a userId.")])
     named = users_with_address(Member, emails, **ctx.ids)
     if body.user_id and body.user_id not in named:
         here = {"organization_id": organization.id}
-        keys = Member.key_of(**here, user_id=body.user_id), ApiKey.key_of(**here, id=body.user_id)
+        keys = Member.make_key(**here, user_id=body.user_id), ApiKey.make_key(**here, id=body.user_id)
         refuse_other(ctx.find_all(*keys), body.email if named else None)
     if organization.owner_id in {body.user_id, *named}:
         refuse_owner(Role.OWNER)

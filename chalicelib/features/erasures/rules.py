@@ -11,10 +11,10 @@ from chalicelib.features.erasures.entities import Account, Room
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.research.entities import ResearchJob
-from chalicelib.kernel.core.problems import FieldError, Invalid
-from chalicelib.kernel.storage.entity import Entity, Place
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_types import kinds_within
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.storage.entity import Container, Entity
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_types import child_types
 
 _ANSWERS: Final = tuple(
     f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")
@@ -35,16 +35,16 @@ def refuse_other(records: Iterable[Entity], email: str | None) -> None:
         if isinstance(record, ApiKey):
             advice = "This is the id of an API key, which is no person. Delete the key instead: DELETE {}"
             path = f"/organizations/{record.organization_id}/api-keys/{record.id}"
-            raise Invalid([FieldError("/userId", "api_key", advice.format(path))])
+            raise ValidationProblem([FieldError("/userId", "api_key", advice.format(path))])
         if email and isinstance(record, Member) and record.email != email:
             advice = "This user is a member, and the email is another member's. Make one erasure for each person."
-            raise Invalid([FieldError("/userId", "another_person", advice)])
+            raise ValidationProblem([FieldError("/userId", "another_person", advice)])
 
 
-def rooms_of(kind: type[Place], place_id: str) -> list[Room]:
+def rooms_of(kind: type[Container], place_id: str) -> list[Room]:
     """Return where all stands that is in a place: its partitions, the lists of places and of other records in it."""
-    own = [kind.key_of(id=place_id)[0], *(template.format(id=place_id) for template in kind.partitions)]
-    lists = [inner.siblings for inner in kinds_within(kind)] + [
+    own = [kind.make_key(id=place_id)[0], *(template.format(id=place_id) for template in kind.extra_partitions)]
+    lists = [inner.sibling_index for inner in child_types(kind)] + [
         listed for within, listed in _LISTED_ELSEWHERE if within is kind
     ]
     return [
@@ -53,12 +53,12 @@ def rooms_of(kind: type[Place], place_id: str) -> list[Room]:
     ]
 
 
-def names(entry: StoredEntry, person: Person) -> bool:
+def names(entry: StoredEntry, person: PersonalData) -> bool:
     """Return whether an entry names the person. One that was erased names nobody."""
     return _said_of(person, entry) is not None
 
 
-def accounts_in(entries: Iterable[StoredEntry], log: str, person: Person) -> Iterator[Account]:
+def accounts_in(entries: Iterable[StoredEntry], log: str, person: PersonalData) -> Iterator[Account]:
     """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
     for entry in entries:
         said = _said_of(person, entry)
@@ -66,16 +66,16 @@ def accounts_in(entries: Iterable[StoredEntry], log: str, person: Person) -> Ite
             yield from _accounts(said)
 
 
-def _said_of(person: Person, entry: StoredEntry) -> Any:
+def _said_of(person: PersonalData, entry: StoredEntry) -> Any:
     """Return what an entry says, without the ids of what is no person, if that names the person; else None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
-    if not person.may_be_in(text):
+    if not person.may_appear_in(text):
         return None
     try:
         said = _of_people(from_json(text))
     except ValueError:  # Somebody altered it: it is judged as the text it is.
         said = text
-    return said if person.in_value(said) else None
+    return said if person.appears_in_value(said) else None
 
 
 def _of_people(said: Any) -> Any:

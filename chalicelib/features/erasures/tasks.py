@@ -14,12 +14,12 @@ from chalicelib.kernel.audit_log import ledger, redaction
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item, Partition, Place
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.storage.entity import Container, Entity, Item, Partition
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -46,12 +46,12 @@ def erase_everywhere(message: dict[str, Any]) -> None:
     Both are gone through once more after a pause, for what the person had begun as a member: it is done by then. Nobody
     else can have named them meanwhile, but by inviting them anew.
     """
-    erasure, ends_at = jobs.take(Erasure, message), jobs.ends_at()
+    erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_ends_at()
     while erasure and not erasure.over:
-        if erasure.failures > jobs.MOST_FAILURES:
+        if erasure.failures > jobs.MAX_FAILURES:
             erasure = _end(erasure, _NOT_AGAIN if erasure.completed_at else _GIVEN_UP)
         elif time.monotonic() > ends_at:
-            jobs.pass_on(erasure)
+            jobs.release(erasure)
             erasure = None
         else:
             erasure = _advance(erasure)
@@ -62,7 +62,7 @@ def _advance(erasure: Erasure) -> Erasure | None:
     if erasure.step == "records":
         return _leave_records(erasure)
     if erasure.position is None:
-        ledger.append(erasure.organization_id)
+        ledger.append_pending(erasure.organization_id)
     return _leave_entries(erasure) if erasure.step == "entries" else _search(erasure)
 
 
@@ -87,17 +87,19 @@ def _search(erasure: Erasure) -> Erasure:
 def _accounts_of_members(erasure: Erasure) -> list[Account]:
     """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
     person, place = erasure.person, {"organization_id": erasure.organization_id}
-    found = [*table.get_all(Member.key_of(**place, user_id=user_id) for user_id in person.user_ids).values()]
+    found = [*table.get_all(Member.make_key(**place, user_id=user_id) for user_id in person.user_ids).values()]
     # Of all members, from the table: an index may not show yet who has come just now.
-    pk, begins = Member.key_of(**place, user_id="")
-    found += [item for page in table.pages(pk, begins=begins) for item in page if item.get("email") in person.emails]
+    pk, begins = Member.make_key(**place, user_id="")
+    found += [
+        item for page in table.iter_pages(pk, begins=begins) for item in page if item.get("email") in person.emails
+    ]
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
 
 
 def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
     """Yield what erasures found out that ended with an error or run still: nothing else may tell it any more."""
-    pk, begins = Erasure.key_of(organization_id=organization_id, id="")
-    for items in table.pages(pk, begins=begins):
+    pk, begins = Erasure.make_key(organization_id=organization_id, id="")
+    for items in table.iter_pages(pk, begins=begins):
         for item in items:
             yield from Erasure.from_item(item).known
 
@@ -109,30 +111,30 @@ def _leave_records(erasure: Erasure) -> Erasure:
     room, *rooms = erasure.rooms or rooms_of(Organization, erasure.organization_id)
     index, person = room.get("index"), erasure.person
     found = table.query(Partition(room["pk"], index), after=room.get("after"), limit=_PLACES if index else _PAGE)
-    rooms = [{**room, "after": found.last}, *rooms] if found.last else rooms
-    for record in _read(found.items) if index else map(record_of, (i for i in found.items if "kind" in i)):
-        if index and isinstance(record, Place):  # It says itself what it is, and where all stands that is in it.
+    rooms = [{**room, "after": found.last_evaluated_key}, *rooms] if found.last_evaluated_key else rooms
+    for record in _read(found.items) if index else map(record_from_item, (i for i in found.items if "kind" in i)):
+        if index and isinstance(record, Container):  # It says itself what it is, and where all stands that is in it.
             rooms = [*rooms_of(type(record), record.id), *rooms]
             continue
-        rooms = [*rooms, {"pk": record.held}] if record.held else rooms
+        rooms = [*rooms, {"pk": record.child_partition_key}] if record.child_partition_key else rooms
         erasure = _leave_record(erasure, record, person)
         if erasure.over:
             return erasure
-    return jobs.keep(erasure, rooms=rooms) if rooms else _kept(erasure, None, rooms=[])
+    return jobs.checkpoint(erasure, rooms=rooms) if rooms else _kept(erasure, None, rooms=[])
 
 
 def _read(listed: list[Item]) -> list[Entity]:
     """Return the records of a list as they are in the table: an index may show them as they were."""
     items = table.get_all((item["pk"], item["sk"]) for item in listed)
-    return [record_of(item) for item in items.values()]
+    return [record_from_item(item) for item in items.values()]
 
 
-def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:
+def _leave_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
     """Let the person leave a record; the erasure is over if they own the organization."""
-    changed = record.without(person) if _is_meant(erasure, record.created_at) else {}
+    changed = record.redact(person) if _is_meant(erasure, record.created_at) else {}
     if changed == {}:
         return erasure
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     if changed:
         changes.update(record, **changed)
         _release(changes, record)
@@ -141,7 +143,7 @@ def _leave_record(erasure: Erasure, record: Entity, person: Person) -> Erasure:
     else:
         changes.delete(record)
         _release(changes, record)
-    return jobs.keep(erasure, changes, erased_records=erasure.erased_records + 1)
+    return jobs.checkpoint(erasure, changes, erased_records=erasure.erased_records + 1)
 
 
 def _is_meant(erasure: Erasure, created_at: str) -> bool:
@@ -150,18 +152,18 @@ def _is_meant(erasure: Erasure, created_at: str) -> bool:
 
 
 def _owned_by(erasure: Erasure) -> bool:
-    organization = table.get(Organization.key_of(id=erasure.organization_id)) or {}
+    organization = table.get(Organization.make_key(id=erasure.organization_id)) or {}
     return organization.get("owner_id") in erasure.person.user_ids
 
 
-def _release(changes: Changes, record: Entity) -> None:
+def _release(changes: UnitOfWork, record: Entity) -> None:
     """Let the guards of a record's values go that have lapsed: they hold nothing, but say the value for days still."""
-    lapsing = [unique for unique in record.uniques.values() if unique.lapses]
-    free = [unique for unique in lapsing if getattr(record, unique.lapses) <= changes.now]
-    mine = {guard_key(unique, record): getattr(record, unique.refers) for unique in free}
+    lapsing = [unique for unique in record.uniques.values() if unique.expires_at_field]
+    free = [unique for unique in lapsing if getattr(record, unique.expires_at_field) <= changes.now]
+    mine = {guard_key(unique, record): getattr(record, unique.ref_field) for unique in free}
     for key, guard in table.get_all(mine).items():
         if guard["ref"] == mine[key]:
-            changes.also(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": mine[key]}))
+            changes.add_write(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": mine[key]}))
 
 
 def _leave_entries(erasure: Erasure) -> Erasure | None:
@@ -174,19 +176,21 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
     ready = [entry for entry in named if not logs.waits(log, entry.item)]
     for start in range(0, len(ready), _AT_ONCE):
         batch = ready[start : start + _AT_ONCE]
-        changes = Changes(now())
-        for write in (w for entry in batch for w in redaction.erase(log, entry.item, proven=is_proven(log, entry))):
-            changes.also(write)
-        erasure = jobs.keep(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
+        changes = UnitOfWork(now())
+        for write in (
+            w for entry in batch for w in redaction.redact_entry(log, entry.item, proven=is_proven(log, entry))
+        ):
+            changes.add_write(write)
+        erasure = jobs.checkpoint(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
     if len(ready) < len(named):
-        jobs.pass_on(erasure, seconds=_PAUSE_SECONDS)
+        jobs.release(erasure, seconds=_PAUSE_SECONDS)
     elif last:
-        return jobs.keep(erasure, position=last)
+        return jobs.checkpoint(erasure, position=last)
     elif erasure.completed_at:
         return _end(erasure)
     else:
         moment = now()
-        jobs.pass_on(
+        jobs.release(
             erasure, seconds=_PAUSE_SECONDS, status="completed", completed_at=moment, step="records", position=None
         )
     return None
@@ -194,7 +198,7 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
 
 def _kept(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
     """Keep an erasure that is a page further; the next step begins when there is none left."""
-    return jobs.keep(erasure, position=last, step=erasure.step if last else _THEN[erasure.step], **progress)
+    return jobs.checkpoint(erasure, position=last, step=erasure.step if last else _THEN[erasure.step], **progress)
 
 
 def _end(erasure: Erasure, error: str | None = None) -> Erasure:
@@ -202,7 +206,12 @@ def _end(erasure: Erasure, error: str | None = None) -> Erasure:
 
     One that is completed stays so: nobody asks any more whether it is.
     """
-    return jobs.end(
-        erasure, status="failed" if error and not erasure.completed_at else "completed", error=error,
-        user_ids=[], emails=[], accounts=erasure.accounts if error else [], position=None,
-    )  # fmt: skip
+    return jobs.finish(
+        erasure,
+        status="failed" if error and not erasure.completed_at else "completed",
+        error=error,
+        user_ids=[],
+        emails=[],
+        accounts=erasure.accounts if error else [],
+        position=None,
+    )

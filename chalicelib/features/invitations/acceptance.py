@@ -12,18 +12,18 @@ from chalicelib.features.members.models import MemberOut
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.authorization.memberships import Standing, standing_keys, standing_of
+from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, membership_view_keys
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, partition_of
+from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, log_partition
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item, Key, Place
-from chalicelib.kernel.storage.record_types import record_of
+from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
+from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.transactions.unique_items import guard_key
 
-_NOTHING: Final[Mapping[Key, Item]] = {}
+_NOTHING: Final[Mapping[ItemKey, Item]] = {}
 OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {"accept": "accepted", "decline": "declined"}
 
 
@@ -37,17 +37,17 @@ class Offer:
 
     invitation: Invitation
     organization: Organization
-    place: Place
-    inviter: Standing
-    own: Standing
+    place: Container
+    inviter: MembershipView
+    own: MembershipView
     member: Joined | None
-    read: Mapping[Key, Item] = field(default_factory=dict)
+    read: Mapping[ItemKey, Item] = field(default_factory=dict)
     chains: Chains | None = None
 
     @property
     def decisive(self) -> dict[str, list[Entity]]:
         """The records by which it holds, by whose access epoch vouches for them: the place, and what the inviter is."""
-        inviter = [record_of(item) for item in self.inviter.memberships.values()]
+        inviter = [record_from_item(item) for item in self.inviter.memberships.values()]
         return {EVERYONE: [self.place, *inviter], **({str(self.invitation.invited_by): inviter} if inviter else {})}
 
     @property
@@ -59,7 +59,7 @@ class Offer:
     @property
     def place_name(self) -> str:
         """What people call the place."""
-        return self.place.name_shown
+        return self.place.log_label
 
     def described(self, user: User | None) -> AcceptanceOut:
         """Return what is shown of it: to a user also whether they can accept it, and the membership it led to."""
@@ -69,11 +69,15 @@ class Offer:
             organization=place if isinstance(self.place, Organization) else None,
             platform=place if isinstance(self.place, Platform) else None,
             role=invitation.role,
-            email=invitation.email, status=invitation.status, expires_at=invitation.expires_at,
-            invited_by=invitation.invited_by, inviter_name=self.inviter_name,
-            can_accept=obstacle is None if user else None, reason=obstacle,
+            email=invitation.email,
+            status=invitation.status,
+            expires_at=invitation.expires_at,
+            invited_by=invitation.invited_by,
+            inviter_name=self.inviter_name,
+            can_accept=obstacle is None if user else None,
+            reason=obstacle,
             membership=MemberOut.of(self.member) if user and self.member and self._joined_by(user) else None,
-        )  # fmt: skip
+        )
 
     def _joined_by(self, user: User) -> bool:
         """Return whether the user accepted it, and is a member by that still."""
@@ -105,14 +109,14 @@ class Offer:
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
-def named_in_body(request: Request) -> list[Key]:
+def named_in_body(request: Request) -> list[ItemKey]:
     """Return where the invitation is stored that the token in a body names, if it names one."""
-    token = request.said.get("token")
+    token = request.unvalidated_body.get("token")
     key = named(token.strip()) if isinstance(token, str) else None
     return [key] if key else []
 
 
-def find(token: str, user: User | None, read: Mapping[Key, Item] = _NOTHING) -> Offer:
+def find(token: str, user: User | None, read: Mapping[ItemKey, Item] = _NOTHING) -> Offer:
     """Return what a token leads to, in two round trips, or one if the invitation is among what was `read` before.
 
     Raises Problem `not_found` for what the service did not make, or what is gone; 410 if it holds no longer.
@@ -128,7 +132,7 @@ def find(token: str, user: User | None, read: Mapping[Key, Item] = _NOTHING) -> 
     return offer
 
 
-def address_held(request: Request, user: User) -> list[Key]:
+def address_held(request: Request, user: User) -> list[ItemKey]:
     """Return where it stands that the user's address was invited to the platform that the path names."""
     if not (user.email and user.email_verified):
         return []
@@ -141,41 +145,46 @@ def find_by_address(ctx: Context, platform: Platform) -> Offer | None:
 
     None if there is none that holds.
     """
-    guard = next((ctx.access.read[key] for key in address_held(ctx.request, ctx.user) if key in ctx.access.read), None)
-    if guard is None or table.expired(guard):
+    guard = next(
+        (ctx.access.prefetched[key] for key in address_held(ctx.request, ctx.user) if key in ctx.access.prefetched),
+        None,
+    )
+    if guard is None or table.is_expired(guard):
         return None
-    key = Invitation.key_of(organization_id=platform.organization_id, id=guard["ref"])
+    key = Invitation.make_key(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
-    standing = standing_keys(inviter_id, platform.stored_at, platform.above.values())
-    items = table.get_all([key, *standing, *Subject(partition_of(platform.organization_id), inviter_id).read_at])
+    standing = membership_view_keys(inviter_id, platform.key, platform.ancestor_keys.values())
+    items = table.get_all([key, *standing, *Subject(log_partition(platform.organization_id), inviter_id).keys])
     if key not in items:
         return None
     invitation = Invitation.from_item(items[key])
-    inviter = standing_of(inviter_id, [*ctx.access.above.values(), platform], items)
+    inviter = membership_view(inviter_id, [*ctx.access.ancestors.values(), platform], items)
     holds = invitation.status == "pending" and vouched(invitation, inviter)
     if not holds:
         return None
-    organization = ctx.access.above[Organization]
+    organization = ctx.access.ancestors[Organization]
     assert isinstance(organization, Organization)  # noqa: S101 - for types: it stands by its kind
-    return Offer(invitation, organization, platform, inviter, ctx.access.standing, None, {**ctx.access.read, **items})
+    return Offer(
+        invitation, organization, platform, inviter, ctx.access.memberships, None, {**ctx.access.prefetched, **items}
+    )
 
 
 def _offer(invitation: Invitation, user_id: str) -> Offer | None:
     """Return an invitation with all that its answer depends on; None if its place is gone, or what that lies in."""
-    kinds = [invitation.place, *invitation.place.lies_in()]
+    kinds = [invitation.place, *invitation.place.ancestor_types()]
     names = invitation.names
-    place, *above = (kind.key_of(id=names[kind.parameter]) for kind in kinds)
+    place, *above = (kind.make_key(id=names[kind.parameter]) for kind in kinds)
     people = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
-    pk = partition_of(invitation.organization_id)
-    epochs = [key for each in subjects for key in Subject(pk, each).read_at]
-    standing = [key for user in people for key in standing_keys(user, place, above)]
+    pk = log_partition(invitation.organization_id)
+    epochs = [key for each in subjects for key in Subject(pk, each).keys]
+    standing = [key for user in people for key in membership_view_keys(user, place, above)]
     chains, items = Chains.read_beside(invitation.organization_id, [place, *above, *standing, *epochs])
     found = [(kind, items.get(key)) for kind, key in zip(kinds, [place, *above], strict=True)]
     chain = [kind.from_item(item) for kind, item in reversed(found) if item]
-    if len(chain) < len(kinds) or any(each.closed for each in chain):
+    if len(chain) < len(kinds) or any(each.is_deleted for each in chain):
         return None
-    inviter, own = (standing_of(each, chain, items) for each in (invitation.invited_by or "", user_id))
+    inviter, own = (membership_view(each, chain, items) for each in (invitation.invited_by or "", user_id))
     held = own.memberships.get(invitation.place)
     organization = chain[0]
     assert isinstance(organization, Organization)  # noqa: S101 - for types: it is the outermost place

@@ -10,24 +10,24 @@ from chalicelib.features.members.entering import enter
 from chalicelib.features.members.entities import Joined
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.access_epochs import partition_of
+from chalicelib.kernel.permissions.access_epochs import log_partition
 
 
 def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
     """Let a user answer the invitation that waits for them, and return it as it is then."""
     outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
-    ctx.changes.about(invitation)
+    ctx.changes.set_event_subject(invitation)
     # The inviter may be leaving, or be demoted, at this moment.
-    ctx.fence(partition_of(invitation.organization_id), offer.read, offer.decisive)
+    ctx.fence(log_partition(invitation.organization_id), offer.read, offer.decisive)
     ctx.changes.chains = offer.chains or ctx.changes.chains
     if member:
-        ctx.changes.require(member)
+        ctx.changes.require_unchanged(member)
     joined = None
     if outcome == "accepted":
         joined = _joined(ctx, offer, user, member)
         if not offer.organization.invitation_accepted_at:
-            ctx.changes.settle(offer.organization, invitation_accepted_at=ctx.now)
+            ctx.changes.update_untracked(offer.organization, invitation_accepted_at=ctx.now)
     changed = ended(outcome, answered_by=user.id, joined_as=joined.id if joined else None)
     return replace(offer, invitation=ctx.changes.update(invitation, **changed), member=joined)
 

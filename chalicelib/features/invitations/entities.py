@@ -9,8 +9,8 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platform_members.entities import PlatformMember
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.storage.entity import Collection, Due, Entity, Facet, Item, Limit, Place
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
 
@@ -31,13 +31,17 @@ class Invitation(Entity):
     in_organization = Collection("O#{organization_id}", "I#{id}")
     with_member = Facet("O#{organization_id}#U#{pending_by}", "facet1")
     by_address = Unique(
-        "invitation#{organization_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
+        "invitation#{organization_id}",
+        "{email}",
+        error_code="already_exists",
+        field="email",
+        expires_at_field="expires_at",
         advice="Send that invitation again or, if it can't be sent, revoke it first.",
-        holds=lambda invitation: invitation.outcome is None,
-    )  # fmt: skip
-    limit = Limit("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
-    public, gives_access = InvitationOut, True
-    place: ClassVar[type[Place]] = Organization
+        applies_to=lambda invitation: invitation.outcome is None,
+    )
+    quota = Quota("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
+    output_model, gives_access = InvitationOut, True
+    place: ClassVar[type[Container]] = Organization
     """The kind of place that it invites to."""
     membership: ClassVar[type[Joined]] = Member
     """What is made of whoever accepts it."""
@@ -82,20 +86,20 @@ class Invitation(Entity):
         return self.sent_at is None
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The invited address."""
         return self.email
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """The moment it expires."""
-        return None if self.outcome else Due("invitations.expire", self.expires_at)
+        return None if self.outcome else ScheduledTask("invitations.expire", self.expires_at)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the person was invited; what they had invited names them no more, and holds no longer."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None
-        changed: dict[str, Any] = {**person.out_of_all({"message": self.message})}
+        changed: dict[str, Any] = {**person.redact_all({"message": self.message})}
         if self.invited_by in person.user_ids:
             changed |= {"invited_by": None, "invited_as": None, **({} if self.outcome else ended("revoked"))}
         return changed
@@ -108,10 +112,15 @@ class PlatformInvitation(Invitation):
     of_platform = Facet("P#{platform_id}#I", "facet3")
     with_platform_member = Facet("P#{platform_id}#U#{pending_by}", "facet2")
     by_address = Unique(
-        "platform-invitation#{platform_id}", "{email}", taken="already_exists", field="email", lapses="expires_at",
+        "platform-invitation#{platform_id}",
+        "{email}",
+        error_code="already_exists",
+        field="email",
+        expires_at_field="expires_at",
         advice="Send that invitation again or, if it can't be sent, revoke it first.",
-        holds=lambda invitation: invitation.outcome is None, tells=("invited_by",),
-    )  # fmt: skip
+        applies_to=lambda invitation: invitation.outcome is None,
+        projected_fields=("invited_by",),
+    )
     place = Platform
     membership = PlatformMember
 

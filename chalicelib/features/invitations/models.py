@@ -32,7 +32,7 @@ class InvitationsQuery(ListQuery):
 class InvitationOut(RecordOutput):
     """An invitation. The link to accept it is in the answers that send it, and nowhere else."""
 
-    one_time: ClassVar[frozenset[str]] = frozenset({"accept_url"})
+    secret_fields: ClassVar[frozenset[str]] = frozenset({"accept_url"})
 
     platform_id: Uuid | None = Field(description="The platform it invites to; null: the organization.", examples=[None])
     email: str = Field(examples=["grace@example.com"])

@@ -25,18 +25,22 @@ from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Below, Caller, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, DescendantRule, ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
-_ADMINS: Final = at_organization(Role.ADMIN, or_below=Below(Platform, PlatformMember.of_user, below_row))
+_ADMINS: Final = at_organization(
+    Role.ADMIN, allow_descendant_role=DescendantRule(Platform, PlatformMember.of_user, below_row)
+)
 """Those of the organization and, for what is about a platform, that platform's."""
 
 _ANSWERS: Final = (
-    "organization.invitation.accepted", "organization.invitation.declined", "platform.invitation.accepted",
+    "organization.invitation.accepted",
+    "organization.invitation.declined",
+    "platform.invitation.accepted",
     "platform.invitation.declined",
-)  # fmt: skip
+)
 
 
 def _refuse_undecided(access: Access, request: Request) -> None:
@@ -47,12 +51,12 @@ def _refuse_undecided(access: Access, request: Request) -> None:
 
 @routes.get(
     ACCEPTANCE,
-    needs=Caller.PUBLIC,
+    access=Caller.PUBLIC,
     scope=None,
-    keys=False,
+    allows_api_keys=False,
     emits=_ANSWERS,
     grants_access=True,
-    admits=_refuse_undecided,
+    extra_check=_refuse_undecided,
 )
 def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     """Describe an invitation; with `decision` and the invited user's credential, accept or decline it.
@@ -69,7 +73,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
 
 
 @routes.post(
-    ACCEPTANCE, success=200, needs=Caller.USER, scope=None, also=named_in_body, emits=_ANSWERS, grants_access=True
+    ACCEPTANCE, success=200, access=Caller.USER, scope=None, prefetch=named_in_body, emits=_ANSWERS, grants_access=True
 )
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
     """Accept or decline an invitation.
@@ -78,22 +82,24 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
     replaced or whose sender could not grant its role today, `invitation_used` for one that was answered already;
     `invitation_expired` says since when. To a member it gives no higher role: `already_member`.
     """
-    return _answer(ctx, find(body.token, ctx.user, ctx.access.read), ctx.user, body.decision)
+    return _answer(ctx, find(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision)
 
 
-@routes.get("/organizations/{organization_id}/invitations", needs=_ADMINS, scope="members:read", emits=None)
-def list_invitations(ctx: Context, organization: Organization, query: InvitationsQuery) -> Page[InvitationOut]:
+@routes.get("/organizations/{organization_id}/invitations", access=_ADMINS, scope="members:read", emits=None)
+def list_invitations(ctx: Context, organization: Organization, query: InvitationsQuery) -> ListPage[InvitationOut]:
     """List the invitations to an organization and to its platforms, in the order they were made.
 
     A platform's admins who are no admins of the organization see those to their platforms.
     """
-    return list_invited(ctx, organization, ctx.access.below, query)
+    return list_invited(ctx, organization, ctx.access.descendants, query)
 
 
 @routes.get(
     "/organizations/{organization_id}/invitations/{invitation_id}",
-    needs=_ADMINS, scope="members:read", emits=None,
-)  # fmt: skip
+    access=_ADMINS,
+    scope="members:read",
+    emits=None,
+)
 def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
     """Get an invitation, without its link. One to a platform is there for that platform's admins too."""
     return InvitationOut.of(invitation)
@@ -101,9 +107,11 @@ def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
 
 @routes.delete(
     "/organizations/{organization_id}/invitations/{invitation_id}",
-    needs=_ADMINS, scope="members:write", emits=("organization.invitation.revoked", "platform.invitation.revoked"),
+    access=_ADMINS,
+    scope="members:write",
+    emits=("organization.invitation.revoked", "platform.invitation.revoked"),
     grants_access=True,
-)  # fmt: skip
+)
 def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
     """Revoke a pending invitation; it stays listed. One to a platform that platform's admins can revoke too."""
     if invitation.status == "revoked":
@@ -115,10 +123,14 @@ def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
 
 @routes.post(
     "/organizations/{organization_id}/invitations/{invitation_id}/resend",
-    success=200, needs=_ADMINS, scope="members:write", whose="invited_by",
-    emits=("organization.invitation.resent", "platform.invitation.resent"), grants_access=True,
-    budgets=INVITATION_BUDGETS,
-)  # fmt: skip
+    success=200,
+    access=_ADMINS,
+    scope="members:write",
+    subject_user_param="invited_by",
+    emits=("organization.invitation.resent", "platform.invitation.resent"),
+    grants_access=True,
+    rate_limits=INVITATION_BUDGETS,
+)
 def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Send a pending invitation again, with a new link and its full time; the former link is dead.
 
@@ -135,10 +147,14 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
 
 @routes.post(
     "/organizations/{organization_id}/invite",
-    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.invitation.created",
+    access=at_organization(Role.ADMIN),
+    scope="members:write",
+    emits="organization.invitation.created",
     grants_access=True,
-    listed_at="/organizations/{organization_id}/invitations", also=recipient_named, budgets=INVITATION_BUDGETS,
-)  # fmt: skip
+    collection_path="/organizations/{organization_id}/invitations",
+    prefetch=recipient_named,
+    rate_limits=INVITATION_BUDGETS,
+)
 def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
     """Invite somebody to an organization; the answer holds the link to accept, once.
 
@@ -157,12 +173,12 @@ def _refuse_ended(invitation: Invitation) -> None:
 
 def _refuse_grant(ctx: Context, invitation: Invitation) -> None:
     """Refuse to send what neither the caller nor its inviter could offer today, or what leads nowhere."""
-    if invitation.platform_id and not ctx.access.below:
+    if invitation.platform_id and not ctx.access.descendants:
         raise not_found()
-    if not ctx.grantable.covers(Role(invitation.role)):
-        detail = f"It invites as {invitation.role!r}; you can grant roles up to {ctx.grantable.value!r}."
+    if not ctx.max_grantable_role.includes(Role(invitation.role)):
+        detail = f"It invites as {invitation.role!r}; you can grant roles up to {ctx.max_grantable_role.value!r}."
         raise Problem("insufficient_role", detail)
-    if not vouched(invitation, ctx.access.other):
+    if not vouched(invitation, ctx.access.subject_membership):
         detail = f"Its inviter can't invite as {invitation.role!r} any more. Revoke it and invite the address again."
         raise Problem("invalid_transition", detail)
 

@@ -6,14 +6,14 @@ from chalicelib.features.invitations.entities import Invitation, PlatformInvitat
 from chalicelib.features.invitations.models import InvitationOut, InvitationsQuery
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.operations.operation import ListPage
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Place
+from chalicelib.kernel.storage.entity import Container
 
 
 def list_invited(
-    ctx: Context, organization: Organization, platforms: Sequence[Place], query: InvitationsQuery
-) -> Page[InvitationOut]:
+    ctx: Context, organization: Organization, platforms: Sequence[Container], query: InvitationsQuery
+) -> ListPage[InvitationOut]:
     """Return a page of an organization's invitations, in the order they were made; with platforms only those to them.
 
     Each platform takes a Query of an index, all at the same time; what that shows is read from the table, which says
@@ -21,12 +21,16 @@ def list_invited(
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
     sources = [PlatformInvitation.of_platform.partition(platform_id=each) for each in ids]
-    pk, begins = Invitation.key_of(organization_id=organization.id, id="")
-    found = table.merged(
-        sources or [pk], limit=query.limit, after=ctx.position(query), since=begins, until=f"{begins}~",
+    pk, begins = Invitation.make_key(organization_id=organization.id, id="")
+    found = table.query_merged(
+        sources or [pk],
+        limit=query.limit,
+        after=ctx.decode_cursor(query),
+        since=begins,
+        until=f"{begins}~",
         newest_first=False,
-    )  # fmt: skip
-    items = table.as_stored(found.items) if sources else found.items
+    )
+    items = table.read_current(found.items) if sources else found.items
     own = [item for item in items if item["organization_id"] == organization.id]
-    last = found.last if own else None  # A platform that was asked for may be another's.
-    return ctx.page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)
+    last = found.last_evaluated_key if own else None  # A platform that was asked for may be another's.
+    return ctx.build_page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)

@@ -13,29 +13,29 @@ from uuid import UUID
 from chalicelib.features.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.kernel.authorization.memberships import Standing
-from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.authorization.memberships import MembershipView
+from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.identity.email_hashes import keyed_hash
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import Budget, Purse, exhausted
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, rate_limited
+from chalicelib.kernel.storage.entity import ItemKey
 
 ACCEPTANCE: Final = "/organizations/invitations/acceptance"
 RESEND_SECONDS: Final = 60
 
 INVITATION_BUDGETS: Final = (
-    Budget("invitations", most=120, seconds=3600, per="principal"),
-    Budget("invitations-of-organization", most=240, seconds=3600, per="organization"),
+    RateLimit("invitations", limit=120, seconds=3600, per="principal"),
+    RateLimit("invitations-of-organization", limit=240, seconds=3600, per="organization"),
 )
 """How often somebody may be invited, or be sent an invitation again; revoking gives nothing back."""
 
 _MAILS_TO_RECIPIENT: Final = (
-    Budget("mails-an-hour", most=5, seconds=3600, per="recipient"),
-    Budget("mails-a-day", most=20, seconds=86_400, per="recipient"),
+    RateLimit("mails-an-hour", limit=5, seconds=3600, per="recipient"),
+    RateLimit("mails-a-day", limit=20, seconds=86_400, per="recipient"),
 )
 """How many mails an address gets from all organizations together."""
 
@@ -57,15 +57,18 @@ def issue(
     """Return the fields of an invitation that is sent, for that time, at a moment; `mailed`: whether its mail is."""
     secret = token_of(organization_id, invitation_id, sending)
     return {
-        "sending": sending, "token_hash": _digest(secret), "issued_at": moment, "sent_at": moment if mailed else None,
+        "sending": sending,
+        "token_hash": _digest(secret),
+        "issued_at": moment,
+        "sent_at": moment if mailed else None,
         "expires_at": after(moment, days=days),
-    }  # fmt: skip
+    }
 
 
-def mails_to(address: str) -> list[Purse]:
+def mails_to(address: str) -> list[RateLimitBucket]:
     """Return where it is counted how many invitations were mailed to an address, by whomever."""
     recipient = keyed_hash(address).hex()
-    return [budget.of(recipient) for budget in _MAILS_TO_RECIPIENT]
+    return [budget.bucket_for(recipient) for budget in _MAILS_TO_RECIPIENT]
 
 
 def is_established(organization: Organization, moment: str) -> bool:
@@ -80,13 +83,13 @@ def plain_name(name: str | None) -> str | None:
 
 def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
     """Return the token that a sending of an invitation brings."""
-    return signatures.token(_claim(organization_id, invitation_id, sending), _CONTEXT)
+    return signatures.sign_token(_claim(organization_id, invitation_id, sending), _CONTEXT)
 
 
 def token_sent(mail: InvitationMail) -> str | None:
     """Return the token that a mail is to bring: the one that was made for it; None if its key is listed no more."""
     claim = _claim(mail.organization_id, mail.invitation_id, mail.sending)
-    return signatures.token_again(claim, _CONTEXT, mail.token_key)
+    return signatures.reissue_token(claim, _CONTEXT, mail.token_key)
 
 
 def _claim(organization_id: str, invitation_id: str, sending: int) -> bytes:
@@ -99,16 +102,16 @@ def accept_url(token: str) -> str:
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 
-def named(token: str) -> Key | None:
+def named(token: str) -> ItemKey | None:
     """Return where the invitation that a token names is stored, or None if the service did not make the token."""
-    claim = signatures.said_by(token, _NAMED_BYTES, _CONTEXT)
+    claim = signatures.verify_token(token, _NAMED_BYTES, _CONTEXT)
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
-    return Invitation.key_of(organization_id=str(organization), id=str(invitation))
+    return Invitation.make_key(organization_id=str(organization), id=str(invitation))
 
 
-def vouched(invitation: Invitation, inviter: Standing) -> bool:
+def vouched(invitation: Invitation, inviter: MembershipView) -> bool:
     """Return whether its inviter is a member still, by the same membership, and could grant its role today.
 
     What an API key invited is the organization's: it needs nobody to stand for it.
@@ -118,15 +121,15 @@ def vouched(invitation: Invitation, inviter: Standing) -> bool:
     role = inviter.roles.get(invitation.place)
     if role is None or invitation.invited_as not in {held["id"] for held in inviter.memberships.values()}:
         return False
-    return role.covers(Role(invitation.role))
+    return role.includes(Role(invitation.role))
 
 
-def vouching(standing: Standing) -> str | None:
+def vouching(standing: MembershipView) -> str | None:
     """Return the id of the membership that lets somebody invite: the outermost that makes them an admin."""
-    return next((m["id"] for m in standing.memberships.values() if Role(m["role"]).covers(Role.ADMIN)), None)
+    return next((m["id"] for m in standing.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
 
 
-def refuse_dead(invitation: Invitation, token: str, inviter: Standing) -> None:
+def refuse_dead(invitation: Invitation, token: str, inviter: MembershipView) -> None:
     """Raise Problem 410 if the token leads nowhere any more. `inviter`: what they are now."""
     if not hmac.compare_digest(_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
@@ -152,7 +155,7 @@ def path_of(invitation: Invitation) -> str:
 
 def refuse_raise(invitation: Invitation, member: Joined) -> None:
     """Raise Problem `already_member` if the invitation's role is above the one that a member has: it changes none."""
-    if not Role(member.role).covers(Role(invitation.role)):
+    if not Role(member.role).includes(Role(invitation.role)):
         change = f"PATCH {path_of(invitation)}/members/{member.user_id}"
         detail = f"You are a member already, as {member.role!r}. An admin can change that: {change}."
         raise Problem("already_member", detail)
@@ -161,9 +164,9 @@ def refuse_raise(invitation: Invitation, member: Joined) -> None:
 def refuse_early(invitation: Invitation, moment: str) -> None:
     """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
     issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
-    left = RESEND_SECONDS - (milliseconds(moment) - milliseconds(issued_at)) // 1000
+    left = RESEND_SECONDS - (timestamp_ms(moment) - timestamp_ms(issued_at)) // 1000
     if left > 0:
-        raise exhausted("resend", 1, RESEND_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s.")
+        raise rate_limited("resend", 1, RESEND_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s.")
 
 
 def _digest(token: str) -> str:

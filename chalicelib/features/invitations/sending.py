@@ -10,7 +10,7 @@ from chalicelib.features.invitations.rules import accept_url, issue, mails_to, t
 from chalicelib.features.members.finding import users_with_address
 from chalicelib.features.members.rules import refuse_grant
 from chalicelib.features.suppressions.rules import suppression_key
-from chalicelib.kernel.core.case_folding import spellings
+from chalicelib.kernel.core.case_folding import address_spellings
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
@@ -19,21 +19,23 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.email_hashes import keyed_hash
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
 def invite(ctx: Context, kind: type[Invitation], body: InvitationCreate, **names: str) -> InvitationOut:
     """Invite somebody to the place at hand, which the names lead to; return the invitation with its link."""
-    refuse_grant(Role(body.role), ctx.grantable)
-    if users_with_address(kind.membership, spellings(body.email), **ctx.ids):
-        raise Problem.at("/email", "already_member", "Somebody with this address is a member already.")
-    new, inviter = ctx.new(), ctx.principal.id
-    mailed = reserve_mail(ctx, body.email, ctx.access.read)
+    refuse_grant(Role(body.role), ctx.max_grantable_role)
+    if users_with_address(kind.membership, address_spellings(body.email), **ctx.ids):
+        raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
+    new, inviter = ctx.new_record_fields(), ctx.principal.id
+    mailed = reserve_mail(ctx, body.email, ctx.access.prefetched)
     invitation = kind(
-        **{**new, **body.fields(), **names}, invited_by=inviter, pending_by=inviter,
-        invited_as=vouching(ctx.access.standing),
+        **{**new, **body.fields(), **names},
+        invited_by=inviter,
+        pending_by=inviter,
+        invited_as=vouching(ctx.access.memberships),
         **issue(names["organization_id"], new["id"], 1, body.expires_in_days, ctx.now, mailed=mailed),
-    )  # fmt: skip
+    )
     return sent(ctx, ctx.changes.create(invitation))
 
 
@@ -41,38 +43,42 @@ def send_again(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Send an invitation with a new link and its full time; return it with that link."""
     mailed = reserve_mail(ctx, invitation.email, table.get_all(_keys_of(invitation.email)))
     issued = issue(
-        invitation.organization_id, invitation.id, invitation.sending + 1, invitation.expires_in_days, ctx.now,
+        invitation.organization_id,
+        invitation.id,
+        invitation.sending + 1,
+        invitation.expires_in_days,
+        ctx.now,
         mailed=mailed,
-    )  # fmt: skip
+    )
     return sent(ctx, ctx.changes.update(invitation, **issued))
 
 
-def recipient_named(request: Request) -> list[Key]:
+def recipient_named(request: Request) -> list[ItemKey]:
     """Return where it stands of the address that a body names, if it is one, whether it may get a mail."""
     try:
-        asked = InvitationCreate.model_validate({"email": request.said.get("email")})
+        asked = InvitationCreate.model_validate({"email": request.unvalidated_body.get("email")})
     except ValidationError:
         return []
     return _keys_of(asked.email)
 
 
-def _keys_of(address: str) -> list[Key]:
+def _keys_of(address: str) -> list[ItemKey]:
     return [suppression_key(address), *(purse.key for purse in mails_to(address))]
 
 
-def reserve_mail(ctx: Context, address: str, read: Mapping[Key, Item]) -> bool:
+def reserve_mail(ctx: Context, address: str, read: Mapping[ItemKey, Item]) -> bool:
     """Return whether a mail may go to an address now, and count it with the change at hand if so.
 
     `read`: what it was read with. An address that wants none gets none.
     """
     if suppression_key(address) in read:
         return False
-    shares = [purse.share_if_left(read.get(purse.key), ctx.now) for purse in mails_to(address)]
+    shares = [purse.state_if_left(read.get(purse.key), ctx.now) for purse in mails_to(address)]
     left = [share for share in shares if share]
     if len(left) < len(shares):
         return False
     for share in left:
-        ctx.changes.also(share.write())
+        ctx.changes.add_write(share.write())
     return True
 
 
@@ -81,9 +87,13 @@ def sent(ctx: Context, invitation: Invitation) -> InvitationOut:
     token = token_of(invitation.organization_id, invitation.id, invitation.sending)
     if settings().mail_from and not invitation.mail_withheld:
         mail = InvitationMail(
-            **ctx.new(), organization_id=invitation.organization_id, invitation_id=invitation.id,
-            sending=invitation.sending, token_key=signatures.key_of(token), turn_at=ctx.now,
+            **ctx.new_record_fields(),
+            organization_id=invitation.organization_id,
+            invitation_id=invitation.id,
+            sending=invitation.sending,
+            token_key=signatures.key_id_of(token),
+            turn_at=ctx.now,
             recipient=keyed_hash(invitation.email).hex(),
-        )  # fmt: skip
-        ctx.changes.start(InvitationMail.task, ctx.changes.create(mail))
+        )
+        ctx.changes.enqueue_after_commit(InvitationMail.task, ctx.changes.create(mail))
     return InvitationOut.of(invitation, accept_url=accept_url(token))

@@ -11,12 +11,12 @@ from chalicelib.features.purges.clearing import elsewhere
 from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.features.suppressions.rules import unsubscribe_url
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Place
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -31,11 +31,11 @@ _AT_ONCE: Final = 25
 )
 def expire_invitation(message: dict[str, Any]) -> None:
     """Let a pending invitation be expired, with its entry, once its time is over; its link is dead by itself."""
-    invitation = tasks.about(Invitation, message)
+    invitation = tasks.load_record(Invitation, message)
     if invitation and invitation.outcome is None and invitation.status == "expired":
-        changes = Changes(now())
+        changes = UnitOfWork(now())
         changes.update(invitation, **ended("expired"))
-        changes.since(invitation.but(outcome="pending"))
+        changes.set_diff_base(invitation.replace(outcome="pending"))
         outbox.commit(changes, f"{invitation.kind}.expired", Origin.system(_EXPIRE))
 
 
@@ -47,34 +47,34 @@ def send_invitation(message: dict[str, Any]) -> None:
     link leads nowhere any more. Should the worker die after SES took the mail and before that is stored, it is sent a
     second time.
     """
-    job = jobs.take(InvitationMail, message)
+    job = jobs.claim(InvitationMail, message)
     if job is None:
         return
     try:
         if (token := token_sent(job)) and (offer := _offered(token)):
             url = unsubscribe_url(job.recipient) if job.recipient else None
-            if not (job.recipient and table.get(Suppression.key_of(address_hash=job.recipient))):
-                mail.send(offer.invitation.email, _letter(offer, token, url), unsubscribe_url=url)
-    except mail.Refused as refused:
-        report(mail=f"given up: {refused}")
+            if not (job.recipient and table.get(Suppression.make_key(address_hash=job.recipient))):
+                mail.send_email(offer.invitation.email, _letter(offer, token, url), unsubscribe_url=url)
+    except mail.EmailRejected as refused:
+        add_fields(mail=f"given up: {refused}")
     except Problem:
-        jobs.try_again(job)
+        jobs.retry_later(job)
         return
     jobs.remove(job)
 
 
 @elsewhere
-def remove_invitations(place: type[Place], place_id: str, until: float) -> bool:
+def remove_invitations(place: type[Container], place_id: str, until: float) -> bool:
     """Remove the invitations to a platform that is gone: they stand among its organization's."""
     if place is not Platform:
         return True
-    for items in table.pages(PlatformInvitation.of_platform.partition(platform_id=place_id), limit=_AT_ONCE):
+    for items in table.iter_pages(PlatformInvitation.of_platform.partition(platform_id=place_id), limit=_AT_ONCE):
         if time.monotonic() > until:
             return False
-        changes = Changes(now())
-        for item in table.as_stored(items):
+        changes = UnitOfWork(now())
+        for item in table.read_current(items):
             changes.delete(Invitation.from_item(item))
-        if not changes.empty:
+        if not changes.is_empty:
             changes.commit()
     return True
 
@@ -90,11 +90,11 @@ def _offered(token: str) -> Offer | None:
     return offer if offer.invitation.status == "pending" else None
 
 
-def _letter(offer: Offer, token: str, url: str | None) -> mail.Letter:
+def _letter(offer: Offer, token: str, url: str | None) -> mail.Email:
     """Return the letter. Of an organization that nobody stands for yet it carries no text that its people wrote."""
     invitation = offer.invitation
     established = is_established(offer.organization, now())
-    return mail.write(
+    return mail.render_email(
         "features/invitations/mail.jinja",
         inviter=offer.inviter_name if established else plain_name(offer.inviter_name),
         place=offer.place_name if established else plain_name(offer.place_name) or f"a new {offer.place.kind}",

@@ -5,7 +5,7 @@ from typing import Any, Final, Self
 
 from chalicelib.features.leads.models import LeadOut, PublicLeadOut, Status
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.unique_values import Unique
 
 Sent = dict[str, Any]
@@ -27,10 +27,14 @@ class Lead(Entity):
     by_email = Facet("L#E#{contact_email}", "facet2", newest_first=True)
     by_both = Facet("L#E#{contact_email}#{status}", "facet3", newest_first=True)
     by_address = Unique(
-        "lead-email", "{contact_email}", taken="", field="contactEmail", lapses="open_until",
-        holds=lambda lead: lead.open_until is not None,
-    )  # fmt: skip
-    public = LeadOut
+        "lead-email",
+        "{contact_email}",
+        error_code="",
+        field="contactEmail",
+        expires_at_field="open_until",
+        applies_to=lambda lead: lead.open_until is not None,
+    )
+    output_model = LeadOut
 
     contact_email: str
     status: Status = "new"
@@ -40,11 +44,11 @@ class Lead(Entity):
     open_until: str | None = None
 
     @classmethod
-    def item_at(cls, key: Key, read: dict[Key, Item]) -> Item | None:
+    def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
         """Return the item of the lead of an id; if that is of something that was merged into a lead, of this one."""
         sent = read.get((key[0], Submission.sk))
         if key not in read and sent:
-            read |= table.get_all([key := cls.key_of(id=sent["lead_id"])])
+            read |= table.get_all([key := cls.make_key(id=sent["lead_id"])])
         return read.get(key)
 
     @property
@@ -77,7 +81,7 @@ class Lead(Entity):
         return consent
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The person's name."""
         return self.contact_name
 
@@ -98,9 +102,9 @@ class Submission(Entity):
 
     kind, parameter = "lead.submission", "lead_id"
     pk, sk = "L#{id}", "S#"
-    guarded_by = ("lead_id",)
-    unstored = frozenset({"found_in"})
-    public = PublicLeadOut
+    version_fields = ("lead_id",)
+    computed_fields = frozenset({"found_in"})
+    output_model = PublicLeadOut
 
     lead_id: str
     found_in: Lead | None = None
@@ -111,13 +115,17 @@ class Submission(Entity):
         sent = lead.sent(sent_id)
         history = sent["history"]
         return cls(
-            id=sent_id, created_at=sent["submitted_at"], updated_at=history[-1]["at"], version=len(history),
-            lead_id=lead.id, found_in=lead,
-        )  # fmt: skip
+            id=sent_id,
+            created_at=sent["submitted_at"],
+            updated_at=history[-1]["at"],
+            version=len(history),
+            lead_id=lead.id,
+            found_in=lead,
+        )
 
-    def found(self, read: dict[Key, Item]) -> Self | None:
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with the lead that holds it, which takes one more read if that has another id."""
-        key = Lead.key_of(id=self.lead_id)
+        key = Lead.make_key(id=self.lead_id)
         if key not in read:
             read |= table.get_all([key])
         return self.within(Lead.from_item(read[key]), self.id)

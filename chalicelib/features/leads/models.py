@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Email, Moment, Name, Text, Timestamp, Uuid
+from chalicelib.kernel.http.fields import DateTime, Email, Name, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
 Status = Literal["new", "contacted", "qualified", "converted", "unqualified", "spam", "withdrawn"]
@@ -15,9 +15,7 @@ class ConsentGiven(Input):
     """That somebody agreed to be contacted."""
 
     text_version: Name = Field(description="Which text they agreed to.", examples=["2026-03"])
-    given_at: Moment | None = Field(
-        None, description="When; left out, now.", examples=["2026-11-20T09:29:00.000Z"]
-    )  # fmt: skip
+    given_at: DateTime | None = Field(None, description="When; left out, now.", examples=["2026-11-20T09:29:00.000Z"])
 
 
 class LeadCreate(Input):
@@ -105,7 +103,7 @@ class Submission(Output):
 class LeadOut(RecordOutput):
     """A lead as operators see it: what was sent first and, side by side, all that one address sent within a day."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lead.status_changed": {"status": "withdrawn"}}
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lead.status_changed": {"status": "withdrawn"}}
 
     contact_name: str = Field(examples=["Ada Lovelace"])
     contact_email: str = Field(examples=["ada@example.com"])
@@ -124,7 +122,7 @@ class LeadOut(RecordOutput):
 class PublicLeadOut(RecordOutput):
     """A lead as whoever sent it sees it."""
 
-    one_time: ClassVar[frozenset[str]] = frozenset({"lead_token"})
+    secret_fields: ClassVar[frozenset[str]] = frozenset({"lead_token"})
     no_store: ClassVar[bool] = True
 
     contact_name: str = Field(examples=["Ada Lovelace"])

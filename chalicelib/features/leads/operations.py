@@ -20,55 +20,55 @@ from chalicelib.features.leads.rules import NEXT, changed, changed_by_sender, no
 from chalicelib.features.leads.signing import HEADER, named_by, token_of
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import SetQuery
+from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import ByToken, Caller, Page, RouteGroup
-from chalicelib.kernel.rate_limits.buckets import Budget
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRecordToken, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import RateLimit
+from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("leads")
 
-_SENDER: Final = ByToken("lead-token", HEADER, named_by)
-_CREATIONS: Final = Budget("public-leads", most=10, seconds=60, per="network")
-_CHANGES: Final = Budget("public-lead-changes", most=30, seconds=60, per="network")
+_SENDER: Final = RequireRecordToken("lead-token", HEADER, named_by)
+_CREATIONS: Final = RateLimit("public-leads", limit=10, seconds=60, per="network")
+_CHANGES: Final = RateLimit("public-lead-changes", limit=30, seconds=60, per="network")
 _STATUSES: Final[Sequence[LeadStatusOut]] = [
     LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
     for status, following in NEXT.items()
 ]
 
 
-def submission_named(request: Request) -> list[Key]:
+def submission_named(request: Request) -> list[ItemKey]:
     """Return where it stands that the path's id is of something that was sent."""
-    return [Submission.key_of(id=request.parameters["lead_id"])]
+    return [Submission.make_key(id=request.parameters["lead_id"])]
 
 
-def lead_named(request: Request) -> list[Key]:
+def lead_named(request: Request) -> list[ItemKey]:
     """Return where the lead stands that begins with what the path names."""
-    return [Lead.key_of(id=request.parameters["lead_id"])]
+    return [Lead.make_key(id=request.parameters["lead_id"])]
 
 
-@routes.get("/marketing-leads", needs=Caller.OPERATOR, scope=None, emits=None)
-def list_marketing_leads(ctx: Context, query: LeadsQuery) -> Page[LeadOut]:
+@routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)
+def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     """List all leads, newest first; or those with a status, of an address, or both."""
     of_address = Lead.by_both if query.status else Lead.by_email
     filtered = of_address if query.email is not None else Lead.by_status if query.status else None
     names = {"status": query.status, "contact_email": query.email}
-    return ctx.list(Lead, filtered or Lead.listed, query, LeadOut.of, **names)
+    return ctx.list_records(Lead, filtered or Lead.listed, query, LeadOut.of, **names)
 
 
-@routes.post("/marketing-leads", needs=Caller.OPERATOR, scope=None, emits="lead.created", also=address_said)
+@routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=address_said)
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
     """Note a lead. It is one of its own, and what the same address sends within 24 hours is merged into it."""
     return LeadOut.of(noted_down(ctx, body))
 
 
-@routes.get("/marketing-leads/statuses", needs=Caller.OPERATOR, scope=None, emits=None)
-def list_marketing_lead_statuses(ctx: Context, query: SetQuery) -> Page[LeadStatusOut]:
+@routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
+def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
     """List the statuses that a lead can have, and which can follow which."""
-    return ctx.part(_STATUSES, query)
+    return ctx.slice_page(_STATUSES, query)
 
 
-@routes.get("/marketing-leads/{lead_id}", needs=Caller.OPERATOR, scope=None, emits=None, also=submission_named)
+@routes.get("/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_named)
 def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     """Get a lead; by the id of something that was merged into one, that one."""
     return LeadOut.of(lead)
@@ -76,8 +76,11 @@ def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
 
 @routes.patch(
     "/marketing-leads/{lead_id}/status",
-    needs=Caller.OPERATOR, scope=None, emits="lead.status_changed", also=submission_named,
-)  # fmt: skip
+    access=Caller.OPERATOR,
+    scope=None,
+    emits="lead.status_changed",
+    prefetch=submission_named,
+)
 def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch) -> LeadOut:
     """Give a lead another status, and add a note. What can't follow the present one is `invalid_transition`.
 
@@ -92,19 +95,24 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
     return LeadOut.of(lead)
 
 
-@routes.get("/public/leads", needs=_SENDER, scope=None, emits=None)
-def list_public_leads(ctx: Context, query: SetQuery) -> Page[PublicLeadOut]:
+@routes.get("/public/leads", access=_SENDER, scope=None, emits=None)
+def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLeadOut]:
     """List what the header `Lead-Token` opens; without one that is nothing.
 
     A token that has ended is `token_expired`.
     """
-    found = submission_of(ctx.access.carried) if ctx.access.carried else None
-    return ctx.part([PublicLeadOut.of(found)] if found else [], query)
+    found = submission_of(ctx.access.token_subject) if ctx.access.token_subject else None
+    return ctx.slice_page([PublicLeadOut.of(found)] if found else [], query)
 
 
 @routes.post(
-    "/public/leads", needs=Caller.PUBLIC, scope=None, emits="lead.created", also=address_said, budgets=(_CREATIONS,)
-)  # fmt: skip
+    "/public/leads",
+    access=Caller.PUBLIC,
+    scope=None,
+    emits="lead.created",
+    prefetch=address_said,
+    rate_limits=(_CREATIONS,),
+)
 def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
     """Send what one is interested in; the answer holds the token to come back to it, once.
 
@@ -114,13 +122,13 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
     return PublicLeadOut.of(submission, lead_token=token_of(submission.id, submission.created_at))
 
 
-@routes.get("/public/leads/statuses", needs=Caller.PUBLIC, scope=None, emits=None)
-def list_public_lead_statuses(ctx: Context, query: SetQuery) -> Page[LeadStatusOut]:
+@routes.get("/public/leads/statuses", access=Caller.PUBLIC, scope=None, emits=None)
+def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
     """List the statuses that a lead can have, and which can follow which."""
-    return ctx.part(_STATUSES, query)
+    return ctx.slice_page(_STATUSES, query)
 
 
-@routes.get("/public/leads/{lead_id}", needs=_SENDER, scope=None, emits=None, also=lead_named)
+@routes.get("/public/leads/{lead_id}", access=_SENDER, scope=None, emits=None, prefetch=lead_named)
 def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
     """Get what one sent, and what has become of it, with the header `Lead-Token`.
 
@@ -130,9 +138,13 @@ def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
 
 
 @routes.patch(
-    "/public/leads/{lead_id}/status", needs=_SENDER, scope=None, emits="lead.status_changed", also=lead_named,
-    budgets=(_CHANGES,),
-)  # fmt: skip
+    "/public/leads/{lead_id}/status",
+    access=_SENDER,
+    scope=None,
+    emits="lead.status_changed",
+    prefetch=lead_named,
+    rate_limits=(_CHANGES,),
+)
 def change_public_lead_status(ctx: Context, submission: Submission, body: PublicLeadStatusPatch) -> PublicLeadOut:
     """Withdraw what one sent, with the header `Lead-Token`; or bring it back, which makes it `new`.
 

@@ -92,7 +92,7 @@ def noted(lead: Lead, text: str, at: str, by: str) -> dict[str, Any]:
 
 def refuse_excess(lead: Lead) -> None:
     """Raise Problem `limit_exceeded` if a lead would hold more than it can."""
-    if (size := len(to_json(lead.said))) > MOST_BYTES:
+    if (size := len(to_json(lead.domain_fields))) > MOST_BYTES:
         detail = f"With this the lead would take {size} bytes, and {MOST_BYTES} are kept."
         raise Problem("limit_exceeded", f"{detail} Shorten the note, or leave it out.")
 

@@ -7,7 +7,7 @@ import struct
 from typing import Final
 from uuid import UUID
 
-from chalicelib.kernel.core.clock import after, milliseconds, now_ms, timestamp
+from chalicelib.kernel.core.clock import after, now_ms, timestamp, timestamp_ms
 from chalicelib.kernel.core.problems import unauthenticated
 from chalicelib.kernel.crypto import signatures
 
@@ -20,13 +20,13 @@ _LAYOUT: Final = struct.Struct(">16sQ")
 
 def token_of(sent_id: str, moment: str) -> str:
     """Return the token of what was sent at a moment."""
-    said = _LAYOUT.pack(UUID(sent_id).bytes, milliseconds(after(moment, days=_DAYS)))
-    return signatures.token(said, _CONTEXT)
+    said = _LAYOUT.pack(UUID(sent_id).bytes, timestamp_ms(after(moment, days=_DAYS)))
+    return signatures.sign_token(said, _CONTEXT)
 
 
 def named_by(token: str) -> str:
     """Return the id that a token names. Raises Problem `unauthenticated` or `token_expired`."""
-    said = signatures.said_by(token, _LAYOUT.size, _CONTEXT)
+    said = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
     if said is None:
         raise unauthenticated(f"The {HEADER} was not made here. Check that it was copied whole.")
     identifier, ends_ms = _LAYOUT.unpack(said)

@@ -9,7 +9,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Facet, Item
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
 INDEX_SECONDS: Final = 5
@@ -31,8 +31,8 @@ class Joined(Membership):
     moment one sees the other.
     """
 
-    public = MemberOut
-    guarded_by: ClassVar[tuple[str, ...]] = ("id", "version", "below_at")
+    output_model = MemberOut
+    version_fields: ClassVar[tuple[str, ...]] = ("id", "version", "below_at")
 
     by_email: ClassVar[Facet]
     """Who has an address, of those that are members with records like this."""
@@ -44,11 +44,11 @@ class Joined(Membership):
     email: str | None = None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """What leads to them by their address, where members are looked for by it: an index lags."""
         if not (self.email and "by_email" in self.facets):
             return ()
-        pk, _ = self.stored_at
+        pk, _ = self.key
         return ({"pk": pk, "sk": address_row(self.email, self.user_id), "user_id": self.user_id},)
 
     @property
@@ -57,15 +57,15 @@ class Joined(Membership):
         return self.created_at
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """What people call the member."""
         return self.name or self.username or self.email or self.user_id
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if it is the person's; that of another only loses what it shares with them."""
         if self.user_id in person.user_ids:
             return None
-        named = person.out_of_all({"username": self.username, "name": self.name})
+        named = person.redact_all({"username": self.username, "name": self.name})
         return {**named, "email": None} if self.email in person.emails else named
 
     def distinct(self) -> Self:
@@ -90,14 +90,14 @@ class Member(Joined):
     organization that waits for its purge.
     """
 
-    kind, parameter, named_by = "organization.member", "user_id", "user_id"
+    kind, parameter, id_field = "organization.member", "user_id", "user_id"
     pk, sk = "O#{organization_id}", "M#{user_id}"
     of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
     in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
     by_email = Facet("O#{organization_id}#E#{email}", "facet1")
 
-    guarded_by = ("id", "version", "below_at", "keys_mark")
-    unstored = frozenset({"revoked_keys"})
+    version_fields = ("id", "version", "below_at", "keys_mark")
+    computed_fields = frozenset({"revoked_keys"})
 
     shelf: str = "active"
     keys_mark: str | None = None

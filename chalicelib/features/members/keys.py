@@ -8,7 +8,7 @@ from chalicelib.features.members.models import KeysQuery
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
-from chalicelib.kernel.permissions.roles import Role, scopes_of_role
+from chalicelib.kernel.permissions.roles import Role, grantable_scopes
 
 
 def keys_ending(ctx: Context, member: Member, query: KeysQuery, reason: Reason, role: Role | None) -> Ending:
@@ -21,7 +21,7 @@ def keys_ending(ctx: Context, member: Member, query: KeysQuery, reason: Reason, 
         _refuse_to_keep(ctx, member)
     if member.keys_mark is None:
         return none
-    held = scopes_of_role(role) if role else ()
+    held = grantable_scopes(role) if role else ()
     ending = ending_with_person(member.organization_id, member.user_id, held, reason)
     if query.keys == "revoke":
         return ending
@@ -32,13 +32,13 @@ def keys_ending(ctx: Context, member: Member, query: KeysQuery, reason: Reason, 
 def _refuse_to_keep(ctx: Context, member: Member) -> None:
     if isinstance(ctx.principal, ApiKeyPrincipal) or ctx.principal.id == member.user_id:
         detail = "Another admin, who is not that person, can let the keys be kept. Leave `keys` out to revoke them."
-        raise Problem.at("query/keys", "forbidden", detail)
+        raise Problem.for_field("query/keys", "forbidden", detail)
 
 
 def _keep(ctx: Context, member: Member, ending: Ending) -> None:
     """Let keys rest on the caller in a member's stead: an admin holds every scope that a key can have."""
     if len(ending.keys) > MOST_AT_ONCE:
         detail = f"{len(ending.keys)} API keys rest on this member, and {MOST_AT_ONCE} can be kept. Revoke some first."
-        raise Problem.at("query/keys", "limit_exceeded", detail)
+        raise Problem.for_field("query/keys", "limit_exceeded", detail)
     if ending.keys:
         ending.pass_on(ctx.changes, member.user_id, rest_on(ctx, maker(ctx)))

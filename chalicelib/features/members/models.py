@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.api_keys.models import RevokedKeyOut
-from chalicelib.kernel.http.fields import Timestamp, Uuid, shape, visible
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible
 from chalicelib.kernel.http.models import Input, Patch, Query, RecordOutput
-from chalicelib.kernel.identity.jwt import MOST_CHARACTERS
+from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.roles import Role
 
-Username = Annotated[str, *shape(r"^[\s\S]{1,255}$", "must be 1 to 255 characters")]
+Username = Annotated[str, *matching(r"^[\s\S]{1,255}$", "must be 1 to 255 characters")]
 """A username in a path."""
 
 
@@ -41,10 +41,13 @@ class RolePatch(Patch):
 class PlatformMemberPatch(RolePatch):
     """What of a member of a platform can be changed."""
 
-    username: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(visible)] | None = Field(
-        None, description="What they are found by on this platform, in whatever letters; nobody else's.",
+    username: (
+        Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)] | None
+    ) = Field(
+        None,
+        description="What they are found by on this platform, in whatever letters; nobody else's.",
         examples=["ada"],
-    )  # fmt: skip
+    )
 
 
 class MemberOut(RecordOutput):
@@ -57,9 +60,10 @@ class MemberOut(RecordOutput):
     role: Role = Field(examples=["editor"])
     joined_at: Timestamp
     revoked_keys: list[RevokedKeyOut] | None = Field(
-        None, description="The API keys that a change of the role revoked, in its answer and entry; else null.",
+        None,
+        description="The API keys that a change of the role revoked, in its answer and entry; else null.",
         examples=[None],
-    )  # fmt: skip
+    )
 
 
 class OwnershipTransfer(Input):

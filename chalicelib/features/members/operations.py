@@ -8,10 +8,10 @@ from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import refuse_grant, refuse_owner, shown_to
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.organizations.models import OrganizationOut
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
@@ -19,17 +19,21 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     "/organizations/{organization_id}/members",
-    needs=at_organization(Role.MEMBER), scope="members:read", emits=None,
-)  # fmt: skip
-def list_organization_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
+    access=at_organization(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+)
+def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
     """List the members of an organization, in the order they joined."""
     return list_joined(ctx, Member, Member.in_organization, query)
 
 
 @routes.get(
     "/organizations/{organization_id}/members/{user_id}",
-    needs=at_organization(Role.MEMBER), scope="members:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+)
 def get_organization_member(ctx: Context, member: Member) -> MemberOut:
     """Get a member of an organization."""
     return shown_to(ctx)(member)
@@ -37,8 +41,11 @@ def get_organization_member(ctx: Context, member: Member) -> MemberOut:
 
 @routes.patch(
     "/organizations/{organization_id}/members/{user_id}",
-    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.updated", grants_access=True,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="members:write",
+    emits="organization.member.updated",
+    grants_access=True,
+)
 def update_organization_member(ctx: Context, member: Member, query: KeysQuery, body: MemberPatch) -> MemberOut:
     """Change a member's role.
 
@@ -48,20 +55,21 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     if body.role == member.role:
         return shown_to(ctx)(member)
     refuse_owner(member.role)
-    refuse_grant(body.role, ctx.grantable)
+    refuse_grant(body.role, ctx.max_grantable_role)
     ending = keys_ending(ctx, member, query, "member_demoted", body.role)
-    updated = ctx.changes.update(member.but(revoked_keys=ending.named), role=body.role.value)
+    updated = ctx.changes.update(member.replace(revoked_keys=ending.named), role=body.role.value)
     ending.revoke(ctx.changes)
     return shown_to(ctx)(updated)
 
 
 @routes.delete(
     "/organizations/{organization_id}/members/{user_id}",
-    needs=at_organization(Role.ADMIN), scope="members:write", emits="organization.member.removed", grants_access=True,
-)  # fmt: skip
-def remove_organization_member(
-    ctx: Context, organization: Organization, member: Member, query: KeysQuery
-) -> None:  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="members:write",
+    emits="organization.member.removed",
+    grants_access=True,
+)
+def remove_organization_member(ctx: Context, organization: Organization, member: Member, query: KeysQuery) -> None:
     """Remove a member from an organization, and thereby from all its platforms and spaces.
 
     What they had invited is revoked with it, and the API keys that they made or rotated. With `keys=keep` another admin
@@ -69,15 +77,18 @@ def remove_organization_member(
     """
     refuse_owner(member.role)
     ending = keys_ending(ctx, member, query, "member_removed", None)
-    gone = member.but(revoked_keys=ending.named)
+    gone = member.replace(revoked_keys=ending.named)
     depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/leave",
-    success=204, needs=at_organization(Role.MEMBER), scope=None, emits="organization.member.removed",
+    success=204,
+    access=at_organization(Role.MEMBER),
+    scope=None,
+    emits="organization.member.removed",
     grants_access=True,
-)  # fmt: skip
+)
 def leave_organization(ctx: Context, organization: Organization) -> None:
     """Leave an organization, and thereby all its platforms and spaces; what the member had invited is revoked.
 
@@ -86,15 +97,18 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     refuse_owner(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.membership or {})
     ending = keys_ending(ctx, member, KeysQuery(), "member_left", None)
-    gone = member.but(revoked_keys=ending.named)
+    gone = member.replace(revoked_keys=ending.named)
     depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/transfer-ownership",
-    success=200, needs=at_organization(Role.OWNER), scope=None, emits="organization.ownership_transferred",
+    success=200,
+    access=at_organization(Role.OWNER),
+    scope=None,
+    emits="organization.ownership_transferred",
     grants_access=True,
-)  # fmt: skip
+)
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
     """Make another member the owner; the former owner becomes an admin."""
     if body.new_owner_id == organization.owner_id:
@@ -102,7 +116,9 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     owner = Member.from_item(ctx.access.membership or {})
     successor = ctx.find(Member, user_id=body.new_owner_id)
     if successor is None:
-        raise Invalid([FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")])
+        raise ValidationProblem(
+            [FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")]
+        )
     transferred = ctx.changes.update(organization, owner_id=successor.user_id, counted=True)
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)

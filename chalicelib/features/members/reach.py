@@ -8,31 +8,34 @@ from typing import Any
 from chalicelib.features.members.entities import Joined
 from chalicelib.features.members.models import MemberOut
 from chalicelib.features.members.rules import shown_to
-from chalicelib.kernel.authorization.memberships import departure_key, holds
+from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.operations.operation import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection
 
 
-def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: ListQuery) -> Page[MemberOut]:
+def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: ListQuery) -> ListPage[MemberOut]:
     """Return a page of the members of the place at hand, as the table has them.
 
     The list is an index's, which says only who is looked at: what they are, and whether they are it still, the table
     says. Who has left a place above is none any more, and so those departures are read too, beside the list: they are
     few, and go within minutes.
     """
-    above = [place.stored_at for place in ctx.access.above.values()]
+    above = [place.key for place in ctx.access.ancestors.values()]
     asks: list[Callable[[], Any]] = [
         partial(
-            table.query, listed.partition(**ctx.ids), after=ctx.position(query), limit=query.limit,
+            table.query,
+            listed.partition(**ctx.ids),
+            after=ctx.decode_cursor(query),
+            limit=query.limit,
             attributes=("pk", "sk"),
         ),
-        *(partial(table.whole, *departure_key(key, "")) for key in above),
-    ]  # fmt: skip
-    found, *left = table.side_by_side(lambda ask: ask(), asks)
-    stored = table.as_stored(found.items)
+        *(partial(table.query_all, *departure_key(key, "")) for key in above),
+    ]
+    found, *left = table.gather(lambda ask: ask(), asks)
+    stored = table.read_current(found.items)
     items = {(item["pk"], item["sk"]): item for item in chain(stored, *left)}
-    present = [item for item in stored if holds(item["user_id"], (item["pk"], ""), above, items)]
-    return ctx.page([*map(shown_to(ctx), map(kind.from_item, present))], found.last, query)
+    present = [item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), above, items)]
+    return ctx.build_page([*map(shown_to(ctx), map(kind.from_item, present))], found.last, query)

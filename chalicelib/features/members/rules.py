@@ -17,8 +17,8 @@ def refuse_owner(role: str) -> None:
 
 def refuse_grant(granted: Role, grantable: Role) -> None:
     """Raise Problem if a role is above the highest that the caller may give, or that of the owner."""
-    if not grantable.covers(granted):
-        raise Problem.at("/role", "insufficient_role", f"You can grant roles up to {grantable.value!r}.")
+    if not grantable.includes(granted):
+        raise Problem.for_field("/role", "insufficient_role", f"You can grant roles up to {grantable.value!r}.")
     if granted == Role.OWNER:
         raise Problem(
             "owner_must_transfer", "There is one owner. Use transfer-ownership to make another member the owner."
@@ -27,7 +27,7 @@ def refuse_grant(granted: Role, grantable: Role) -> None:
 
 def shown_to(ctx: Context) -> Callable[[Joined], MemberOut]:
     """Return what the caller sees of members: e-mail addresses only as an admin, or their own."""
-    sees_all = ctx.role is not None and ctx.role.covers(Role.ADMIN)
+    sees_all = ctx.role is not None and ctx.role.includes(Role.ADMIN)
 
     def show(member: Joined) -> MemberOut:
         own = member.user_id == ctx.principal.id

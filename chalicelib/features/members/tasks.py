@@ -12,8 +12,8 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, Item
-from chalicelib.kernel.storage.record_types import record_of
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.record_types import record_from_item
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -35,28 +35,28 @@ def end_what_stood_on_it(message: dict[str, Any]) -> None:
 
     The departure keeps them out until then, so it goes only once the index has shown for long enough that all is gone.
     """
-    departure, ends_at = jobs.take(Departure, message), jobs.ends_at()
+    departure, ends_at = jobs.claim(Departure, message), jobs.slice_ends_at()
     if departure is None:
         return
     left = 0
     for record in _ending(departure):
         if time.monotonic() > ends_at:
-            jobs.pass_on(departure)
+            jobs.release(departure)
             return
         left += 1
         _end(record)
     if left or departure.created_at > after(now(), seconds=-_LONGEST_LAG_SECONDS):
-        jobs.pass_on(departure, seconds=_LONGEST_LAG_SECONDS)
+        jobs.release(departure, seconds=_LONGEST_LAG_SECONDS)
     else:
         jobs.remove(departure)
 
 
 def _ending(departure: Departure) -> Iterator[Entity]:
     """Yield what ends with a departure, as an index shows it."""
-    for items in table.pages(departure.below.partition(**departure.__dict__)):
+    for items in table.iter_pages(departure.below.partition(**departure.__dict__)):
         # Who invited is read after what they invited: whoever has come back since has memberships with other ids.
         present = _present(departure, items)
-        for record in map(record_of, items):
+        for record in map(record_from_item, items):
             if isinstance(record, Invitation):
                 if record.status == "pending" and record.invited_as not in present:
                     yield record
@@ -69,8 +69,8 @@ def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
     invited = [item for item in items if "invited_as" in item]
     names = {"organization_id": departure.organization_id, "user_id": departure.user_id}
     at = {item["platform_id"] for item in invited if "platform_id" in item}
-    keys = [PlatformMember.key_of(**names, platform_id=platform_id) for platform_id in at]
-    found = table.get_all([Member.key_of(**names), *keys] if invited else [])
+    keys = [PlatformMember.make_key(**names, platform_id=platform_id) for platform_id in at]
+    found = table.get_all([Member.make_key(**names), *keys] if invited else [])
     lasting = [
         item for item in found.values() if item["kind"] == Member.kind or item["created_at"] > departure.created_at
     ]
@@ -78,7 +78,7 @@ def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
 
 
 def _end(record: Entity) -> None:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     if isinstance(record, Invitation):
         event = f"{record.kind}.revoked"
         changes.update(record, **ended("revoked"))

@@ -6,8 +6,8 @@ from typing import Any, Final, Self
 
 from chalicelib.features.menus.models import MenuOut
 from chalicelib.features.platforms.nested_items import placed
-from chalicelib.kernel.storage.entity import Collection, Entity, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Entity, Quota
+from chalicelib.kernel.storage.pii import PersonalData
 
 ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 MOST_MENUS: Final = 100
@@ -24,10 +24,10 @@ class Menu(Entity):
     kind, parameter, parameter_pattern = "site.navigation", "navigation_id", ID_PATTERN
     pk, sk = "W#{site_id}", "M#{id}"
     in_site = Collection("W#{site_id}#M", "{created_at}#{id}", index="index1")
-    limit = Limit("menus", "W#{site_id}", MOST_MENUS, lambda _menu: True, advice="Put one that is there already.")
-    public = MenuOut
-    unstored = frozenset({"places"})
-    unlisted = frozenset({"outline", "above"})
+    quota = Quota("menus", "W#{site_id}", MOST_MENUS, lambda _menu: True, advice="Put one that is there already.")
+    output_model = MenuOut
+    computed_fields = frozenset({"places"})
+    fields_omitted_from_lists = frozenset({"outline", "above"})
 
     organization_id: str
     site_id: str
@@ -51,7 +51,7 @@ class Menu(Entity):
 
         Groups that hold nothing then are left out too.
         """
-        return self.but(outline=[*self._published(self.outline)])
+        return self.replace(outline=[*self._published(self.outline)])
 
     def _shown(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
@@ -66,6 +66,6 @@ class Menu(Entity):
             if leads[item["type"]]:
                 yield {**item, "children": children}
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets neither its name nor any of its items name the person."""
-        return person.out_of_all({"name": self.name, "outline": self.outline})
+        return person.redact_all({"name": self.name, "outline": self.outline})

@@ -22,9 +22,10 @@ class MenuLeafIn(Input):
     type: ItemType = Field(examples=["url"])
     page_id: Uuid | None = Field(None, description="Of the type `page`: a page of the site.", examples=[None])
     url: Link | None = Field(
-        None, examples=["https://example.com/looms"],
+        None,
+        examples=["https://example.com/looms"],
         description="Of the type `url`: a web address, an e-mail address by `mailto:`, or a path of the site.",
-    )  # fmt: skip
+    )
     children: NothingBelow = Field([], examples=[[]])
     path: str | None = Field(None, exclude=True, description="As menus show it; it is found out anew.", examples=[None])
     dangling: bool = Field(default=False, exclude=True, description="As menus show it; it is found out anew.")
@@ -60,9 +61,10 @@ class MenuItemOut(Output):
     page_id: Uuid | None = Field(None)
     url: str | None = Field(None, examples=[None])
     path: str | None = Field(
-        None, examples=["/looms"],
+        None,
+        examples=["/looms"],
         description="Where its page is published now; null of a draft, which only members see an item of.",
-    )  # fmt: skip
+    )
     dangling: bool = Field(default=False, description="Whether its page is gone.", examples=[False])
     children: list["MenuItemOut"] = Field([], examples=[[]])
 

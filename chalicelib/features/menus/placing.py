@@ -5,7 +5,7 @@ from chalicelib.features.menus.models import MenuPut
 from chalicelib.features.menus.reach import Whereabouts, surroundings
 from chalicelib.features.menus.rules import refuse_unknown, refuse_wrong
 from chalicelib.features.sites.entities import Site
-from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.execution.context import Context
 
 
@@ -16,14 +16,14 @@ def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: Menu
     """
     outline = body.fields()["items"]
     refuse_wrong(outline)
-    before = present or Menu(**{**ctx.new(), "id": menu_id}, **site.ids, name=body.name)
-    pages = Whereabouts(site.id, drafts=True, read=ctx.access.read, asked=surroundings(ctx.request))
-    wanted = before.but(name=body.name, outline=outline)
+    before = present or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
+    pages = Whereabouts(site.id, drafts=True, read=ctx.access.prefetched, asked=surroundings(ctx.request))
+    wanted = before.replace(name=body.name, outline=outline)
     places = pages.places(sorted({*before.page_ids, *wanted.page_ids}), before.above)
     refuse_unknown(outline, {*places, *(present.page_ids if present else ())})
-    before, wanted = before.but(places=places), wanted.but(places=places, above=pages.above(wanted.page_ids))
+    before, wanted = before.replace(places=places), wanted.replace(places=places, above=pages.above(wanted.page_ids))
     if present is None:
         return ctx.changes.create(wanted)
-    if same(before.outline, outline) and before.name == body.name:
+    if json_equal(before.outline, outline) and before.name == body.name:
         return before
     return ctx.changes.update(before, name=body.name, outline=outline, above=wanted.above)

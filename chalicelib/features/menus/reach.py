@@ -13,8 +13,8 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.trees import TreeReader
 
 _LEVELS: Final = 3
 
@@ -28,7 +28,7 @@ class Entry:
     children: Sequence["Entry"]
 
 
-def resolved(menu: Menu, read: Mapping[Key, Item]) -> list[Entry]:
+def resolved(menu: Menu, read: Mapping[ItemKey, Item]) -> list[Entry]:
     """Return the items of a menu as everybody sees them, by a read, mostly. `read`: what is read already."""
     shown = in_place(menu, drafts=False, read=read)
     return [*_entries(shown.published().items)]
@@ -39,9 +39,9 @@ def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
         yield Entry(item["label"], item.get("path") or item["url"], [*_entries(item["children"])])
 
 
-def surroundings(request: Request) -> list[Key]:
+def surroundings(request: Request) -> list[ItemKey]:
     """Return where the seats of the pages stand that the items of a body lead to, and what is known of both trees."""
-    said = request.said.get("items")
+    said = request.unvalidated_body.get("items")
     ids = [each for each in _page_ids(said, _LEVELS) if re.fullmatch(UUID_PATTERN, each)]
     trees = [tree_of(request.parameters["site_id"], name) for name in (LIVE, DRAFT)]
     return [key for tree in trees for key in (tree.state_key, *map(tree.key, dict.fromkeys(ids[:MOST_ITEMS])))]
@@ -55,10 +55,10 @@ def _page_ids(items: object, levels: int) -> Iterator[str]:
             yield from _page_ids(item.get("children"), levels - 1)
 
 
-def in_place(menu: Menu, *, drafts: bool, read: Mapping[Key, Item]) -> Menu:
+def in_place(menu: Menu, *, drafts: bool, read: Mapping[ItemKey, Item]) -> Menu:
     """Return a menu with where its pages are; with `drafts` those are there too that are not published."""
     pages = Whereabouts(menu.site_id, drafts=drafts, read=read, asked=read)
-    return menu.but(places=pages.places(menu.page_ids, menu.above))
+    return menu.replace(places=pages.places(menu.page_ids, menu.above))
 
 
 class Whereabouts:
@@ -67,10 +67,10 @@ class Whereabouts:
     `asked`: what was looked at already, and `read` what was there.
     """
 
-    def __init__(self, site_id: str, *, drafts: bool, read: Mapping[Key, Item], asked: Iterable[Key]) -> None:
+    def __init__(self, site_id: str, *, drafts: bool, read: Mapping[ItemKey, Item], asked: Iterable[ItemKey]) -> None:
         self._items, self._asked = {**read}, {*asked}
         names: tuple[TreeName, ...] = (LIVE, DRAFT) if drafts else (LIVE,)
-        self._trees = [Reading(tree_of(site_id, name), self._items, self._asked) for name in names]
+        self._trees = [TreeReader(tree_of(site_id, name), self._items, self._asked) for name in names]
 
     def places(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
         """Return those pages that there are, each with the path where it is published, or None.
@@ -81,7 +81,7 @@ class Whereabouts:
             self._look_at({*page_ids, *hints, *self._lineages(page_ids)})
             self._look_at({*self._lineages(page_ids)})
         for tree in self._trees:
-            tree.complete([page_id for page_id in page_ids if tree.node(page_id)])
+            tree.load_ancestors([page_id for page_id in page_ids if tree.node(page_id)])
         paths = {page_id: self._path(page_id) for page_id in page_ids}
         return {page_id: path for page_id, path in paths.items() if path or self._chains(page_id)}
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.menus.models import MOST_ITEMS
 from chalicelib.features.platforms.nested_items import Parts, placed, refuse_large, refuse_repeated_ids
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 
 _LEADS_BY: Final = {"page": "page_id", "url": "url", "group": None}
 _FIELDS: Final = {"page_id": "pageId", "url": "url"}
@@ -16,11 +16,11 @@ def refuse_wrong(items: Parts) -> None:
     number = sum(1 for _ in placed(items, ""))
     if number > MOST_ITEMS:
         detail = f"must have {MOST_ITEMS} items or fewer, on all levels; these are {number}"
-        raise Invalid([FieldError("/items", "too_many", detail)])
+        raise ValidationProblem([FieldError("/items", "too_many", detail)])
     refuse_repeated_ids(items, "/items")
     faults = [fault for path, item in placed(items, "/items") for fault in _misled(item, path)]
     if faults:
-        raise Invalid(faults)
+        raise ValidationProblem(faults)
     refuse_large("menu", items)
 
 
@@ -38,4 +38,6 @@ def refuse_unknown(items: Parts, known: Container[str]) -> None:
     """Raise Invalid for each item whose page is none of those that there are."""
     lost = [path for path, item in placed(items, "/items") if item["page_id"] and item["page_id"] not in known]
     if lost:
-        raise Invalid([FieldError(f"{path}/pageId", "unknown", "No page of this site has this id.") for path in lost])
+        raise ValidationProblem(
+            [FieldError(f"{path}/pageId", "unknown", "No page of this site has this id.") for path in lost]
+        )

@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
-Step = Callable[[int, Changes], int | None]
+Step = Callable[[int, UnitOfWork], int | None]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Migration:
     checksum: str
     module: str
 
-    def step(self, position: int, changes: Changes) -> int | None:
+    def step(self, position: int, changes: UnitOfWork) -> int | None:
         """Do a step, and return where the next begins, or None."""
         step: Step = import_module(self.module).step
         return step(position, changes)

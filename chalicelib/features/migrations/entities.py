@@ -16,7 +16,7 @@ class MigrationRecord(Entity):
 
     kind, pk, sk = "migration", PARTITION, "M#{id}"
     all = Collection(PARTITION, "M#{id}")
-    public = MigrationOut
+    output_model = MigrationOut
 
     description: str
     checksum: str

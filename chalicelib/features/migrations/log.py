@@ -9,7 +9,7 @@ from chalicelib.kernel.storage import table
 
 def stored() -> tuple[dict[str, MigrationRecord], Lease | None]:
     """Return the record of each migration that was begun, by its id, and the lease, if there was ever one."""
-    items = [item for page in table.pages(MigrationRecord.pk) for item in page]
+    items = [item for page in table.iter_pages(MigrationRecord.pk) for item in page]
     records = {item["id"]: MigrationRecord.from_item(item) for item in items if item["kind"] == MigrationRecord.kind}
     leases = [Lease.from_item(item) for item in items if item["kind"] == Lease.kind]
     return records, next(iter(leases), None)

@@ -5,12 +5,12 @@ from typing import Literal
 from pydantic import Field
 
 from chalicelib.kernel.http.fields import Timestamp
-from chalicelib.kernel.http.models import Output, SetQuery
+from chalicelib.kernel.http.models import Output, SmallListQuery
 
 State = Literal["pending", "applied", "failed"]
 
 
-class MigrationsQuery(SetQuery):
+class MigrationsQuery(SmallListQuery):
     """Which part of the migrations."""
 
 
@@ -32,7 +32,7 @@ class MigrationOut(Output):
 class MigrationsHealth(Output):
     """Whether everything is applied."""
 
-    by_content = True
+    content_etag = True
 
     healthy: bool = Field(description="Whether nothing is pending and nothing failed.", examples=[True])
     pending: int = Field(examples=[0])

@@ -3,12 +3,12 @@
 from chalicelib.features.migrations import log
 from chalicelib.features.migrations.models import MigrationOut, MigrationsHealth, MigrationsQuery
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
 
 routes = RouteGroup("system")
 
 
-@routes.get("/system/migrations/health", needs=Caller.PUBLIC, scope=None, emits=None, kept="no-cache")
+@routes.get("/system/migrations/health", access=Caller.PUBLIC, scope=None, emits=None, cache_control="no-cache")
 def get_migrations_health(_ctx: Context) -> MigrationsHealth:
     """Tell whether all migrations are applied, by numbers only."""
     states = [migration.state for migration in log.migrations()]
@@ -16,7 +16,7 @@ def get_migrations_health(_ctx: Context) -> MigrationsHealth:
     return MigrationsHealth(healthy=not pending and not failed, pending=pending, failed=failed)
 
 
-@routes.get("/system/migrations/status", needs=Caller.OPERATOR, scope=None, emits=None)
-def get_migrations_status(ctx: Context, query: MigrationsQuery) -> Page[MigrationOut]:
+@routes.get("/system/migrations/status", access=Caller.OPERATOR, scope=None, emits=None)
+def get_migrations_status(ctx: Context, query: MigrationsQuery) -> ListPage[MigrationOut]:
     """List all migrations, in their order: what each does, and what has come of it."""
-    return ctx.part(log.migrations(), query)
+    return ctx.slice_page(log.migrations(), query)

@@ -29,9 +29,14 @@ def altered(migration: Migration, record: MigrationRecord | None) -> bool:
 def _known(migration: Migration, record: MigrationRecord | None) -> MigrationOut:
     if record is None:
         return MigrationOut(
-            id=migration.id, description=migration.description, state="pending", applied_at=None, duration_ms=None,
-            checksum=migration.checksum, error=None,
-        )  # fmt: skip
+            id=migration.id,
+            description=migration.description,
+            state="pending",
+            applied_at=None,
+            duration_ms=None,
+            checksum=migration.checksum,
+            error=None,
+        )
     if altered(migration, record):
         return MigrationOut.of(record, state="failed", checksum=migration.checksum, error=ALTERED)
     return MigrationOut.of(record, checksum=migration.checksum)

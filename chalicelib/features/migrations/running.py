@@ -11,12 +11,12 @@ from chalicelib.features.migrations import log
 from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
 from chalicelib.features.migrations.entities import Lease, MigrationRecord
 from chalicelib.features.migrations.rules import ALTERED, altered
-from chalicelib.kernel.core.clock import after, now, pause
+from chalicelib.kernel.core.clock import after, backoff_seconds, now
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import get
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _LEASE_SECONDS: Final = 120
 """How long a step may take. A runner that is silent for longer is taken for dead, and another may go on."""
@@ -76,10 +76,10 @@ def _taken(lease: Lease | None) -> Lease:
     moment = now()
     if lease and lease.holder and lease.until > moment:
         raise _Held(f"The runner {lease.holder} applies migrations, and may until {lease.until}.")
-    changes, holder, until = Changes(moment), str(uuid4()), after(moment, seconds=_LEASE_SECONDS)
+    changes, holder, until = UnitOfWork(moment), str(uuid4()), after(moment, seconds=_LEASE_SECONDS)
     new = Lease(id="lease", created_at=moment, updated_at=moment, holder=holder, until=until)
     try:
-        taken = changes.advance(lease, holder=holder, until=until) if lease else changes.create(new)
+        taken = changes.bump_version(lease, holder=holder, until=until) if lease else changes.create(new)
         changes.commit()
     except ConcurrentModification:
         raise _Held("Another runner has begun to apply migrations at this moment.") from None
@@ -105,8 +105,8 @@ class _Runner:
 
     def let_go(self) -> None:
         """Let the next runner begin at once."""
-        changes = Changes(now())
-        changes.advance(self.lease, holder=None)
+        changes = UnitOfWork(now())
+        changes.bump_version(self.lease, holder=None)
         with suppress(ConcurrentModification):  # It has run out, and is another runner's already.
             changes.commit()
 
@@ -116,13 +116,13 @@ class _Runner:
         goes_on = record is not None and record.checksum == migration.checksum
         position = (record.position or 0) if record and goes_on else 0
         for attempt in range(_TRIES):
-            changes = Changes(now())
+            changes = UnitOfWork(now())
             try:
                 after_it = migration.step(position, changes)
                 return self._keep(changes, migration, record, after_it, None, since)
             except ConcurrentModification:
                 self._check_lease()
-                pause(attempt)
+                backoff_seconds(attempt)
             except Exception as failure:  # noqa: BLE001 - the edge of the process: whoever looks reads why, the log has all
                 logger().exception("migration", extra={"migration": migration.id})
                 error = _words(failure)
@@ -130,34 +130,42 @@ class _Runner:
         else:
             error = f"What it changes was changed by others {_TRIES} times in a row. Run it again."
         try:
-            return self._keep(Changes(now()), migration, record, position, error, since)
+            return self._keep(UnitOfWork(now()), migration, record, position, error, since)
         except ConcurrentModification:
             raise _Held(_TAKEN_OVER) from None
 
     def _keep(
-        self, changes: Changes, migration: Migration, record: MigrationRecord | None, position: int | None,
-        error: str | None, since: float,
-    ) -> MigrationRecord:  # fmt: skip
+        self,
+        changes: UnitOfWork,
+        migration: Migration,
+        record: MigrationRecord | None,
+        position: int | None,
+        error: str | None,
+        since: float,
+    ) -> MigrationRecord:
         """Store how far a migration is, at work since, together with its changes. Raises ConcurrentModification."""
         moment = now()
         fields: dict[str, Any] = {
-            "checksum": migration.checksum, "description": migration.description, "position": position, "error": error,
+            "checksum": migration.checksum,
+            "description": migration.description,
+            "position": position,
+            "error": error,
             "state": "failed" if error else "applied" if position is None else "pending",
             "applied_at": moment if position is None else None,
             "duration_ms": round((time.monotonic() - since) * 1000),
-        }  # fmt: skip
+        }
         if record:
-            kept = changes.advance(record, **fields)
+            kept = changes.bump_version(record, **fields)
         else:
             kept = changes.create(MigrationRecord(id=migration.id, created_at=moment, updated_at=moment, **fields))
-        lease = changes.advance(self.lease, until=after(moment, seconds=_LEASE_SECONDS))
+        lease = changes.bump_version(self.lease, until=after(moment, seconds=_LEASE_SECONDS))
         changes.commit()
         self.lease = lease
         return kept
 
     def _check_lease(self) -> None:
         """Raise _Held if another runner has taken over."""
-        item = get(self.lease.stored_at)
+        item = get(self.lease.key)
         if item is None or item["version"] != self.lease.version:
             raise _Held(_TAKEN_OVER)
 

@@ -5,10 +5,10 @@ from dataclasses import field
 from typing import Any
 
 from chalicelib.features.modules.models import ModuleSetOut, OverrideOut, OverrideSetOut
-from chalicelib.kernel.http.fields import HANDLE_PATTERN
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class PlatformModule(Entity):
@@ -25,29 +25,29 @@ class PlatformModule(Entity):
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its settings not name the person."""
-        return person.out_of_all({"settings": self.settings})
+        return person.redact_all({"settings": self.settings})
 
 
-class ModuleSet(Whole):
+class ModuleSet(RecordSet):
     """The modules of a platform, those of the catalogue that it says nothing of included."""
 
     kind = "platform.modules"
     most = 100
     advice = "Let the platform forget one first: send null for its enabled, locked and settings."
     keyed_by = "moduleId"
-    public = ModuleSetOut
+    output_model = ModuleSetOut
 
 
 class ModuleOverride(Entity):
     """What a space says of a module."""
 
-    kind, parameter, named_by = "space.module_override", "module_id", "module_id"
-    parameter_pattern = HANDLE_PATTERN
+    kind, parameter, id_field = "space.module_override", "module_id", "module_id"
+    parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "V#{module_id}"
     in_space = Collection("S#{space_id}", "V#{module_id}")
-    public = OverrideOut
+    output_model = OverrideOut
 
     organization_id: str
     platform_id: str
@@ -57,18 +57,18 @@ class ModuleOverride(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The module's id."""
         return self.module_id
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its settings not name the person."""
-        return person.out_of_all({"settings": self.settings})
+        return person.redact_all({"settings": self.settings})
 
 
-class OverrideSet(Whole):
+class OverrideSet(RecordSet):
     """All that a space says of modules."""
 
     kind = "space.module_overrides"
     keyed_by = "moduleId"
-    public = OverrideSetOut
+    output_model = OverrideSetOut

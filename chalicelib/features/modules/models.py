@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.http.fields import FreeForm, Handle, Uuid, distinct
+from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, unique_by
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
 PlatformSource = Literal["system", "platform"]
@@ -21,12 +21,12 @@ class ModuleChange(Input):
     Null for all three forgets what the platform said of it.
     """
 
-    module_id: Handle = Field(
+    module_id: Identifier = Field(
         description="One of the catalogue or, if it isn't, of the platform's own.", examples=["events"]
     )
     enabled: bool | None = Field(None, description="Null stands for the default: on.", examples=[False])
     locked: bool | None = Field(None, description="Whether spaces can't override it. Null stands for false.")
-    settings: FreeForm | None = Field(
+    settings: JsonObject | None = Field(
         None, description="A JSON Merge Patch of its settings (RFC 7396). Null removes them all.", examples=[_SETTINGS]
     )
 
@@ -34,7 +34,7 @@ class ModuleChange(Input):
 class ModulesPatch(Input):
     """Which modules are to change."""
 
-    modules: Annotated[list[ModuleChange], distinct("module_id")] = Field([], max_length=MOST_AT_ONCE)
+    modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MOST_AT_ONCE)
 
 
 class ModuleState(Input):
@@ -42,7 +42,7 @@ class ModuleState(Input):
 
     enabled: bool | None = None
     locked: bool = False
-    settings: FreeForm = Field({})
+    settings: JsonObject = Field({})
 
 
 class ModuleOut(Output):
@@ -88,21 +88,21 @@ class EffectiveModuleOut(Output):
 class OverrideWrite(Input):
     """What a space says of a module."""
 
-    module_id: Handle = Field(examples=["events"])
+    module_id: Identifier = Field(examples=["events"])
     enabled: bool = Field(default=True, examples=[False])
-    settings: FreeForm = Field({}, examples=[_SETTINGS])
+    settings: JsonObject = Field({}, examples=[_SETTINGS])
 
 
 class OverridesPut(Input):
     """All that a space says of modules."""
 
-    overrides: Annotated[list[OverrideWrite], distinct("module_id")] = Field(max_length=MOST_AT_ONCE)
+    overrides: Annotated[list[OverrideWrite], unique_by("module_id")] = Field(max_length=MOST_AT_ONCE)
 
 
 class OverrideOut(RecordOutput):
     """What a space says of a module."""
 
-    named_by = "module_id"
+    id_field = "module_id"
 
     space_id: Uuid
     module_id: str = Field(examples=["events"])

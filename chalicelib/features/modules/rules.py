@@ -10,8 +10,8 @@ from typing import Any
 from chalicelib.features.modules.catalogue import CATALOGUE, Definition
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.modules.models import ModuleChange, ModuleState, PlatformSource, Source
-from chalicelib.kernel.core.problems import FieldError, Invalid
-from chalicelib.kernel.http.validation import checked, merge
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.http.validation import merge_patch, validate_value
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ def changed(said: Mapping[str, PlatformModule], changes: Sequence[ModuleChange])
     for number, change in enumerate(changes):
         try:
             states[change.module_id] = _changed(said.get(change.module_id), change, f"/modules/{number}")
-        except Invalid as invalid:
+        except ValidationProblem as invalid:
             faults += invalid.errors
     if faults:
-        raise Invalid(faults)
+        raise ValidationProblem(faults)
     return states
 
 
@@ -129,6 +129,6 @@ def _changed(said: PlatformModule | None, change: ModuleChange, pointer: str) ->
     if sent == dict.fromkeys(ModuleState.model_fields):
         return None
     before = {name: getattr(said, name) for name in ModuleState.model_fields} if said else {}
-    state = checked(ModuleState, merge(before, sent), pointer)
+    state = validate_value(ModuleState, merge_patch(before, sent), pointer)
     nothing = state == ModuleState() and change.module_id in CATALOGUE
     return None if nothing else state

@@ -6,10 +6,10 @@ from hashlib import sha256
 from typing import Any, Final
 
 from chalicelib.features.organizations.models import OrganizationOut
-from chalicelib.kernel.operations.operation import At, Below
+from chalicelib.kernel.operations.operation import DescendantRule, RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Due, Limit, Place
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Container, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
@@ -18,7 +18,7 @@ _TEXTS: Final = ("name", "company_name", "company_legal_name", "company_id", "co
 _ADDRESSES: Final = ("legal_email", "support_email")
 
 
-class Organization(Place):
+class Organization(Container):
     """A tenant. While its deletion waits, `deletion_due_at` says for when. It holds who is subscribed to its log.
 
     `invitation_accepted_at`: when somebody first accepted an invitation to it, or to a platform of its.
@@ -28,14 +28,18 @@ class Organization(Place):
 
     kind, parameter = "organization", "organization_id"
     pk, sk = "O#{id}", "#"
-    by_slug = Unique("organization-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs")
-    limit = Limit(
-        "organizations of one owner", "USER#{owner_digest}", "max_owned_organizations",
+    by_slug = Unique(
+        "organization-slug", "{slug}", error_code="slug_taken", field="slug", former_values_field="former_slugs"
+    )
+    quota = Quota(
+        "organizations of one owner",
+        "USER#{owner_digest}",
+        "max_owned_organizations",
         lambda organization: organization.counted and not organization.closed,
         advice="Their owner has to delete one, or hand one over to somebody else, first.",
-    )  # fmt: skip
-    public = OrganizationOut
-    holds = "F#{id}"
+    )
+    output_model = OrganizationOut
+    child_partition = "F#{id}"
 
     name: str
     slug: str
@@ -64,23 +68,33 @@ class Organization(Place):
         return sha256(f"owner#{self.owner_id}".encode()).hexdigest()[:32]
 
     @property
-    def closed(self) -> bool:
+    def is_deleted(self) -> bool:
         """Whether it waits for its purge."""
         return self.status != "active"
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """Its purge, once it is deleted."""
-        return Due("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
+        return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets none of its texts name the person; an address of theirs is no longer its own."""
-        named = person.out_of_all({name: getattr(self, name) for name in _TEXTS})
+        named = person.redact_all({name: getattr(self, name) for name in _TEXTS})
         return {**named, **{name: None for name in _ADDRESSES if getattr(self, name) in person.emails}}
 
 
 def at_organization(
-    role: Role, *, by_slug: bool = False, reopened_by: Mapping[str, str] | None = None, or_below: Below | None = None
-) -> At:
+    role: Role,
+    *,
+    by_slug: bool = False,
+    restore_body: Mapping[str, str] | None = None,
+    allow_descendant_role: DescendantRule | None = None,
+) -> RequireRole:
     """Return the need for a role at the organization that the path names."""
-    return At(Organization, role, by_slug=by_slug, reopened_by=reopened_by or {}, or_below=or_below)
+    return RequireRole(
+        Organization,
+        role,
+        by_slug=by_slug,
+        restore_body=restore_body or {},
+        allow_descendant_role=allow_descendant_role,
+    )

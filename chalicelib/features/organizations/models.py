@@ -6,10 +6,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.organizations.countries import iso_country
-from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, shape
+from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
 
-Country = Annotated[str, *shape("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)]
+Country = Annotated[
+    str, *matching("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)
+]
 Status = Literal["active", "pending_deletion"]
 
 _DELETED: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
@@ -47,7 +49,7 @@ class OrganizationPatch(Patch):
 class OrganizationOut(RecordOutput):
     """An organization."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.deleted": _DELETED,
         "organization.purged": _DELETED,
     }

@@ -9,49 +9,55 @@ from chalicelib.features.organizations.models import (
     OrganizationsQuery,
 )
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, Moved, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
 
-@routes.get("/organizations", needs=Caller.PRINCIPAL, scope="organizations:read", emits=None)
-def list_organizations(ctx: Context, query: OrganizationsQuery) -> Page[OrganizationOut]:
+@routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
+def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
     """List the caller's organizations; to an API key, its own."""
 
     def show(organization: Organization) -> OrganizationOut | None:
-        hidden = organization.closed and organization.owner_id != ctx.principal.id
+        hidden = organization.is_deleted and organization.owner_id != ctx.principal.id
         return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
 
-    return ctx.places(Organization, Member.of_user, query, show, shelf=query.status)
+    return ctx.list_memberships(Organization, Member.of_user, query, show, shelf=query.status)
 
 
-@routes.post("/organizations", needs=Caller.USER, scope=None, emits="organization.created")
+@routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
     """Create an organization; the caller becomes its owner."""
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
-    organization = ctx.changes.create(Organization(**ctx.new(), **fields, owner_id=ctx.user.id, counted=True))
-    ctx.changes.create(Member.joining(ctx.new(), organization.id, ctx.user, Role.OWNER))
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    organization = ctx.changes.create(
+        Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counted=True)
+    )
+    ctx.changes.create(Member.joining(ctx.new_record_fields(), organization.id, ctx.user, Role.OWNER))
     return OrganizationOut.of(organization)
 
 
 @routes.get(
     "/organizations/by-slug/{slug}",
-    needs=at_organization(Role.MEMBER, by_slug=True), scope="organizations:read", emits=None,
-)  # fmt: skip
-def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Moved:
+    access=at_organization(Role.MEMBER, by_slug=True),
+    scope="organizations:read",
+    emits=None,
+)
+def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Redirect:
     """Get an organization by its slug; a former slug leads to the present one for 90 days."""
     if organization.slug != slug:
-        return Moved(f"/organizations/by-slug/{organization.slug}")
+        return Redirect(f"/organizations/by-slug/{organization.slug}")
     return OrganizationOut.of(organization)
 
 
 @routes.get(
     "/organizations/{organization_id}",
-    needs=at_organization(Role.MEMBER), scope="organizations:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.MEMBER),
+    scope="organizations:read",
+    emits=None,
+)
 def get_organization(_ctx: Context, organization: Organization) -> OrganizationOut:
     """Get an organization."""
     return OrganizationOut.of(organization)
@@ -59,26 +65,29 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 
 @routes.patch(
     "/organizations/{organization_id}",
-    needs=at_organization(Role.ADMIN, reopened_by={"status": "active"}), scope="organizations:write",
+    access=at_organization(Role.ADMIN, restore_body={"status": "active"}),
+    scope="organizations:write",
     emits=("organization.updated", "organization.restored"),
-)  # fmt: skip
+)
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
     """Change an organization; `{"status": "active"}` restores one whose deletion waits."""
     fields = body.fields()
-    if organization.closed:
+    if organization.is_deleted:
         _refuse_too_late(ctx, organization)
         ctx.changes.event = "organization.restored"
         fields |= {"deletion_due_at": None, "counted": True}
         _shelve(ctx, "active")
     elif body.status != "active":
-        raise Invalid([FieldError("/status", "read_only", "DELETE the organization instead.")])
+        raise ValidationProblem([FieldError("/status", "read_only", "DELETE the organization instead.")])
     return OrganizationOut.of(ctx.changes.update(organization, **fields))
 
 
 @routes.delete(
     "/organizations/{organization_id}",
-    needs=at_organization(Role.OWNER), scope=None, emits="organization.deleted",
-)  # fmt: skip
+    access=at_organization(Role.OWNER),
+    scope=None,
+    emits="organization.deleted",
+)
 def delete_organization(ctx: Context, organization: Organization) -> None:
     """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged.
 
@@ -96,4 +105,4 @@ def _refuse_too_late(ctx: Context, organization: Organization) -> None:
 
 
 def _shelve(ctx: Context, shelf: str) -> None:
-    ctx.changes.settle(Member.from_item(ctx.access.membership or {}), shelf=shelf)
+    ctx.changes.update_untracked(Member.from_item(ctx.access.membership or {}), shelf=shelf)

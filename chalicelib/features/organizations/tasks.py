@@ -7,7 +7,7 @@ from chalicelib.features.purges.clearing import clear_held, clear_place
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -26,12 +26,12 @@ def purge_organization(message: dict[str, Any]) -> None:
     id: no record is there any more that makes one. The log stays, as evidence. Started again, it goes on with what is
     left.
     """
-    organization = tasks.about(Organization, message)
+    organization = tasks.load_record(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
     clear_place(Organization, organization.id)
-    files.clear(settings().exports_bucket, f"{organization.id}/")
+    files.delete_prefix(settings().exports_bucket, f"{organization.id}/")
     clear_held(organization)
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     changes.delete(organization, ended=True)
     outbox.commit(changes, _PURGED, Origin.system(_TASK))

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import ElementId, FreeForm, Link, Name, Prose, WebUrl, out_of_range
+from chalicelib.kernel.http.fields import ElementId, JsonObject, Link, LongText, Name, WebUrl, out_of_range
 from chalicelib.kernel.http.models import Input, Output
 
 BlockType = Literal[
@@ -51,14 +51,14 @@ class HeadingBlock(_Block):
 
     type: Literal["heading"]
     level: int = Field(ge=1, le=6, examples=[2])
-    text: Prose = Field(description="Markdown, of one line.", examples=["How the engine weaves"])
+    text: LongText = Field(description="Markdown, of one line.", examples=["How the engine weaves"])
 
 
 class TextBlock(_Block):
     """Paragraphs, and what else Markdown has."""
 
     type: Literal["text"]
-    text: Prose = Field(
+    text: LongText = Field(
         description="Markdown: CommonMark with tables and strikethrough. HTML in it is shown, not obeyed.",
         examples=["It weaves **algebraic patterns**, as the loom weaves flowers."],
     )
@@ -68,7 +68,7 @@ class ListBlock(_Block):
     """A list."""
 
     type: Literal["list"]
-    items: list[Prose] = Field(description="Markdown, of one line each.", examples=[["The mill", "The store"]])
+    items: list[LongText] = Field(description="Markdown, of one line each.", examples=[["The mill", "The store"]])
     ordered: bool = False
 
 
@@ -76,15 +76,17 @@ class QuoteBlock(_Block):
     """What somebody else said."""
 
     type: Literal["quote"]
-    text: Prose = Field(description="Markdown, of one line.", examples=["The science of operations has its own truth."])
-    cite: Prose | None = Field(None, description="Who said it, and where.", examples=["Ada Lovelace, Note A"])
+    text: LongText = Field(
+        description="Markdown, of one line.", examples=["The science of operations has its own truth."]
+    )
+    cite: LongText | None = Field(None, description="Who said it, and where.", examples=["Ada Lovelace, Note A"])
 
 
 class CodeBlock(_Block):
     """A program, shown as it is."""
 
     type: Literal["code"]
-    text: Prose = Field(examples=["print(sum(range(10)))"])
+    text: LongText = Field(examples=["print(sum(range(10)))"])
     language: Name | None = Field(None, examples=["python"])
 
 
@@ -95,7 +97,7 @@ class ImageBlock(_Block):
     url: Annotated[Link, AfterValidator(_picture)] = Field(
         description="A web address, or a path of the site.", examples=["https://example.com/engine.jpg"]
     )
-    alt: Prose = Field(
+    alt: LongText = Field(
         description="What it shows, for those who don't see it; empty if it only decorates.",
         examples=["The mill, from above"],
     )
@@ -112,7 +114,7 @@ class ButtonBlock(_Block):
     """A link that stands out."""
 
     type: Literal["button"]
-    label: Prose = Field(examples=["Visit us"])
+    label: LongText = Field(examples=["Visit us"])
     url: Link = Field(
         description="A web address, an e-mail address by `mailto:`, a path of the site, or `#` and a block's id.",
         examples=["/visit"],
@@ -130,23 +132,33 @@ class ColumnsBlock(_Block):
 
     type: Literal["columns"]
     columns: list[list["Block"]] = Field(
-        min_length=1, max_length=MOST_COLUMNS, description="Columns may stand in columns, three levels deep at most.",
+        min_length=1,
+        max_length=MOST_COLUMNS,
+        description="Columns may stand in columns, three levels deep at most.",
         examples=[[[{"id": "mill", "type": "text", "text": "The mill."}], [{"id": "rule", "type": "divider"}]]],
-    )  # fmt: skip
+    )
 
 
 class CustomBlock(_Block):
     """What only the caller's own programs understand; pages that people read don't show it."""
 
     type: Literal["custom"]
-    data: FreeForm = Field(examples=[{"chart": "visitors"}])
+    data: JsonObject = Field(examples=[{"chart": "visitors"}])
 
 
 _REGISTRY: Final[dict[str, type[_Block]]] = {
-    "heading": HeadingBlock, "text": TextBlock, "list": ListBlock, "quote": QuoteBlock, "code": CodeBlock,
-    "image": ImageBlock, "embed": EmbedBlock, "button": ButtonBlock, "divider": DividerBlock, "columns": ColumnsBlock,
+    "heading": HeadingBlock,
+    "text": TextBlock,
+    "list": ListBlock,
+    "quote": QuoteBlock,
+    "code": CodeBlock,
+    "image": ImageBlock,
+    "embed": EmbedBlock,
+    "button": ButtonBlock,
+    "divider": DividerBlock,
+    "columns": ColumnsBlock,
     "custom": CustomBlock,
-}  # fmt: skip
+}
 
 
 def _of_its_type(block: Any) -> _Block:
@@ -159,9 +171,18 @@ def _of_its_type(block: Any) -> _Block:
 
 
 _One = (
-    HeadingBlock | TextBlock | ListBlock | QuoteBlock | CodeBlock | ImageBlock | EmbedBlock | ButtonBlock
-    | DividerBlock | ColumnsBlock | CustomBlock
-)  # fmt: skip
+    HeadingBlock
+    | TextBlock
+    | ListBlock
+    | QuoteBlock
+    | CodeBlock
+    | ImageBlock
+    | EmbedBlock
+    | ButtonBlock
+    | DividerBlock
+    | ColumnsBlock
+    | CustomBlock
+)
 Block = Annotated[Any, PlainValidator(_of_its_type, json_schema_input_type=_One)]
 
 

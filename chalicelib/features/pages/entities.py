@@ -23,11 +23,20 @@ from chalicelib.features.pages.renderings import Rendering
 from chalicelib.features.rendering.content import repeats
 from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName, tree_of
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.http.fields import folded
-from chalicelib.kernel.storage.entity import EVERY_RECORDS, Collection, Due, Entity, Facet, Item, Key, Limit
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.search_keys import exactly
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.storage.entity import (
+    RECORD_FIELDS,
+    Collection,
+    Entity,
+    Facet,
+    Item,
+    ItemKey,
+    Quota,
+    ScheduledTask,
+)
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.work.jobs import Job
@@ -59,20 +68,26 @@ class Page(Entity):
     below = Facet("W#{site_id}#P#C#{parent_id}", "facet2")
     below_live = Facet("W#{site_id}#P#L#{live_parent_id}", "facet3")
     by_slug = Unique(
-        "page-slug#{site_id}#{parent_id}", "{slug}", taken="slug_taken", field="slug",
+        "page-slug#{site_id}#{parent_id}",
+        "{slug}",
+        error_code="slug_taken",
+        field="slug",
         advice="Pages below the same one have different slugs: choose another.",
-    )  # fmt: skip
+    )
     by_live_slug = Unique(
-        "live-slug#{site_id}#{live_parent_id}", "{live_slug}", taken="slug_taken", field="slug",
-        holds=lambda page: page.live_placed is not None,
+        "live-slug#{site_id}#{live_parent_id}",
+        "{live_slug}",
+        error_code="slug_taken",
+        field="slug",
+        applies_to=lambda page: page.live_placed is not None,
         advice="It is published there still: publish it elsewhere first, or change this one's slug. Of two that are to"
         " swap theirs, give one a third meanwhile.",
-    )  # fmt: skip
-    limit = Limit("pages of one site", "W#{site_id}", MOST_PAGES, lambda _page: True)
-    public = PageOut
-    holds = "R#{id}"
-    guarded_by = ("version", "child_count", "live_count", "placed", "live_placed")
-    unstored = frozenset({"blocks", "line", "home"})
+    )
+    quota = Quota("pages of one site", "W#{site_id}", MOST_PAGES, lambda _page: True)
+    output_model = PageOut
+    child_partition = "R#{id}"
+    version_fields = ("version", "child_count", "live_count", "placed", "live_placed")
+    computed_fields = frozenset({"blocks", "line", "home"})
 
     organization_id: str
     site_id: str
@@ -127,68 +142,84 @@ class Page(Entity):
         return self.draft_revision_id != self.published_revision_id
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """Its title."""
         return self.title
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """When it is published or taken back by itself, whichever is first."""
         times = [self.publish_at, self.unpublish_at if self.published_revision_id or self.publish_at else None]
-        return Due(TURN, min(filter(None, times))) if any(times) else None
+        return ScheduledTask(TURN, min(filter(None, times))) if any(times) else None
 
     @property
     def seat(self) -> Item:
         """Its row in the tree of the drafts."""
         pk, sk = tree_of(self.site_id, DRAFT).key(self.id)
         return {
-            "pk": pk, "sk": sk, "id": self.id, "parent_id": self.parent_id, "slug": self.slug, "lineage": self.lineage,
-            "placed": self.placed, "listed": True,
-        }  # fmt: skip
+            "pk": pk,
+            "sk": sk,
+            "id": self.id,
+            "parent_id": self.parent_id,
+            "slug": self.slug,
+            "lineage": self.lineage,
+            "placed": self.placed,
+            "listed": True,
+        }
 
     @property
     def live_seat(self) -> Item:
         """Its row in the tree of what is published: with the revision, if it is published itself."""
         pk, sk = tree_of(self.site_id, LIVE).key(self.id)
         return {
-            "pk": pk, "sk": sk, "id": self.id, "parent_id": self.live_parent_id, "slug": self.live_slug,
-            "lineage": self.live_lineage, "placed": self.live_placed, "since": self.live_since,
-            "shown": self.live_shown, "listed": True, "revision_id": self.published_revision_id,
-            "published_at": self.published_at, "indexable": self.indexable, "canonical": self.canonical,
-        }  # fmt: skip
+            "pk": pk,
+            "sk": sk,
+            "id": self.id,
+            "parent_id": self.live_parent_id,
+            "slug": self.live_slug,
+            "lineage": self.live_lineage,
+            "placed": self.live_placed,
+            "since": self.live_since,
+            "shown": self.live_shown,
+            "listed": True,
+            "revision_id": self.published_revision_id,
+            "published_at": self.published_at,
+            "indexable": self.indexable,
+            "canonical": self.canonical,
+        }
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """Its seats, and what leads to it by its id and by its title."""
         seats = (self.seat,) if self.live_placed is None else (self.seat, self.live_seat)
-        title = {"pk": f"W#{self.site_id}#Q", "sk": exactly("", folded(self.title)) + self.id, "page_id": self.id}
-        return *seats, ancestor_cache.pointer(self.id, **self.ids), title
+        title = {"pk": f"W#{self.site_id}#Q", "sk": exact_key("", fold_text(self.title)) + self.id, "page_id": self.id}
+        return *seats, ancestor_cache.ancestor_pointer(self.id, **self.ids), title
 
-    def found(self, read: dict[Key, Item]) -> Self | None:
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with its blocks and its ancestors; None if one of these is gone. It takes one read, mostly."""
-        return self.shown_in(read, [Content.key_of(page_id=self.id, id=self.draft_revision_id)])
+        return self.shown_in(read, [Content.make_key(page_id=self.id, id=self.draft_revision_id)])
 
-    def shown_in(self, read: dict[Key, Item], also: Sequence[Key] = ()) -> Self | None:
+    def shown_in(self, read: dict[ItemKey, Item], also: Sequence[ItemKey] = ()) -> Self | None:
         """Return it with its ancestors and, if they are read too, with its blocks; None if an ancestor is gone."""
-        reading = Reading.of(tree_of(self.site_id, DRAFT), read)
-        reading.note([self.seat])
+        reading = TreeReader.of(tree_of(self.site_id, DRAFT), read)
+        reading.add_items([self.seat])
         wanted = [*also, *(reading.tree.key(above) for above in self.lineage)]
         if {*wanted, reading.tree.state_key} - read.keys():
             reading.read(wanted)
-        reading.complete([self.id])
+        reading.load_ancestors([self.id])
         line = reading.chain(self.id)
         if line is None:
             return None
-        content = read.get(Content.key_of(page_id=self.id, id=self.draft_revision_id))
-        return self.but(
+        content = read.get(Content.make_key(page_id=self.id, id=self.draft_revision_id))
+        return self.replace(
             line=tuple(line),
             home=reading.state.get("home"),
             blocks=Content.from_item(content).blocks if content else (),
         )
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its title and what search engines are told not name the person."""
-        return person.out_of_all({"title": self.title, "seo": self.seo})
+        return person.redact_all({"title": self.title, "seo": self.seo})
 
 
 class Revision(Entity):
@@ -197,8 +228,8 @@ class Revision(Entity):
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
     of_page = Collection("R#{page_id}", "N#{id}", newest_first=True)
-    public = RevisionOut
-    unstored = frozenset({"blocks"})
+    output_model = RevisionOut
+    computed_fields = frozenset({"blocks"})
 
     organization_id: str
     site_id: str
@@ -212,18 +243,18 @@ class Revision(Entity):
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
-    def said(self) -> dict[str, Any]:
+    def domain_fields(self) -> dict[str, Any]:
         """What it says of its page, once it is found."""
         return {name: getattr(self, name) for name in (*SAID, "blocks")}
 
-    def found(self, read: dict[Key, Item]) -> Self:
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self:
         """Return it with its blocks, which were read with it."""
-        content = read.get(Content.key_of(page_id=self.page_id, id=self.id))
-        return self.but(blocks=Content.from_item(content).blocks if content else ())
+        content = read.get(Content.make_key(page_id=self.page_id, id=self.id))
+        return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets it neither name the person nor say that they made it."""
-        named = person.out_of_all({"title": self.title, "seo": self.seo})
+        named = person.redact_all({"title": self.title, "seo": self.seo})
         return {**named, "created_by": None} if self.created_by in person.user_ids else named
 
 
@@ -256,7 +287,7 @@ class Content(Entity):
 
     def beneath(self, title: str) -> Self:
         """Return it as it is beneath the title of its revision, which older ones do not know."""
-        return self if self.titled is not None else self.but(titled=repeats(self.blocks, title))
+        return self if self.titled is not None else self.replace(titled=repeats(self.blocks, title))
 
     @cached_property
     def rendering(self) -> Rendering:
@@ -264,17 +295,17 @@ class Content(Entity):
         return Rendering(self.blocks, without_first=bool(self.titled))
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """What people see of it, as it is stored."""
         if self.titled is None:
             return ()
-        names = {name: getattr(self, name) for name in (*EVERY_RECORDS, "organization_id", "page_id")}
+        names = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
         return tuple(self.rendering.items(**names))
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets none of its blocks name the person."""
         blocks = [*self.blocks]
-        return {"text": to_json(person.out_of_value(blocks))} if person.in_value(blocks) else {}
+        return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}
 
 
 class Removal(Job):
@@ -289,7 +320,7 @@ class Removal(Job):
     passes: int = 0
 
 
-def guard_of(site_id: str, name: TreeName, parent_id: str | None, slug: str) -> Key:
+def guard_of(site_id: str, name: TreeName, parent_id: str | None, slug: str) -> ItemKey:
     """Return where it stands which page has a slug below another in a tree."""
     unique = Page.by_live_slug if name == LIVE else Page.by_slug
     names = {"site_id": site_id, "parent_id": parent_id, "live_parent_id": parent_id, "slug": slug, "live_slug": slug}

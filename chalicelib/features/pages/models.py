@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, StringConstraints
 
 from chalicelib.features.pages.blocks import BlockOut, Blocks
-from chalicelib.kernel.http.fields import Moment, Name, SlugOnSite, Text, Timestamp, Uuid, WebUrl
+from chalicelib.kernel.http.fields import DateTime, Name, SiteSlug, Text, Timestamp, Uuid, WebUrl
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
@@ -22,9 +22,10 @@ MOST_PREVIEW_SECONDS: Final = 30 * 24 * 3600
 _BLOCKS: Final = [[{"id": "b1", "type": "text", "text": "A loom **weaves**."}]]
 
 _PUBLIC: Final = {
-    "status": "published", "published_at": "2026-11-20T09:30:00.000Z",
+    "status": "published",
+    "published_at": "2026-11-20T09:30:00.000Z",
     "published_revision_id": "01939d3c-0000-7000-8000-000000000001",
-}  # fmt: skip
+}
 
 Status = Literal["draft", "scheduled", "published", "archived"]
 Path = Annotated[str, StringConstraints(max_length=2000)]
@@ -48,12 +49,12 @@ class PageCreate(Input):
     """A new page; its first draft."""
 
     title: Name = Field(examples=["Looms"])
-    slug: SlugOnSite | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
+    slug: SiteSlug | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The page above it.", examples=[None])
     blocks: Blocks = Field([], description="What it consists of; 256 KiB as JSON at most.")
     seo: SeoIn = Field(default_factory=_nothing)
-    publish_at: Moment | None = Field(None, description="When it is published by itself.", examples=[None])
-    unpublish_at: Moment | None = Field(None, description="When it is taken back by itself.", examples=[None])
+    publish_at: DateTime | None = Field(None, description="When it is published by itself.", examples=[None])
+    unpublish_at: DateTime | None = Field(None, description="When it is taken back by itself.", examples=[None])
     is_home: bool = Field(default=False, description="Whether it is at `/`; the first page of a site is.")
 
 
@@ -64,12 +65,14 @@ class PagePatch(Patch):
     """
 
     title: Name = Field(examples=["Looms"])
-    slug: SlugOnSite = Field(description="Where it is published stays until that is.", examples=["looms"])
+    slug: SiteSlug = Field(description="Where it is published stays until that is.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     blocks: Blocks = Field([])
     seo: SeoIn = Field(default_factory=_nothing)
-    publish_at: Moment | None = Field(None, examples=[None])
-    unpublish_at: Moment | None = Field(None, description="A time that is past takes it back at once.", examples=[None])
+    publish_at: DateTime | None = Field(None, examples=[None])
+    unpublish_at: DateTime | None = Field(
+        None, description="A time that is past takes it back at once.", examples=[None]
+    )
     is_home: bool = Field(default=False, examples=[False])
     revoke_previews: bool = Field(
         default=False, description="Whether all links to previews of it end.", examples=[False]
@@ -114,7 +117,7 @@ class PageSummary(RecordOutput):
 class PageOut(PageSummary):
     """A page."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **dict.fromkeys(("page.published", "page.updated", "page.restored", "page.deleted"), _PUBLIC),
         "page.unpublished": {"status": "archived"},
     }
@@ -159,9 +162,12 @@ class PagesQuery(ListQuery):
     status: Status | None = None
     parent_id: Uuid | None = Field(None, description="Those right below a page.", examples=[None])
     q: str | None = Field(
-        None, min_length=1, max_length=200, examples=["loo"],
+        None,
+        min_length=1,
+        max_length=200,
+        examples=["loo"],
         description="Those whose title begins so, whatever its case and accents; they are listed by title.",
-    )  # fmt: skip
+    )
 
 
 class DeleteQuery(Query):
@@ -174,9 +180,12 @@ class PreviewQuery(Query):
     """What is to be seen, and how long its link holds."""
 
     expires_in: int = Field(
-        PREVIEW_SECONDS, ge=1, le=MOST_PREVIEW_SECONDS, examples=[3600],
+        PREVIEW_SECONDS,
+        ge=1,
+        le=MOST_PREVIEW_SECONDS,
+        examples=[3600],
         description="Seconds that the link holds; more than a day for editors.",
-    )  # fmt: skip
+    )
     revision_id: Uuid | None = Field(None, description="Left out, the draft.", examples=[None])
 
 

@@ -16,13 +16,13 @@ from chalicelib.features.pages.trails import trail_key
 from chalicelib.features.rendering.limits import TooComplex
 from chalicelib.features.sites.entities import DRAFT, LIVE, Site, TreeName, tree_of, trees_of
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import RESERVED_ON_SITES, SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.fields import RESERVED_SITE_SLUGS, SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import children
 
 MOST_BELOW_A_NEW_HOME: Final = 1000
@@ -31,9 +31,9 @@ _MOVE_IT: Final = "Choose another page as its parent."
 _HOMELESS: Final = "A site keeps its home until another page is: set `isHome` of that."
 
 
-def surroundings(request: Request) -> list[Key]:
+def surroundings(request: Request) -> list[ItemKey]:
     """Return what decides where the page of a request may be: both trees, its parent, the trail of its slug."""
-    site_id, said = request.parameters["site_id"], request.said
+    site_id, said = request.parameters["site_id"], request.unvalidated_body
     keys = trees_of(site_id)
     parent, slug, title = (said.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
@@ -41,22 +41,28 @@ def surroundings(request: Request) -> list[Key]:
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(trail_key(tree_of(site_id, DRAFT), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
-        keys.append(Page.key_of(site_id=site_id, id=ascii_lower(parent.strip())))
+        keys.append(Page.make_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
 
 
 def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
     """Create a page with its first draft. Raises Problem if it can't be where it is to be."""
-    trees = Trees(ctx.changes, site.id, ctx.access.read)
+    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
     line = _line(trees, body.parent_id)
     refuse_depth(site.id, trees.state(DRAFT), "", len(line), has_children=False)
-    slug = ctx.slug(body.slug, body.title, RESERVED_ON_SITES)
+    slug = ctx.choose_slug(body.slug, body.title, RESERVED_SITE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
-        **ctx.new(), **site.ids, **fields, lineage=ids_of(line), placed=trees.state(DRAFT).version,
-        draft_revision_id=ctx.new()["id"], status="scheduled" if body.publish_at else "draft", blocks=_blocks(body),
-    )  # fmt: skip
-    page = ctx.changes.create(page.but(line=(*line, page.seat), home=trees.state(DRAFT).home))
+        **ctx.new_record_fields(),
+        **site.ancestor_ids,
+        **fields,
+        lineage=ids_of(line),
+        placed=trees.state(DRAFT).version,
+        draft_revision_id=ctx.new_record_fields()["id"],
+        status="scheduled" if body.publish_at else "draft",
+        blocks=_blocks(body),
+    )
+    page = ctx.changes.create(page.replace(line=(*line, page.seat), home=trees.state(DRAFT).home))
     _keep(ctx, page)
     trees.steps(DRAFT).lead_to(page.seat)
     trees.count(body.parent_id, child_count=1)
@@ -75,7 +81,7 @@ def change(ctx: Context, trees: Trees, site: Site, page: Page, body: PagePatch) 
     fields = body.model_dump(mode="json", include={*SAID})
     changed = revise(ctx, trees, page, {**fields, "blocks": _blocks(body)})
     if page.is_home and not body.is_home:
-        raise Invalid([FieldError("/isHome", "required", _HOMELESS)])
+        raise ValidationProblem([FieldError("/isHome", "required", _HOMELESS)])
     if body.is_home and not page.is_home:
         changed = _make_home(trees, site, changed)
     return changed
@@ -83,8 +89,8 @@ def change(ctx: Context, trees: Trees, site: Site, page: Page, body: PagePatch) 
 
 def restore(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
     """Let the draft of a page be what a revision was: where that was too, unless another page is there now."""
-    trees = Trees(ctx.changes, site.id, ctx.access.read)
-    said = revision.said
+    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
+    said = revision.domain_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_free(trees, page, revision):
         said |= {"parent_id": page.parent_id, "slug": page.slug}
     restored = revise(ctx, trees, page, said, restored_from=revision.id)
@@ -92,14 +98,12 @@ def restore(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
     return restored
 
 
-def revise(
-    ctx: Context, trees: Trees, page: Page, said: Mapping[str, Any], restored_from: str | None = None
-) -> Page:  # fmt: skip
+def revise(ctx: Context, trees: Trees, page: Page, said: Mapping[str, Any], restored_from: str | None = None) -> Page:
     """Let a page have another draft, which says this, and move where it says so."""
     if not restored_from and all(getattr(page, name) == value for name, value in said.items()):
         return page
     moved = _moved(trees, page, said["parent_id"], said["slug"])
-    revised = ctx.changes.update(page, **{**said, **moved, "draft_revision_id": ctx.new()["id"]})
+    revised = ctx.changes.update(page, **{**said, **moved, "draft_revision_id": ctx.new_record_fields()["id"]})
     # What was stored once can be moved, renamed and restored, whatever the limits are by now.
     _keep(ctx, revised, restored_from, known=bool(restored_from) or said["blocks"] == page.blocks)
     return revised
@@ -119,7 +123,7 @@ def _moved(trees: Trees, page: Page, parent_id: str | None, slug: str) -> dict[s
         trees.count(page.parent_id, child_count=-1)
         trees.count(parent_id, child_count=1)
     version = trees.place_anew(DRAFT, page.id)
-    placed = page.but(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=version)
+    placed = page.replace(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=version)
     trees.steps(DRAFT).leave(page.seat)
     trees.steps(DRAFT).lead_to(placed.seat)
     refuse_twin(trees, DRAFT, page, parent_id, slug)
@@ -138,9 +142,11 @@ def _is_free(trees: Trees, page: Page, revision: Revision) -> bool:
     guards = table.get_all(keys.values())
     # The home itself is at `/`: its slug is in nobody's way but its siblings'.
     others = {
-        guard["ref"] for above, key in keys.items() for guard in [guards.get(key)]
+        guard["ref"]
+        for above, key in keys.items()
+        for guard in [guards.get(key)]
         if guard and (guard["ref"] != home or above == revision.parent_id)
-    } - {page.id}  # fmt: skip
+    } - {page.id}
     fits = len(line) < MOST_DEPTH and (revision.parent_id == page.parent_id or not page.child_count)
     return fits and not others and page.id not in ids_of(line)
 
@@ -154,9 +160,9 @@ def _make_home(trees: Trees, site: Site, page: Page) -> Page:
     trees.let(DRAFT, **trees.state(DRAFT).with_home(page.id, trees.changes.now))
     if page.published_revision_id:
         make_live_home(trees, page, page.published_revision_id)
-    trees.changes.about(page)
-    home = trees.changes.advance(page, home=page.id)
-    trees.changes.settle(site, home_page_id=page.id)
+    trees.changes.set_event_subject(page)
+    home = trees.changes.bump_version(page, home=page.id)
+    trees.changes.update_untracked(site, home_page_id=page.id)
     return home
 
 
@@ -176,7 +182,7 @@ def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
         return
     if number > MOST_BELOW_A_NEW_HOME:
         detail = f"It has {number} pages below it; a page that becomes the home has at most {MOST_BELOW_A_NEW_HOME}."
-        raise Problem.at("/isHome", "limit_exceeded", f"{detail} Move some first.")
+        raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
     slugs = sorted(str(seat["slug"]) for seat in children(tree_of(trees.site_id, name), page.id))
     if len(slugs) != number:
         raise ConcurrentModification  # Another came or went just now.
@@ -185,7 +191,7 @@ def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
     taken = [slug for slug in slugs if guards.get(beside[slug], {}).get("ref", page.id) != page.id]
     if taken:
         detail = "Below it and beside it there are pages with the same slug, which would be at one path"
-        raise Problem.at("/isHome", "slug_taken", f"{detail}: {', '.join(taken)}. Change one of each first.")
+        raise Problem.for_field("/isHome", "slug_taken", f"{detail}: {', '.join(taken)}. Change one of each first.")
 
 
 def uproot(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
@@ -194,15 +200,15 @@ def uproot(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     if below and not cascade:
         noun = "page" if below == 1 else "pages"
         detail = f"It has {below} {noun} below it. Send `strategy=cascade` to delete all of it, or move them first."
-        raise Problem.at("query/strategy", "not_empty", detail)
-    trees = Trees(ctx.changes, site.id, ctx.access.read)
+        raise Problem.for_field("query/strategy", "not_empty", detail)
+    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
     leave(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
-        ctx.changes.settle(site, home_page_id=None)
+        ctx.changes.update_untracked(site, home_page_id=None)
     trees.write()
-    removal = Removal(**ctx.new(), **page.ids, page_id=page.id, turn_at=ctx.now)
-    ctx.changes.start(Removal.task, ctx.changes.create(removal))
+    removal = Removal(**ctx.new_record_fields(), **page.ids, page_id=page.id, turn_at=ctx.now)
+    ctx.changes.enqueue_after_commit(Removal.task, ctx.changes.create(removal))
 
 
 def leave(trees: Trees, page: Page, moment: str) -> None:
@@ -222,7 +228,7 @@ def _line(trees: Trees, page_id: str | None) -> tuple[Item, ...]:
     page = trees.page(page_id)
     parent = page.shown_in(trees.read) if page else None
     if page_id and parent is None:
-        raise Invalid([FieldError("/parentId", "unknown", "No page of this site has this id.")])
+        raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
     return parent.line if parent else ()
 
 
@@ -232,20 +238,27 @@ def _blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
     size = len(to_json(blocks))
     if size > MOST_BYTES:
         detail = f"The blocks of a page have at most {MOST_BYTES} bytes as JSON; these have {size}."
-        raise Problem.at("/blocks", "payload_too_large", detail)
+        raise Problem.for_field("/blocks", "payload_too_large", detail)
     return blocks
 
 
 def _keep(ctx: Context, page: Page, restored_from: str | None = None, *, known: bool = False) -> None:
     """Keep the draft of a page as a revision. Raises Invalid if its blocks are not `known`, and can't be shown."""
-    begun = {**ctx.new(), "id": page.draft_revision_id}
+    begun = {**ctx.new_record_fields(), "id": page.draft_revision_id}
     said = {name: getattr(page, name) for name in SAID}
     content = Content.of(page, begun)
     if not known:
         _refuse_complex(content)
-    ctx.changes.create(Revision(
-        **begun, **page.ids, **said, page_id=page.id, created_by=ctx.principal.id, restored_from=restored_from,
-    ))  # fmt: skip
+    ctx.changes.create(
+        Revision(
+            **begun,
+            **page.ids,
+            **said,
+            page_id=page.id,
+            created_by=ctx.principal.id,
+            restored_from=restored_from,
+        )
+    )
     ctx.changes.create(content)
 
 
@@ -254,4 +267,4 @@ def _refuse_complex(content: Content) -> None:
     refused = content.rendering.result
     if isinstance(refused, TooComplex):
         pointer = "".join(f"/{each}" for each in ("blocks", *refused.path))
-        raise Invalid([FieldError(pointer, "too_complex", str(refused))])
+        raise ValidationProblem([FieldError(pointer, "too_complex", str(refused))])

@@ -14,11 +14,11 @@ from chalicelib.features.pages.seating import Trees, ids_of, refuse_cycle, refus
 from chalicelib.features.redirects.entities import Redirect, path_key
 from chalicelib.features.sites.entities import DRAFT, LIVE
 from chalicelib.features.sites.intervals import begun, ended, kept
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.trees import TreeReader
 
 _PUBLISH_FIRST: Final = "The page that it is to be below is still published below it: publish that one first."
 _PARENT_GONE: Final = "The page that it was below is gone. Restore the revision, then publish the draft."
@@ -29,7 +29,7 @@ class Publishing:
 
     def __init__(self, trees: Trees, page: Page, moment: str) -> None:
         self._trees, self._page, self._moment = trees, page, moment
-        self._reading = Reading.of(trees.tree(LIVE), trees.read)
+        self._reading = TreeReader.of(trees.tree(LIVE), trees.read)
         self._lines: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
@@ -44,14 +44,22 @@ class Publishing:
             return page
         was = self._seen_at(page) if page.published_revision_id else page.last_seat
         seat = self._take_seat(page, revision.parent_id, revision.slug)
-        shown = begun(page.but(**seat).live_shown, self._moment)
+        shown = begun(page.replace(**seat).live_shown, self._moment)
         over = page.unpublish_at is not None and page.unpublish_at <= (since or self._moment)
         now = trees.changes.update(
-            page, **{**seat, "live_shown": shown}, published_revision_id=revision_id, published_at=self._moment,
-            was_published=True, live_version=page.version + 1, last_seat=None, status="published", publish_at=None,
-            unpublish_at=None if over else page.unpublish_at, indexable=not revision.seo["noindex"],
+            page,
+            **{**seat, "live_shown": shown},
+            published_revision_id=revision_id,
+            published_at=self._moment,
+            was_published=True,
+            live_version=page.version + 1,
+            last_seat=None,
+            status="published",
+            publish_at=None,
+            unpublish_at=None if over else page.unpublish_at,
+            indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
-        )  # fmt: skip
+        )
         trees.steps(LIVE).lead_to(now.live_seat)
         trees.show_other()
         self._let_be_home(now, revision_id)
@@ -110,18 +118,18 @@ class Publishing:
         if page_id is None:
             return []
         if page_id not in self._lines:
-            self._reading.complete([page_id])
+            self._reading.load_ancestors([page_id])
             self._lines[page_id] = self._reading.chain(page_id) or self._new_line_of(page_id)
         return self._lines[page_id]
 
     def _new_line_of(self, page_id: str) -> list[Item]:
         page = self._trees.page(page_id)
         if page is None:
-            raise Problem.at("/revisionId", "conflict", _PARENT_GONE)
+            raise Problem.for_field("/revisionId", "conflict", _PARENT_GONE)
         seat = self._take_seat(page, page.parent_id, page.slug)
         self._trees.let_page(page.id, **seat)
-        self._trees.steps(LIVE).lead_to(page.but(**seat).live_seat)
-        return [*self._line_of(page.parent_id), page.but(**seat).live_seat]
+        self._trees.steps(LIVE).lead_to(page.replace(**seat).live_seat)
+        return [*self._line_of(page.parent_id), page.replace(**seat).live_seat]
 
     def _seen_at(self, page: Page) -> dict[str, Any]:
         return {"path": self._where(page), "parent_id": page.live_parent_id, "slug": page.live_slug}
@@ -147,10 +155,18 @@ class Publishing:
         for path in gone:
             changes.delete(there[path])
         if was and was_at != "/" and (was_at in gone or was_at not in there):
-            changes.create(Redirect(
-                **beginning(self._moment), **page.ids, from_path=was["path"], to_path=None, origin="page",
-                page_id=page.id, former_parent_id=was["parent_id"], former_slug=was["slug"],
-            ))  # fmt: skip
+            changes.create(
+                Redirect(
+                    **new_record_fields(self._moment),
+                    **page.ids,
+                    from_path=was["path"],
+                    to_path=None,
+                    origin="page",
+                    page_id=page.id,
+                    former_parent_id=was["parent_id"],
+                    former_slug=was["slug"],
+                )
+            )
 
 
 def orphan(trees: Trees, page: Page) -> dict[str, Any]:
@@ -162,7 +178,7 @@ def orphan(trees: Trees, page: Page) -> dict[str, Any]:
 
 def _private(page: Page) -> dict[str, Any]:
     """Return the fields of a page that is published no more."""
-    status = status_of(page.but(published_revision_id=None), page.publish_at)
+    status = status_of(page.replace(published_revision_id=None), page.publish_at)
     return {"published_revision_id": None, "published_at": None, "status": status}
 
 
@@ -173,6 +189,10 @@ def _show_no_home(trees: Trees, page: Page) -> None:
 
 
 _NOWHERE: Final[dict[str, Any]] = {
-    "live_parent_id": None, "live_slug": None, "live_lineage": [], "live_placed": None, "live_since": None,
+    "live_parent_id": None,
+    "live_slug": None,
+    "live_lineage": [],
+    "live_placed": None,
+    "live_since": None,
     "live_shown": [],
-}  # fmt: skip
+}

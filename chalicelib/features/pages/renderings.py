@@ -13,7 +13,7 @@ from chalicelib.features.rendering.limits import TooComplex
 from chalicelib.features.rendering.version import RENDERER
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item, Key
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 
 _PART_BYTES: Final = 350_000
 """Of an item, which holds 400 KB."""
@@ -55,7 +55,7 @@ class Rendered(Entity):
         """
         if self.html is None:
             return TOO_COMPLEX
-        keys = [_part_key(self.stored_at, number) for number in range(1, self.parts)]
+        keys = [_part_key(self.key, number) for number in range(1, self.parts)]
         found = table.get_all(keys) if keys else {}
         if len(found) < len(keys):
             raise not_found()
@@ -88,9 +88,9 @@ class Rendering:
         first = Rendered(**names, renderer=RENDERER, html=parts[0], parts=len(parts))
         yield first.item()
         for number, part in enumerate(parts[1:], 1):
-            pk, sk = _part_key(first.stored_at, number)
+            pk, sk = _part_key(first.key, number)
             yield {"pk": pk, "sk": sk, "html": part}
 
 
-def _part_key(first: Key, number: int) -> Key:
+def _part_key(first: ItemKey, number: int) -> ItemKey:
     return first[0], f"{first[1]}#{number}"

@@ -8,12 +8,12 @@ from chalicelib.features.pages.models import MOST_DEPTH
 from chalicelib.features.pages.trails import Steps, former_key, trail_key
 from chalicelib.features.sites.entities import DRAFT, LIVE, SiteTree, TreeName, tree_of
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.storage.trees import Tree, read_whole, remembered
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.trees import Tree, add_move, read_tree
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 Line = Sequence[Mapping[str, Any]]
 
@@ -21,19 +21,19 @@ Line = Sequence[Mapping[str, Any]]
 class PageToChange(Page):
     """A page that is to be changed, moved, published or deleted: with it everything is read that decides about that."""
 
-    def found(self, read: dict[Key, Item]) -> Self | None:
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with its blocks and its ancestors; None if one of these is gone."""
-        content = Content.key_of(page_id=self.id, id=self.draft_revision_id)
+        content = Content.make_key(page_id=self.id, id=self.draft_revision_id)
         return self.shown_in(read, [content, *self._around(read)])
 
-    def _around(self, read: Mapping[Key, Item]) -> Iterator[Key]:
+    def _around(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield where it stands what is above its seats and those of pages that were read, and what leads to them."""
         drafts, live = tree_of(self.site_id, DRAFT), tree_of(self.site_id, LIVE)
         others = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.key(each) for other in others for each in other["lineage"])
         yield from (live.key(each) for each in {*self.lineage, *self.live_lineage})
         yield from (
-            self.key_of(site_id=self.site_id, id=each) for each in {self.parent_id, self.live_parent_id} if each
+            self.make_key(site_id=self.site_id, id=each) for each in {self.parent_id, self.live_parent_id} if each
         )
         yield from (trail_key(tree, self.slug) for tree in (drafts, live))
         if self.live_slug:
@@ -43,7 +43,7 @@ class PageToChange(Page):
 def refuse_cycle(page_id: str, above: Line, advice: str) -> None:
     """Raise Problem `cycle` if a page is to be below itself."""
     if any(each["id"] == page_id for each in above):
-        raise Problem.at("/parentId", "cycle", f"The page would be below itself. {advice}")
+        raise Problem.for_field("/parentId", "cycle", f"The page would be below itself. {advice}")
 
 
 def refuse_depth(site_id: str, tree: SiteTree, page_id: str, levels: int, *, has_children: bool) -> None:
@@ -55,12 +55,12 @@ def refuse_depth(site_id: str, tree: SiteTree, page_id: str, levels: int, *, has
     if levels + 1 + below > MOST_DEPTH:
         deeper = f", and there are {below} below this one" if below else ""
         detail = f"is too deep: a site has at most {MOST_DEPTH} levels{deeper}"
-        raise Invalid([FieldError("/parentId", "too_deep", detail)])
+        raise ValidationProblem([FieldError("/parentId", "too_deep", detail)])
 
 
 def _height(site_id: str, tree: SiteTree, page_id: str) -> int:
     below: dict[str, list[str]] = {}
-    for item in read_whole(tree_of(site_id, tree.tree), tree.version).items.values():
+    for item in read_tree(tree_of(site_id, tree.tree), tree.version).items.values():
         if item.get("parent_id"):
             below.setdefault(item["parent_id"], []).append(item["id"])
     level, height = below.get(page_id, []), 0
@@ -84,13 +84,16 @@ def refuse_twin(trees: "Trees", name: TreeName, page: Page, parent_id: str | Non
     where = "Right below the home" if parent_id is None else "Beside the home"
     detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
     absent = Write(
-        "ConditionCheck", key, condition="attribute_not_exists(#pk) OR #ref = :home", names=["pk", "ref"],
+        "ConditionCheck",
+        key,
+        condition="attribute_not_exists(#pk) OR #ref = :home",
+        names=["pk", "ref"],
         values={"home": home},
-    )  # fmt: skip
-    trees.changes.also(absent, Problem.at("/slug", "slug_taken", detail))
+    )
+    trees.changes.add_write(absent, Problem.for_field("/slug", "slug_taken", detail))
 
 
-def _guard_held(name: TreeName, page: Page) -> Key:
+def _guard_held(name: TreeName, page: Page) -> ItemKey:
     seat = (page.parent_id, page.slug) if name == DRAFT else (page.live_parent_id, str(page.live_slug))
     return guard_of(page.site_id, name, *seat)
 
@@ -101,7 +104,7 @@ class Trees:
     `read` holds the states of both, and whatever else was read; what is read more is added to it.
     """
 
-    def __init__(self, changes: Changes, site_id: str, read: Mapping[Key, Item]) -> None:
+    def __init__(self, changes: UnitOfWork, site_id: str, read: Mapping[ItemKey, Item]) -> None:
         self.changes, self.site_id, self.read = changes, site_id, dict(read)
         self._were = {name: SiteTree.from_item(self.read[self.tree(name).state_key]) for name in (DRAFT, LIVE)}
         self._are = {**self._were}
@@ -120,7 +123,7 @@ class Trees:
     def place_anew(self, name: TreeName, page_id: str) -> int:
         """Let a page be placed anew in a tree, and return the version that this has by that, whatever else is."""
         version = self._were[name].version + 1
-        self.let(name, moved=remembered(self._are[name].moved, version, [page_id]))
+        self.let(name, moved=add_move(self._are[name].moved, version, [page_id]))
         return version
 
     def show_other(self) -> None:
@@ -140,17 +143,17 @@ class Trees:
 
     def let(self, name: TreeName, **fields: Any) -> None:
         """Let some fields of a tree be others."""
-        self._are[name] = self.changes.advance(self._are[name], **fields)
+        self._are[name] = self.changes.bump_version(self._are[name], **fields)
 
     def page(self, page_id: str | None) -> Page | None:
         """Return another page as it will be, read if it was not yet; None if there is none."""
-        key = Page.key_of(site_id=self.site_id, id=str(page_id))
+        key = Page.make_key(site_id=self.site_id, id=str(page_id))
         if page_id and key not in self.read:
             self.read |= table.get_all([key])
         if not page_id or key not in self.read:
             return None
         page, fields = self._pages.get(page_id, (Page.from_item(self.read[key]), {}))
-        return page.but(**fields)
+        return page.replace(**fields)
 
     def let_page(self, page_id: str | None, **fields: Any) -> None:
         """Let some fields of another page be others, if it is there."""
@@ -168,16 +171,16 @@ class Trees:
         if self._shows_other:
             self._mark(self._are[LIVE])
         for page, fields in self._pages.values():
-            self.changes.settle(page, **fields)
+            self.changes.update_untracked(page, **fields)
         for name, steps in self._steps.items():
             if self._are[name] is self._were[name] and steps:
-                self.changes.require(self._were[name])
+                self.changes.require_unchanged(self._were[name])
             for write in steps.writes():
-                self.changes.also(write)
+                self.changes.add_write(write)
 
     def _mark(self, live: SiteTree) -> None:
         # Without another version, unless it gets one anyway: who publishes at the same time needs not begin again.
-        change = self.changes.settle if live is self._were[LIVE] else self.changes.advance
+        change = self.changes.update_untracked if live is self._were[LIVE] else self.changes.bump_version
         self._are[LIVE] = change(live, mark=new_id(self.changes.now))
 
 

@@ -14,13 +14,13 @@ from chalicelib.features.pages.seating import PageToChange, Trees
 from chalicelib.features.redirects.entities import Redirect
 from chalicelib.features.sites.entities import trees_of
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Partition
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
@@ -39,29 +39,29 @@ def take_turn(message: dict[str, Any]) -> None:
     What can't be published where it would be is tried again with each sweep, until somebody makes room for it or takes
     the time away.
     """
-    about = tasks.about(PageToChange, message)
+    about = tasks.load_record(PageToChange, message)
     read = table.get_all(trees_of(about.site_id)) if about else {}
-    page = about.found(read) if about and len(read) > 1 else None
-    if page is None or page.due is None or page.due.at > now():
+    page = about.hydrate(read) if about and len(read) > 1 else None
+    if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     trees = Trees(changes, page.site_id, read)
     try:
         event, turned = _turned(Publishing(trees, page, changes.now), page)
         trees.write()
         if turned is page:  # It is so already.
-            changes.settle(page, **_over(page, page.due.at))
+            changes.update_untracked(page, **_over(page, page.scheduled_task.at))
             changes.commit()
         else:
             outbox.commit(changes, event, Origin.system(TURN))
     except Problem as problem:
         if problem.status >= _OUR_FAULT:
             raise
-        report(page=f"not published yet: {problem.code}")
+        add_fields(page=f"not published yet: {problem.code}")
 
 
 def _turned(publishing: Publishing, page: Page) -> tuple[str, Page]:
-    if page.due and page.due.at == page.publish_at:
+    if page.scheduled_task and page.scheduled_task.at == page.publish_at:
         return "page.published", publishing.publish(page, since=page.publish_at)
     return "page.unpublished", publishing.take_back()
 
@@ -79,21 +79,21 @@ def render_content(message: dict[str, Any]) -> None:
     Whoever wants to see it asks for that, and meanwhile renders it for themselves. What changes at the same moment is
     rendered with that, or asked for again.
     """
-    content = tasks.about(Content, message)
+    content = tasks.load_record(Content, message)
     if content is None:
         return
     names = {"page_id": content.page_id, "id": content.id}
-    read = table.get_all([Rendered.key_of(**names), Revision.key_of(**names)])
-    rendered, revision = (read.get(kind.key_of(**names)) for kind in (Rendered, Revision))
+    read = table.get_all([Rendered.make_key(**names), Revision.make_key(**names)])
+    rendered, revision = (read.get(kind.make_key(**names)) for kind in (Rendered, Revision))
     if revision is None or (rendered and Rendered.from_item(rendered).is_current):
         return
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     if content.titled is None:
-        changes.settle(content, titled=content.beneath(revision["title"]).titled)
+        changes.update_untracked(content, titled=content.beneath(revision["title"]).titled)
     else:
-        changes.require(content)
-        for item in content.companions:
-            changes.also(Write("Put", (item["pk"], item["sk"]), item=item))
+        changes.require_unchanged(content)
+        for item in content.derived_items:
+            changes.add_write(Write("Put", (item["pk"], item["sk"]), item=item))
     with suppress(ConcurrentModification):
         changes.commit()
 
@@ -101,7 +101,7 @@ def render_content(message: dict[str, Any]) -> None:
 @task(Removal.task, emits={"page.unpublished": Page})
 def remove_below(message: dict[str, Any]) -> None:
     """Remove what a deleted page leaves: its revisions, the redirects that led to it, and all pages below it."""
-    job, until = jobs.take(Removal, message), jobs.ends_at()
+    job, until = jobs.claim(Removal, message), jobs.slice_ends_at()
     if job is None:
         return
     try:
@@ -109,11 +109,11 @@ def remove_below(message: dict[str, Any]) -> None:
     except ConcurrentModification:
         done = False
     if not done and time.monotonic() > until:
-        jobs.pass_on(job)
+        jobs.release(job)
     elif not done:
-        jobs.try_again(job)
+        jobs.retry_later(job)
     elif job.passes + 1 < _PASSES:
-        jobs.pass_on(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+        jobs.release(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)
 
@@ -123,13 +123,13 @@ def _clear(site_id: str, page_id: str, until: float) -> bool:
 
     So whatever ends it, what is left is found from above.
     """
-    while table.clear(f"R#{page_id}"):
+    while table.delete_batch(f"R#{page_id}"):
         pass
     if not clear_entity((Page.kind, page_id), until):
         return False
     led_here = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
-    for items in table.pages(led_here, limit=_AT_ONCE):
-        _remove_redirects(table.as_stored(items, led_here))
+    for items in table.iter_pages(led_here, limit=_AT_ONCE):
+        _remove_redirects(table.read_current(items, led_here))
     for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > until:
             return False
@@ -152,15 +152,15 @@ def _orphan_below(site_id: str, page_id: str, until: float) -> bool:
 
 def _listed(where: Partition) -> Iterator[Item]:
     """Yield what an index lists, as far as it is there still: what has moved away in time must not go with the rest."""
-    for items in table.pages(where):
-        yield from table.as_stored(items, where)
+    for items in table.iter_pages(where):
+        yield from table.read_current(items, where)
 
 
 def _remove_redirects(items: list[Item]) -> None:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     for item in items:
         changes.delete(Redirect.from_item(item))
-    if not changes.empty:
+    if not changes.is_empty:
         changes.commit()
 
 
@@ -181,7 +181,7 @@ def _orphan(site_id: str, page_id: str) -> None:
     if found is None or found[0].live_placed is None:
         return
     page, trees = found
-    shown = page.found(trees.read)
+    shown = page.hydrate(trees.read)
     trees.changes.update(shown or page, **orphan(trees, page))
     trees.write()
     if shown and page.published_revision_id:
@@ -192,7 +192,7 @@ def _orphan(site_id: str, page_id: str) -> None:
 
 def _found(site_id: str, page_id: str) -> tuple[Page, Trees] | None:
     """Return a page, and the trees of its site, for a transaction; None if it is gone, or all of its site."""
-    key = Page.key_of(site_id=site_id, id=page_id)
+    key = Page.make_key(site_id=site_id, id=page_id)
     read = table.get_all([key, *trees_of(site_id)])
     whole = len(read) > len(trees_of(site_id))
-    return (Page.from_item(read[key]), Trees(Changes(now()), site_id, read)) if whole else None
+    return (Page.from_item(read[key]), Trees(UnitOfWork(now()), site_id, read)) if whole else None

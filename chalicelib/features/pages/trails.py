@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from chalicelib.features.sites.intervals import ended, kept, last
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree
 
@@ -32,12 +32,12 @@ And of a place that it left, `times`: when it was there. Of either, `shown`: whe
 """
 
 
-def trail_key(tree: Tree, slug: str) -> Key:
+def trail_key(tree: Tree, slug: str) -> ItemKey:
     """Return where it stands which pages have a slug."""
     return tree.partition, f"S#{slug}"
 
 
-def former_key(tree: Tree, slug: str) -> Key:
+def former_key(tree: Tree, slug: str) -> ItemKey:
     """Return where it stands which pages had a slug, and below which page."""
     return tree.partition, f"F#{slug}"
 
@@ -62,10 +62,10 @@ class Steps:
     `read`: the trails, as far as they were read; the rest is taken to be short.
     """
 
-    def __init__(self, tree: Tree, read: Mapping[Key, Item]) -> None:
+    def __init__(self, tree: Tree, read: Mapping[ItemKey, Item]) -> None:
         self._tree, self._read = tree, read
-        self._set: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
-        self._gone: defaultdict[Key, set[str]] = defaultdict(set)
+        self._set: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
+        self._gone: defaultdict[ItemKey, set[str]] = defaultdict(set)
 
     def __bool__(self) -> bool:
         return any(self._set.values()) or any(self._gone.values())
@@ -109,7 +109,7 @@ class Steps:
                 yield _update(key, changed, gone)
 
 
-def _update(key: Key, changed: Mapping[str, Any], gone: set[str]) -> Write:
+def _update(key: ItemKey, changed: Mapping[str, Any], gone: set[str]) -> Write:
     # No id can be a placeholder: these are of letters and digits.
     names = {f"n{number}": name for number, name in enumerate([*changed, *sorted(gone)])}
     of = {name: placeholder for placeholder, name in names.items()}

@@ -10,7 +10,7 @@ from chalicelib.features.sites.entities import DRAFT, LIVE, TreeName
 from chalicelib.features.sites.intervals import ALWAYS, NEVER, Times, begun, both, last, without
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import KEEP_MOVING, Tree, is_settled
 
 _MOST_STEPS: Final = 200
@@ -22,7 +22,7 @@ Line = tuple[Mapping[str, Any], ...]
 """Pages, each below the one before it: `id`, `slug` and what their seats say."""
 
 
-def signposts(tree: Tree, slugs: Sequence[str] | None) -> list[Key]:
+def signposts(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
     """Return where it stands what is known of a tree as a whole, and what leads along some slugs."""
     trails = [key(tree, slug) for slug in slugs or () for key in (trail_key, former_key)]
     # Drafts leave no former places behind.
@@ -32,7 +32,7 @@ def signposts(tree: Tree, slugs: Sequence[str] | None) -> list[Key]:
 class Walk:
     """A walk through one of a site's trees; `read` holds what `signposts` leads to, and what is read more is added."""
 
-    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], read: dict[Key, Item]) -> None:
+    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], read: dict[ItemKey, Item]) -> None:
         self._site_id, self._tree, self._slugs, self._read = site_id, tree, slugs, read
 
     @property
@@ -135,7 +135,7 @@ class Walk:
         seat = self._look_at(self._tree.key(guard["ref"])) if guard else None
         return {guard["ref"]: seat} if guard and seat and seat["slug"] == slug else {}
 
-    def _look_at(self, key: Key) -> Item | None:
+    def _look_at(self, key: ItemKey) -> Item | None:
         if key not in self._read:
             self._read |= table.get_all([key])
         return self._read.get(key)

@@ -6,10 +6,10 @@ from typing import Any, Final, Self
 
 from chalicelib.features.members.entities import WITH_MEMBER, Departure, Joined
 from chalicelib.kernel.core.case_folding import casefold
-from chalicelib.kernel.identity.jwt import MOST_CHARACTERS
+from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Collection, Facet, Item, Key
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 
@@ -33,25 +33,29 @@ class PlatformMember(Joined):
     No issuer promises that they are unique: whoever comes with one that is taken gets it with a suffix.
     """
 
-    kind, parameter, named_by = "platform.member", "user_id", "user_id"
+    kind, parameter, id_field = "platform.member", "user_id", "user_id"
     pk, sk = "P#{platform_id}", "M#{user_id}"
     of_user = Collection("UP#{user_id}", "{platform_id}", index="index1")
     in_platform = Collection("P#{platform_id}#M", "{id}", index="index2")
     with_member = WITH_MEMBER
     by_email = Facet("P#{platform_id}#E#{email}", "facet2")
     by_username = Unique(
-        "platform-username#{platform_id}", "{folded_username}", taken="", field="username",
-        holds=lambda member: member.username is not None, refers="user_id",
-    )  # fmt: skip
+        "platform-username#{platform_id}",
+        "{folded_username}",
+        error_code="",
+        field="username",
+        applies_to=lambda member: member.username is not None,
+        ref_field="user_id",
+    )
 
     platform_id: str
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """What leads to the platform in its organization, too: the list of a user's memberships lags."""
         names = {"organization_id": self.organization_id, "platform_id": self.platform_id}
         row = {"pk": f"O#{self.organization_id}", "sk": below_row(self.user_id, self.platform_id), **names}
-        return (*super().companions, row)
+        return (*super().derived_items, row)
 
     @property
     def folded_username(self) -> str:
@@ -63,7 +67,7 @@ class PlatformMember(Joined):
         if self.username is None or not self.is_taken(self.username):
             return self
         suffix = f"-{secrets.token_hex(_SUFFIX_BYTES)}"
-        return self.but(username=self.username[: MOST_CHARACTERS - len(suffix)] + suffix)
+        return self.replace(username=self.username[: MAX_LABEL_CHARACTERS - len(suffix)] + suffix)
 
     def is_taken(self, username: str) -> bool:
         """Return whether another member of the platform has a username: a read."""
@@ -71,9 +75,9 @@ class PlatformMember(Joined):
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if it is the person's; of another a username that names them goes, so that it is nobody's."""
-        changed = super().without(person)
+        changed = super().redact(person)
         return {**changed, "username": None} if changed and changed.get("username") else changed
 
 
@@ -96,7 +100,7 @@ def folded(username: str) -> str:
     return casefold(username)
 
 
-def username_key(platform_id: str, username: str) -> list[Key]:
+def username_key(platform_id: str, username: str) -> list[ItemKey]:
     """Return where it stands whose a username is at a platform."""
     said = {"platform_id": platform_id, "folded_username": folded(username)}
     return [guard_key(PlatformMember.by_username, said)]

@@ -16,7 +16,7 @@ from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
@@ -24,9 +24,11 @@ routes = RouteGroup("platforms")
 
 @routes.get(
     "/platforms/{platform_id}/members",
-    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
-)  # fmt: skip
-def list_platform_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
+    access=at_platform(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+)
+def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
     """List the members of a platform, in the order they joined: those with a membership of their own.
 
     Members of its organization take part in it without one.
@@ -36,8 +38,10 @@ def list_platform_members(ctx: Context, query: ListQuery) -> Page[MemberOut]:
 
 @routes.get(
     "/platforms/{platform_id}/members/{user_id}",
-    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+)
 def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform."""
     return shown_to(ctx)(member)
@@ -45,8 +49,10 @@ def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
 
 @routes.get(
     "/platforms/{platform_id}/members/by-user/{user_id}",
-    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+)
 def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform by their user id."""
     return shown_to(ctx)(member)
@@ -54,12 +60,14 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
 
 @routes.get(
     "/platforms/{platform_id}/members/by-username/{username}",
-    needs=at_platform(Role.MEMBER), scope="members:read", emits=None,
-    also=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="members:read",
+    emits=None,
+    prefetch=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
+)
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
     """Get a member of a platform by their username, in capital or small letters."""
-    guards = [ctx.access.read.get(key) for key in username_key(platform.id, username)]
+    guards = [ctx.access.prefetched.get(key) for key in username_key(platform.id, username)]
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
         raise not_found()
@@ -68,10 +76,12 @@ def get_platform_member_by_username(ctx: Context, platform: Platform, username: 
 
 @routes.patch(
     "/platforms/{platform_id}/members/{user_id}",
-    needs=at_platform(Role.ADMIN), scope="members:write", emits=("platform.member.updated", "platform.member.added"),
+    access=at_platform(Role.ADMIN),
+    scope="members:write",
+    emits=("platform.member.updated", "platform.member.added"),
     grants_access=True,
-    whose="user_id",
-)  # fmt: skip
+    subject_user_param="user_id",
+)
 def update_platform_member(
     ctx: Context, platform: Platform, member: PlatformMember | None, body: PlatformMemberPatch
 ) -> MemberOut:
@@ -80,44 +90,56 @@ def update_platform_member(
     Who comes with a username that is taken gets it with a suffix; here an admin can give another. No two members of a
     platform have the same one, in whatever letters: `already_exists`.
     """
-    given = give_role(ctx, PlatformMember, member, Role(body.role), **platform.ids)
-    if "username" in ctx.request.said:
+    given = give_role(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
+    if "username" in ctx.request.unvalidated_body:
         given = _renamed(ctx, given, body.username)
     return shown_to(ctx)(given)
 
 
 @routes.delete(
     "/platforms/{platform_id}/members/{user_id}",
-    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.member.removed", grants_access=True,
-)  # fmt: skip
+    access=at_platform(Role.ADMIN),
+    scope="members:write",
+    emits="platform.member.removed",
+    grants_access=True,
+)
 def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMember) -> None:
     """Remove a member from a platform, and thereby from its spaces; what they had invited as such is revoked.
 
     The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
     as such.
     """
-    depart(ctx, member, PlatformDeparture, **platform.ids)
+    depart(ctx, member, PlatformDeparture, **platform.ancestor_ids)
 
 
 @routes.post(
     "/platforms/{platform_id}/invite",
-    needs=at_platform(Role.ADMIN), scope="members:write", emits="platform.invitation.created", grants_access=True,
-    listed_at="/organizations/{organization_id}/invitations", also=recipient_named, budgets=INVITATION_BUDGETS,
-)  # fmt: skip
+    access=at_platform(Role.ADMIN),
+    scope="members:write",
+    emits="platform.invitation.created",
+    grants_access=True,
+    collection_path="/organizations/{organization_id}/invitations",
+    prefetch=recipient_named,
+    rate_limits=INVITATION_BUDGETS,
+)
 def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate) -> InvitationOut:
     """Invite somebody to a platform; the answer holds the link to accept, once.
 
     It is found, revoked and sent again under the organization's invitations. Whoever can accept it can also just join.
     Mails are limited as those of invitations to organizations are.
     """
-    return invite(ctx, PlatformInvitation, body, **platform.ids)
+    return invite(ctx, PlatformInvitation, body, **platform.ancestor_ids)
 
 
 @routes.post(
     "/platforms/{platform_id}/join",
-    success=200, needs=at_platform(None), scope=None, of_caller=address_held,
-    emits=("platform.member.added", "platform.invitation.accepted"), grants_access=True,
-)  # fmt: skip
+    success=200,
+    access=at_platform(None),
+    scope=None,
+    prefetch_for_user=address_held,
+    emits=("platform.member.added", "platform.invitation.accepted"),
+    grants_access=True,
+)
 def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     """Join a platform: a published one that is open to everybody, or whichever the caller's address is invited to.
 
@@ -130,17 +152,23 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     if offer := find_by_address(ctx, platform):
         accepted = answer(ctx, offer, ctx.user, "accept")
         return MemberOut.of(accepted.member)
-    if not platform.published:
+    if not platform.is_published:
         raise not_found()
     if platform.join_policy != "open":
         raise Problem("forbidden", "This platform takes invited people only. Ask one of its admins to invite you.")
-    return shown_to(ctx)(enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.standing, **platform.ids))
+    return shown_to(ctx)(
+        enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids)
+    )
 
 
 @routes.post(
     "/platforms/{platform_id}/leave",
-    success=204, needs=at_platform(None), scope=None, emits="platform.member.removed", grants_access=True,
-)  # fmt: skip
+    success=204,
+    access=at_platform(None),
+    scope=None,
+    emits="platform.member.removed",
+    grants_access=True,
+)
 def leave_platform(ctx: Context, platform: Platform) -> None:
     """Leave a platform, and thereby its spaces; what the member had invited as such is revoked.
 
@@ -149,7 +177,7 @@ def leave_platform(ctx: Context, platform: Platform) -> None:
     """
     if ctx.access.membership is None:
         raise not_found()
-    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **platform.ids)
+    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **platform.ancestor_ids)
 
 
 def _renamed(ctx: Context, member: PlatformMember, username: str | None) -> PlatformMember:
@@ -158,5 +186,5 @@ def _renamed(ctx: Context, member: PlatformMember, username: str | None) -> Plat
         return member
     if username and ctx.attempt and member.is_taken(username):
         detail = "Another member of the platform has this username, in whatever letters. Choose another."
-        raise Problem.at("/username", "already_exists", detail)
+        raise Problem.for_field("/username", "already_exists", detail)
     return ctx.changes.update(member, username=username)

@@ -9,30 +9,36 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.contrast import contrast_warnings
 from chalicelib.features.platforms.models import HomePatch, NavigationPatch, PlatformOut, ThemePatch
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.operations.operation import RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.schema_versions import Upcasts
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
-class Platform(Place):
+class Platform(Container):
     """What an organization runs for its people. `theme`, `navigation` and `home` are as they were sent."""
 
-    kind, parameter, within, area = "platform", "platform_id", Organization, "platforms"
+    kind, parameter, parent_type, scope_area = "platform", "platform_id", Organization, "platforms"
     pk, sk = "P#{id}", "#"
-    siblings = Collection("O#{organization_id}#P", "{id}", index="index1")
+    sibling_index = Collection("O#{organization_id}#P", "{id}", index="index1")
     by_status = Collection("O#{organization_id}#P#{status}", "{id}", index="index2")
     by_slug = Unique(
-        "platform-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs",
-        served=lambda platform: platform.published or platform.first_published_at is not None,
-    )  # fmt: skip
-    partitions = ("P#{id}#T",)
-    public = PlatformOut
-    documents = unlisted = frozenset({"theme", "navigation", "home"})
-    shape = 2
-    upcasts: ClassVar[Upcasts] = {1: lambda item: item}  # Its documents were no documents; they are read all the same.
+        "platform-slug",
+        "{slug}",
+        error_code="slug_taken",
+        field="slug",
+        former_values_field="former_slugs",
+        keeps_value_on_delete=lambda platform: platform.published or platform.first_published_at is not None,
+    )
+    extra_partitions = ("P#{id}#T",)
+    output_model = PlatformOut
+    json_fields = fields_omitted_from_lists = frozenset({"theme", "navigation", "home"})
+    schema_version = 2
+    upcasters: ClassVar[Upcasts] = {
+        1: lambda item: item
+    }  # Its documents were no documents; they are read all the same.
 
     organization_id: str
     name: str
@@ -49,14 +55,14 @@ class Platform(Place):
     home: dict[str, Any] = field(default_factory=lambda: HomePatch().fields())
 
     @property
-    def published(self) -> bool:
+    def is_published(self) -> bool:
         """Whether everybody may see what is public of it."""
         return self.status == "published"
 
     @property
-    def openness(self) -> tuple[object, ...]:
+    def visibility_state(self) -> tuple[object, ...]:
         """Whatever of it decides who may come in: whether everybody may join, too."""
-        return *super().openness, self.join_policy
+        return *super().visibility_state, self.join_policy
 
     @property
     def subdomain(self) -> str:
@@ -68,19 +74,19 @@ class Platform(Place):
         """What people with weak eyes could not read in its theme's colours."""
         return contrast_warnings(self.theme.get("colors", {}))
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets none of its texts name the person, whatever it is to show."""
         said = ("name", "description", "theme", "navigation", "home")
-        return person.out_of_all({name: getattr(self, name) for name in said})
+        return person.redact_all({name: getattr(self, name) for name in said})
 
 
-def custom_domain_key(request: Request) -> list[Key]:
+def custom_domain_key(request: Request) -> list[ItemKey]:
     """Return where the custom domain of the platform that the path names is stored."""
-    return [CustomDomain.key_of(platform_id=request.parameters[Platform.parameter])]
+    return [CustomDomain.make_key(platform_id=request.parameters[Platform.parameter])]
 
 
 def at_platform(
-    role: Role | None, *, in_body: bool = False, through: type[Entity] | None = None, published: bool = False
-) -> At:
+    role: Role | None, *, in_body: bool = False, via_record: type[Entity] | None = None, if_published: bool = False
+) -> RequireRole:
     """Return the need for a role at the platform that the request names."""
-    return At(Platform, role, in_body=in_body, through=through, published=published)
+    return RequireRole(Platform, role, in_body=in_body, via_record=via_record, if_published=if_published)

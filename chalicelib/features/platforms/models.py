@@ -7,8 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from chalicelib.features.platforms.nested_items import NothingBelow
 from chalicelib.kernel.http.fields import (
     ElementId,
-    FreeForm,
-    Handle,
+    Identifier,
+    JsonObject,
     Locale,
     Name,
     Slug,
@@ -17,7 +17,7 @@ from chalicelib.kernel.http.fields import (
     Uuid,
     WebUrl,
     lower_case,
-    shape,
+    matching,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
@@ -31,9 +31,10 @@ _MOST_TOKEN_CHARACTERS: Final = 200
 _PLAIN_ADVICE: Final = "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
 
 Color = Annotated[
-    str, BeforeValidator(lower_case),
-    *shape("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
-]  # fmt: skip
+    str,
+    BeforeValidator(lower_case),
+    *matching("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
+]
 Target = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
@@ -94,16 +95,19 @@ class ThemePatch(Patch):
     part = "theme"
 
     mode: Literal["light", "dark", "auto"] | None = None
-    colors: dict[Handle, Color] = Field(
-        {}, max_length=_MOST_NAMES, description="By name. What `text` on `background`, `onPrimary` on `primary` and "
-        "the like lack in contrast is told in `warnings`.", examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
-    )  # fmt: skip
-    fonts: dict[Handle, Font] = Field(
+    colors: dict[Identifier, Color] = Field(
+        {},
+        max_length=_MOST_NAMES,
+        description="By name. What `text` on `background`, `onPrimary` on `primary` and "
+        "the like lack in contrast is told in `warnings`.",
+        examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
+    )
+    fonts: dict[Identifier, Font] = Field(
         {}, max_length=_MOST_NAMES, description="Families by use.", examples=[{"body": "Source Sans 3"}]
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
     favicon_url: WebUrl | None = Field(None, examples=["https://example.com/favicon.ico"])
-    tokens: Annotated[FreeForm, AfterValidator(_tokens)] = Field(
+    tokens: Annotated[JsonObject, AfterValidator(_tokens)] = Field(
         {}, description="Design tokens: text, numbers or booleans by name, in groups.", examples=[{"radius": "4px"}]
     )
 
@@ -115,9 +119,10 @@ class NavigationLeafIn(Input):
     label: Name = Field(examples=["Start"])
     type: ItemType = Field(examples=["space"])
     target: Target | None = Field(
-        None, description="What it leads to: an id or a path; of `url` an http(s) or mail address, or a path.",
+        None,
+        description="What it leads to: an id or a path; of `url` an http(s) or mail address, or a path.",
         examples=["/spaces/looms"],
-    )  # fmt: skip
+    )
     children: NothingBelow = Field([], examples=[[]])
 
 
@@ -145,8 +150,8 @@ class HomeBlockIn(Input):
     """A block of a platform's home."""
 
     id: ElementId = Field(examples=["welcome"])
-    type: Handle = Field(examples=["hero"])
-    settings: FreeForm = Field({}, examples=[{"title": "Welcome"}])
+    type: Identifier = Field(examples=["hero"])
+    settings: JsonObject = Field({}, examples=[{"title": "Welcome"}])
 
 
 class HomePatch(Patch):

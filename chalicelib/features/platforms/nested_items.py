@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 from pydantic_core import to_json
 
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import out_of_range
 
 MOST_BYTES: Final = 64 * 1024
@@ -32,7 +32,7 @@ def refuse_repeated_ids(parts: Parts, pointer: str) -> None:
             faults.append(FieldError(f"{path}/id", "repeated", "Another one has this id; ids have to be different."))
         seen.add(part["id"])
     if faults:
-        raise Invalid(faults)
+        raise ValidationProblem(faults)
 
 
 def refuse_large(noun: str, document: Any) -> None:
@@ -40,7 +40,7 @@ def refuse_large(noun: str, document: Any) -> None:
     size = len(to_json(document))
     if size > MOST_BYTES:
         detail = f"A {noun} has at most {MOST_BYTES} bytes as JSON; this has {size}."
-        raise Invalid([FieldError("", "too_large", detail)])
+        raise ValidationProblem([FieldError("", "too_large", detail)])
 
 
 def _not_deeper(children: list[Any]) -> list[Any]:

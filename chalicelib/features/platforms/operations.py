@@ -21,16 +21,16 @@ from chalicelib.features.platforms.showing import Sight, maintains
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.reach import refuse_foreign_site
 from chalicelib.features.spaces.reach import keys_of, seen
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
-from chalicelib.kernel.operations.operation import At, Caller, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRole, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
 
 
-@routes.get("/platforms", needs=Caller.PRINCIPAL, scope="platforms:read", emits=None)
-def list_platforms(ctx: Context, query: PlatformsQuery) -> Page[PlatformSummary]:
+@routes.get("/platforms", access=Caller.PRINCIPAL, scope="platforms:read", emits=None)
+def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSummary]:
     """List the caller's platforms: those of their organizations, and those they are a member of.
 
     They come by groups of 25 organizations, as `GET /organizations` lists these, and within a group in the order they
@@ -41,24 +41,26 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> Page[PlatformSummary]
         wanted = query.status in (None, platform.status)
         return PlatformSummary.of(platform) if wanted else None
 
-    listed = Platform.by_status if query.status else Platform.siblings
+    listed = Platform.by_status if query.status else Platform.sibling_index
     return within_reach(ctx, listed, query, show, organization_id=query.organization_id, status=query.status)
 
 
 @routes.post(
     "/platforms",
-    needs=At(Organization, Role.ADMIN, in_body=True), scope="platforms:write", emits="platform.created",
+    access=RequireRole(Organization, Role.ADMIN, in_body=True),
+    scope="platforms:write",
+    emits="platform.created",
     grants_access=True,
-)  # fmt: skip
+)
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     """Create a platform in an organization; it is a draft until it is published."""
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
-    platform = ctx.changes.create(Platform(**ctx.new(), **fields))
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    platform = ctx.changes.create(Platform(**ctx.new_record_fields(), **fields))
     ctx.changes.create(CustomDomain.none(platform))
     return PlatformOut.of(platform)
 
 
-@routes.get("/platforms/{platform_id}", needs=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
+@routes.get("/platforms/{platform_id}", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
 def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     """Get a platform."""
     return _shown(ctx, platform)
@@ -66,23 +68,28 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
 
 @routes.patch(
     "/platforms/{platform_id}",
-    needs=at_platform(Role.ADMIN), scope="platforms:write", emits="platform.updated", also=custom_domain_key,
-)  # fmt: skip
+    access=at_platform(Role.ADMIN),
+    scope="platforms:write",
+    emits="platform.updated",
+    prefetch=custom_domain_key,
+)
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
     """Change a platform."""
     updated = ctx.changes.update(platform, **body.fields())
     custom = ctx.find(CustomDomain)
     if custom:
-        ctx.changes.settle(custom, **called(updated))
+        ctx.changes.update_untracked(custom, **called(updated))
     return _shown(ctx, updated)
 
 
 @routes.delete(
     "/platforms/{platform_id}",
-    needs=At(Platform, Role.ADMIN, above=Organization), scope="platforms:write", emits="platform.deleted",
+    access=RequireRole(Platform, Role.ADMIN, role_at=Organization),
+    scope="platforms:write",
+    emits="platform.deleted",
     grants_access=True,
-    also=custom_domain_key,
-)  # fmt: skip
+    prefetch=custom_domain_key,
+)
 def delete_platform(ctx: Context, platform: Platform) -> None:
     """Delete a platform, and all in it: it is gone at once, and its domain is free again.
 
@@ -96,8 +103,10 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 
 @routes.patch(
     "/platforms/{platform_id}/home",
-    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.home.updated",
-)  # fmt: skip
+    access=at_platform(Role.EDITOR),
+    scope="platforms:write",
+    emits="platform.home.updated",
+)
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
     """Change what a platform begins with; what is left out stays as it is."""
     home = body.fields()
@@ -112,8 +121,10 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
 
 @routes.patch(
     "/platforms/{platform_id}/navigation",
-    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.navigation.updated",
-)  # fmt: skip
+    access=at_platform(Role.EDITOR),
+    scope="platforms:write",
+    emits="platform.navigation.updated",
+)
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
     """Change where a platform leads to; its items are replaced as a whole."""
     navigation = body.fields()
@@ -125,11 +136,13 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
 
 @routes.patch(
     "/platforms/{platform_id}/publish",
-    needs=at_platform(Role.ADMIN), scope="platforms:write", emits=("platform.published", "platform.unpublished"),
-)  # fmt: skip
+    access=at_platform(Role.ADMIN),
+    scope="platforms:write",
+    emits=("platform.published", "platform.unpublished"),
+)
 def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
     """Publish a platform, or with `published` = false let it be a draft again."""
-    if body.published == platform.published:
+    if body.published == platform.is_published:
         return _shown(ctx, platform)
     first = platform.first_published_at or platform.published_at or ctx.now
     if not body.published:
@@ -142,8 +155,10 @@ def publish_platform(ctx: Context, platform: Platform, body: Publication) -> Pla
 
 @routes.patch(
     "/platforms/{platform_id}/theme",
-    needs=at_platform(Role.EDITOR), scope="platforms:write", emits="platform.theme.updated",
-)  # fmt: skip
+    access=at_platform(Role.EDITOR),
+    scope="platforms:write",
+    emits="platform.theme.updated",
+)
 def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) -> PlatformOut:
     """Change what a platform looks like; what is left out stays as it is.
 
@@ -158,11 +173,13 @@ def _shown(ctx: Context, platform: Platform) -> PlatformOut:
     """Return a platform as the caller sees it. Those who may change its navigation are shown all of that."""
     sight = Sight(ctx, platform)
     keys = sight.keys()
-    parts = sight.parts(ctx.gather(keys=keys) if keys else Records())
+    parts = sight.parts(ctx.load(keys=keys) if keys else Records())
     whole = {"navigation": platform.navigation} if maintains(ctx) else {}
-    return PlatformOut.of(platform.but(**{**parts, **whole}))
+    return PlatformOut.of(platform.replace(**{**parts, **whole}))
 
 
 def _refuse_unseen(ctx: Context, platform: Platform, space_id: str) -> None:
-    if seen(ctx, platform, space_id, ctx.gather(keys=keys_of(ctx, platform, space_id))) is None:
-        raise Invalid([FieldError("/spaceId", "unknown", "No space of this platform that you see has this id.")])
+    if seen(ctx, platform, space_id, ctx.load(keys=keys_of(ctx, platform, space_id))) is None:
+        raise ValidationProblem(
+            [FieldError("/spaceId", "unknown", "No space of this platform that you see has this id.")]
+        )

@@ -7,14 +7,14 @@ from urllib.parse import unquote
 
 from chalicelib.features.platforms.nested_items import Parts, placed
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.problems import FieldError, Invalid
-from chalicelib.kernel.http.fields import HANDLE_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
 _NAME_ADVICE: Final = "must be an id, a slug or a path; an item of type url leads elsewhere"
 _SPACES: Final = "spaces"
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?://[^/?#]*)?", re.IGNORECASE)
-_TARGETS: Final = {"url": (LINK, LINK_ADVICE), "module": (re.compile(HANDLE_PATTERN), "must be the id of a module")}
+_TARGETS: Final = {"url": (LINK, LINK_ADVICE), "module": (re.compile(IDENTIFIER_PATTERN), "must be the id of a module")}
 
 
 def slug_in(path: object) -> str | None:
@@ -48,7 +48,7 @@ def refuse_dangerous(items: Parts, pointer: str) -> None:
     """Raise Invalid for each item, or child of one, whose target is none that a page may lead to."""
     faults = [fault for path, item in placed(items, pointer) for fault in _dangerous(item, path)]
     if faults:
-        raise Invalid(faults)
+        raise ValidationProblem(faults)
 
 
 def _dangerous(item: Mapping[str, Any], path: str) -> Iterator[FieldError]:

@@ -22,16 +22,16 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
-from chalicelib.kernel.permissions.roles import Role, satisfies
-from chalicelib.kernel.storage.entity import Key
-from chalicelib.kernel.transactions.unique_items import guard_key, referred
+from chalicelib.kernel.permissions.roles import Role, scopes_allow
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
 
 
 def maintains(ctx: Context) -> bool:
     """Return whether the caller may change the navigation of the platform at hand."""
     if ctx.scopes is not None:
-        return satisfies(ctx.scopes, "platforms:write", Role.EDITOR)
-    return ctx.role is not None and ctx.role.covers(Role.EDITOR)
+        return scopes_allow(ctx.scopes, "platforms:write", Role.EDITOR)
+    return ctx.role is not None and ctx.role.includes(Role.EDITOR)
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Sight:
     ctx: Context
     platform: Platform
 
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[ItemKey]:
         """Return where the records stand that decide what is shown, as far as they are known; to be read with others.
 
         Which space a slug names and where a page is, a process remembers; what is read says whether that holds still.
         """
         guards = [self._guard(slug) for slug in self._slugs]
         pointers = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
-        known = [ancestor_cache.known(key) for key in (*guards, *pointers)]
+        known = [ancestor_cache.cached_ids(key) for key in (*guards, *pointers)]
         spaces = self._space_ids | {ids[Space.parameter] for ids in known if Space.parameter in ids}
         pages = [*zip(self._page_ids, known[len(guards) :], strict=True)]
         return [*guards, *pointers, *self._keys_of_spaces(spaces), *_keys_of_pages(pages), *self._keys_of_home()]
@@ -76,7 +76,7 @@ class Sight:
         """Whether the caller sees pages and sites of the organization that are not published."""
         if isinstance(self.ctx.principal, ApiKeyPrincipal):
             return self.ctx.role is not None
-        return Organization in self.ctx.access.standing.roles or maintains(self.ctx)
+        return Organization in self.ctx.access.memberships.roles or maintains(self.ctx)
 
     @cached_property
     def _items(self) -> list[Mapping[str, Any]]:
@@ -101,16 +101,16 @@ class Sight:
         named = [] if self._sees_drafts else [page_id for item in self._items if (page_id := _page_of(item))]
         return [*dict.fromkeys(named)]
 
-    def _guard(self, slug: str) -> Key:
+    def _guard(self, slug: str) -> ItemKey:
         return guard_key(Space.by_slug, {Platform.parameter: self.platform.id, "slug": slug})
 
-    def _keys_of_spaces(self, ids: Iterable[str]) -> Iterator[Key]:
+    def _keys_of_spaces(self, ids: Iterable[str]) -> Iterator[ItemKey]:
         for space_id in sorted(ids):
             yield from keys_of(self.ctx, self.platform, space_id)
 
-    def _keys_of_home(self) -> list[Key]:
+    def _keys_of_home(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
-        return [Site.key_of(id=site_id)] if site_id and not self._sees_drafts else []
+        return [Site.make_key(id=site_id)] if site_id and not self._sees_drafts else []
 
     def _completed(self, found: Records) -> Records:
         """Return what was found with the spaces and pages that it led to for the first time."""
@@ -118,21 +118,21 @@ class Sight:
         pages = [(each, found.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
         for slug in self._slugs:
             if space_id := self._id_of(slug, found):
-                ancestor_cache.remember(self._guard(slug), {Space.parameter: space_id})
+                ancestor_cache.store(self._guard(slug), {Space.parameter: space_id})
         for _, pointer in pages:
-            ancestor_cache.remember_pointer(pointer)
+            ancestor_cache.store_pointer(pointer)
         wanted = [*self._keys_of_spaces(each for each in spaces if each), *_keys_of_pages(pages)]
-        missing = [key for key in wanted if key not in found.asked and key not in self.ctx.access.read]
-        return found.with_others(self.ctx.gather(keys=missing)) if missing else found
+        missing = [key for key in wanted if key not in found.asked and key not in self.ctx.access.prefetched]
+        return found.merged_with(self.ctx.load(keys=missing)) if missing else found
 
     def _id_of(self, slug: str, found: Records) -> str | None:
-        return referred(found.read.get(self._guard(slug)))
+        return referenced_id(found.read.get(self._guard(slug)))
 
     def _opens(self, space_id: str, found: Records) -> bool:
         return self._sees_all or seen(self.ctx, self.platform, space_id, found) is not None
 
     def _sees_site(self, site_id: str, found: Records) -> bool:
-        return self._sees_drafts or any(site.id == site_id and site.published for site in found.of(Site))
+        return self._sees_drafts or any(site.id == site_id and site.is_published for site in found.of_type(Site))
 
     def _shown(self, items: Iterable[Mapping[str, Any]], found: Records) -> Iterator[dict[str, Any]]:
         """Yield the items that lead to what the caller sees, each with those below it that do."""
@@ -148,12 +148,12 @@ class Sight:
         if space_id and self._opens(space_id, found):
             return True
         # A path that names no space is one to something else; an item of type space then leads nowhere.
-        own = {space.id for space in found.of(Space) if space.platform_id == self.platform.id}
+        own = {space.id for space in found.of_type(Space) if space.platform_id == self.platform.id}
         return item["type"] != "space" and space_id not in own
 
     def _leads_to_a_seen_page(self, item: Mapping[str, Any], found: Records) -> bool:
         page_id = _page_of(item)
-        page = next((page for page in found.of(Page) if page.id == page_id), None)
+        page = next((page for page in found.of_type(Page) if page.id == page_id), None)
         if page is None or self._sees_drafts or page.organization_id != self.platform.organization_id:
             return True
         over = page.unpublish_at is not None and page.unpublish_at <= self.ctx.now
@@ -166,7 +166,7 @@ def _page_of(item: Mapping[str, Any]) -> str | None:
     return target if item["type"] == "page" and re.fullmatch(UUID_PATTERN, target) else None
 
 
-def _keys_of_pages(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Key]:
+def _keys_of_pages(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
     for page_id, ids in pages:
         if site_id := ids.get(Site.parameter):
-            yield from (Page.key_of(site_id=site_id, id=page_id), Site.key_of(id=site_id))
+            yield from (Page.make_key(site_id=site_id, id=page_id), Site.make_key(id=site_id))

@@ -16,8 +16,8 @@ from chalicelib.features.pages.models import PREVIEW_SECONDS
 from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.permissions.roles import Role, satisfies
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.permissions.roles import Role, scopes_allow
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 _CONTEXT: Final = "preview"
 _LAYOUT: Final = struct.Struct(">16s16s16s16s16sQI")
@@ -42,13 +42,13 @@ class Claim:
         """Return the token that says so."""
         ids = (self.site_id, self.page_id, self.revision_id, self.maker_id, self.membership_id or _NO_MEMBERSHIP)
         said = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
-        return signatures.token(said, _CONTEXT)
+        return signatures.sign_token(said, _CONTEXT)
 
-    def maker_key(self, organization_id: str) -> Key:
+    def maker_key(self, organization_id: str) -> ItemKey:
         """Return where the maker's membership of an organization stands, or the API key."""
         if self.membership_id:
-            return membership_key(Organization.key_of(id=organization_id), self.maker_id)
-        return ApiKey.key_of(organization_id=organization_id, id=self.maker_id)
+            return membership_key(Organization.make_key(id=organization_id), self.maker_id)
+        return ApiKey.make_key(organization_id=organization_id, id=self.maker_id)
 
     def is_vouched_for(self, maker: Item | None) -> bool:
         """Return whether its maker is still who they were, and could let it hold so long today.
@@ -67,20 +67,25 @@ class Claim:
 def allows_long(rights: Role | Sequence[str] | None) -> bool:
     """Return whether somebody may make links that hold for more than a day: by their role or, of a key, its scopes."""
     if rights is None or isinstance(rights, Role):
-        return rights is not None and rights.covers(Role.EDITOR)
-    return satisfies([*rights], "sites:write", Role.EDITOR)
+        return rights is not None and rights.includes(Role.EDITOR)
+    return scopes_allow([*rights], "sites:write", Role.EDITOR)
 
 
 def claimed(token: str, path: Mapping[str, str]) -> Claim | None:
     """Return what a token says, if the service made it for the page that a path names, and its time is not over."""
-    said = signatures.said_by(token, _LAYOUT.size, _CONTEXT)
+    said = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
     if said is None:
         return None
     *ids, expires_ms, epoch = _LAYOUT.unpack(said)
     site_id, page_id, revision_id, maker_id, membership_id = (str(UUID(bytes=each)) for each in ids)
     claim = Claim(
-        site_id, page_id, revision_id, maker_id, membership_id if membership_id != _NO_MEMBERSHIP else None, expires_ms,
+        site_id,
+        page_id,
+        revision_id,
+        maker_id,
+        membership_id if membership_id != _NO_MEMBERSHIP else None,
+        expires_ms,
         epoch,
-    )  # fmt: skip
+    )
     named = (claim.site_id, claim.page_id) == (path["site_id"], path["page_id"])
     return claim if named and claim.expires_ms > now_ms() else None

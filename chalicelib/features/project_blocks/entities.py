@@ -5,17 +5,17 @@ from dataclasses import field
 from typing import Any
 
 from chalicelib.features.project_blocks.models import ProjectBlockSetOut
-from chalicelib.kernel.http.fields import HANDLE_PATTERN
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class ProjectBlock(Entity):
     """A project block of a platform; the first has the position 0."""
 
-    kind, parameter, named_by = "platform.project_block", "project_block_id", "project_block_id"
-    parameter_pattern = HANDLE_PATTERN
+    kind, parameter, id_field = "platform.project_block", "project_block_id", "project_block_id"
+    parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "P#{platform_id}", "C#B#{project_block_id}"
     in_platform = Collection("P#{platform_id}", "C#B#{project_block_id}")
     in_organization = Collection("O#{organization_id}#B#{project_block_id}", "{platform_id}", index="index1")
@@ -28,17 +28,17 @@ class ProjectBlock(Entity):
     enabled: bool = True
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets neither its title nor its settings name the person."""
-        return person.out_of_all({"title": self.title, "settings": self.settings})
+        return person.redact_all({"title": self.title, "settings": self.settings})
 
 
-class ProjectBlockSet(Whole):
+class ProjectBlockSet(RecordSet):
     """All project blocks of a platform, in their order."""
 
     kind = "platform.project_blocks"
     keyed_by = "projectBlockId"
-    public = ProjectBlockSetOut
+    output_model = ProjectBlockSetOut
 
 
 def in_order(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:

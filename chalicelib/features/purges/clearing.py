@@ -6,15 +6,15 @@ from typing import Final
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item, Place
-from chalicelib.kernel.storage.record_types import kinds_within, record_of
+from chalicelib.kernel.storage.entity import Container, Entity, Item
+from chalicelib.kernel.storage.record_types import child_types, record_from_item
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _AT_ONCE: Final = 10
 _OWN: Final = "#"
 
-Clear = Callable[[type[Place], str, float], bool]
+Clear = Callable[[type[Container], str, float], bool]
 _elsewhere: Final[list[Clear]] = []
 _with_records: Final[list[Callable[[Entity], None]]] = []
 
@@ -31,32 +31,32 @@ def with_record(clear: Callable[[Entity], None]) -> Callable[[Entity], None]:
     return clear
 
 
-def clear_place(place: type[Place], place_id: str, until: float = float("inf")) -> bool:
+def clear_place(place: type[Container], place_id: str, until: float = float("inf")) -> bool:
     """Remove all that a place holds, and the places in it, but not the place itself.
 
     Returns whether all is gone; it is not if the time is over, by `time.monotonic`.
     """
-    for inner in kinds_within(place):
+    for inner in child_types(place):
         for item in _places(inner, place.parameter, place_id):
             found = inner.from_item(item)
             if not clear_place(inner, found.id, until):
                 return False
             remove([found])
-    own = place.key_of(id=place_id)[0]
-    rooms = [template.format(id=place_id) for template in place.partitions]
+    own = place.make_key(id=place_id)[0]
+    rooms = [template.format(id=place_id) for template in place.extra_partitions]
     gone = all(clear(place, place_id, until) for clear in _elsewhere)
     return gone and all(_clear_partition(pk, until) for pk in [*rooms, own])
 
 
 def clear_held(record: Entity) -> None:
     """Remove what a record holds."""
-    while record.held and table.clear(record.held):
+    while record.child_partition_key and table.delete_batch(record.child_partition_key):
         pass
 
 
-def _places(kind: type[Place], parameter: str, place_id: str) -> Iterator[Item]:
-    for items in table.pages(kind.siblings.partition(**{parameter: place_id})):
-        yield from table.as_stored(items)
+def _places(kind: type[Container], parameter: str, place_id: str) -> Iterator[Item]:
+    for items in table.iter_pages(kind.sibling_index.partition(**{parameter: place_id})):
+        yield from table.read_current(items)
 
 
 def _clear_partition(pk: str, until: float) -> bool:
@@ -65,23 +65,23 @@ def _clear_partition(pk: str, until: float) -> bool:
         if not items:
             return True
         # Counts go last: until then the removal of what they count moves them.
-        records = [record_of(item) for item in items if "kind" in item]
+        records = [record_from_item(item) for item in items if "kind" in item]
         if records:
             remove(records)
         else:
-            table.write([Write("Delete", (item["pk"], item["sk"])) for item in items])
+            table.write_transaction([Write("Delete", (item["pk"], item["sk"])) for item in items])
     return False
 
 
 def remove(records: list[Entity]) -> None:
     """Remove some records in one transaction, with what each holds and what elsewhere names it."""
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     for record in records:
         clear_held(record)
         for clear in _with_records:
             clear(record)
         changes.delete(record, ended=True)
-    if changes.size > table.MOST_WRITES:
+    if changes.size > table.MAX_TRANSACT_ITEMS:
         half = len(records) // 2
         remove(records[:half])
         remove(records[half:])

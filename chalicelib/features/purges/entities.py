@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from chalicelib.kernel.core.ids import beginning
-from chalicelib.kernel.storage.entity import Place
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.jobs import Job
 
 
@@ -23,11 +23,9 @@ class Purge(Job):
     passes: int = 0
 
 
-def purge(changes: Changes, place: Place) -> None:
+def purge(changes: UnitOfWork, place: Container) -> None:
     """Delete a place: with the commit it is gone, and all in it out of reach; what it held is removed soon after."""
     changes.delete(place)
-    new: dict[str, Any] = beginning(changes.now)
-    purge = Purge(
-        **new, organization_id=place.log, place_kind=place.kind, place_id=place.id, turn_at=changes.now
-    )  # fmt: skip
-    changes.start(Purge.task, changes.create(purge))
+    new: dict[str, Any] = new_record_fields(changes.now)
+    purge = Purge(**new, organization_id=place.log, place_kind=place.kind, place_id=place.id, turn_at=changes.now)
+    changes.enqueue_after_commit(Purge.task, changes.create(purge))

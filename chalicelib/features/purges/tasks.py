@@ -4,8 +4,8 @@ from typing import Any, Final, cast
 
 from chalicelib.features.purges.clearing import clear_place
 from chalicelib.features.purges.entities import Purge
-from chalicelib.kernel.storage.entity import Place
-from chalicelib.kernel.storage.record_types import kind_named
+from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.storage.record_types import record_type
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -17,13 +17,13 @@ _PAUSE_SECONDS: Final = 60
 @task(Purge.task)
 def purge_place(message: dict[str, Any]) -> None:
     """Remove all that a place held, and look once more later for what was on its way when the place went."""
-    job, until = jobs.take(Purge, message), jobs.ends_at()
+    job, until = jobs.claim(Purge, message), jobs.slice_ends_at()
     if job is None:
         return
-    place = cast("type[Place]", kind_named(job.place_kind))
+    place = cast("type[Container]", record_type(job.place_kind))
     if not clear_place(place, job.place_id, until):
-        jobs.pass_on(job)
+        jobs.release(job)
     elif job.passes + 1 < _PASSES:
-        jobs.pass_on(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+        jobs.release(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)

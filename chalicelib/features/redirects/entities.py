@@ -7,8 +7,8 @@ from typing import Any, Literal
 from chalicelib.features.redirects.models import RedirectOut
 from chalicelib.features.redirects.targets import MOST_LEVELS, SPLAT, is_of_the_site
 from chalicelib.features.redirects.url_paths import normalized, prefixes
-from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Key
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 
 
@@ -24,10 +24,13 @@ class Redirect(Entity):
     in_site = Collection("W#{site_id}#F", "D#{id}")
     of_page = Facet("W#{site_id}#F#P#{page_id}", "facet1")
     by_path = Unique(
-        "redirect#{site_id}", "{from_path}", taken="already_exists", field="fromPath",
+        "redirect#{site_id}",
+        "{from_path}",
+        error_code="already_exists",
+        field="fromPath",
         advice="Change that one, or delete it first; one that was made for a page that moved can be changed too.",
-    )  # fmt: skip
-    public = RedirectOut
+    )
+    output_model = RedirectOut
 
     organization_id: str
     site_id: str
@@ -41,31 +44,31 @@ class Redirect(Entity):
     former_slug: str | None = None
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """The path that it leads from."""
         return self.from_path
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """Itself, found by its path; and, while it leads to another, that it does, found by that."""
-        copy = {name: value for name in self._names if (value := getattr(self, name)) is not None}
+        copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
         pk, sk = path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_of_the_site(self.to_path):
             return (by_path,)
         return by_path, {"pk": pk, "sk": leading_to(self.to_path) + self.id, "from_path": self.from_path}
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if it names the person: an address without that is another."""
-        return None if person.in_value([self.from_path, self.to_path or ""]) else {}
+        return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 
 
-def path_key(site_id: str, from_path: str) -> Key:
+def path_key(site_id: str, from_path: str) -> ItemKey:
     """Return where a redirect stands by the path that it leads from."""
     return f"W#{site_id}#F", f"E#{from_path}"
 
 
-def keys_from(site_id: str, path: str) -> list[Key]:
+def keys_from(site_id: str, path: str) -> list[ItemKey]:
     """Return where the redirects stand that a path may match: its own, then those of all below, the nearest first."""
     sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in prefixes(path, MOST_LEVELS))]
     return [path_key(site_id, source) for source in dict.fromkeys(sources)]

@@ -10,7 +10,7 @@ from chalicelib.features.redirects.entities import Redirect, keys_from, path_key
 from chalicelib.features.redirects.targets import is_of_the_site, with_splat
 from chalicelib.features.redirects.url_paths import normalized
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 MOST_HOPS: Final = 5
 _MOVED: Final = 301
@@ -34,12 +34,12 @@ class Target:
 Found = Located | Target | None
 
 
-def signposts(site_id: str, path: str) -> list[Key]:
+def signposts(site_id: str, path: str) -> list[ItemKey]:
     """Return where it stands what a path leads to; `look_up` is done with what is read there."""
     return [*finding.leading_to(site_id, path), *keys_from(site_id, path)]
 
 
-def look_up(site_id: str, path: str, read: dict[Key, Item], written: str | None = None) -> Found:
+def look_up(site_id: str, path: str, read: dict[ItemKey, Item], written: str | None = None) -> Found:
     """Return what is at a path: a page, where a redirect leads, or nothing.
 
     A redirect of the path itself goes before the page there, unless that came there later; this before who was there
@@ -51,7 +51,7 @@ def look_up(site_id: str, path: str, read: dict[Key, Item], written: str | None 
 
 
 def _candidates(
-    site_id: str, path: str, read: dict[Key, Item], written: str | None = None
+    site_id: str, path: str, read: dict[ItemKey, Item], written: str | None = None
 ) -> Iterator[Located | Target]:
     """Yield all that a path may lead to, what goes before the rest first."""
     own = path_key(site_id, path)
@@ -96,7 +96,7 @@ def steps(site_id: str, target: Target) -> Iterator[Target]:
         yield following
 
 
-def onward(site_id: str, path: str, read: dict[Key, Item]) -> Target | None:
+def onward(site_id: str, path: str, read: dict[ItemKey, Item]) -> Target | None:
     """Return where a path leads on to, and None where the way ends: at a page, or at nothing."""
     first = next(_candidates(site_id, path, read), None)
     return first if isinstance(first, Target) else None

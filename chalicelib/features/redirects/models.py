@@ -23,9 +23,10 @@ class RedirectCreate(Input):
         examples=["/old-looms"],
     )
     to_path: ToPath = Field(
-        "/", examples=["/looms"],
+        "/",
+        examples=["/looms"],
         description="A path of the site, or a web address; `:splat` in it stands for what the `*` stood for.",
-    )  # fmt: skip
+    )
     status_code: StatusCode = Field(301, description="301 and 308 are permanent.", examples=[301])
     enabled: bool = True
 

@@ -7,7 +7,7 @@ from chalicelib.features.redirects.placing import change, create, let_go, surrou
 from chalicelib.features.sites.entities import Site, at_site
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")
@@ -15,18 +15,21 @@ routes = RouteGroup("sites")
 _REDIRECT = "/sites/{site_id}/redirects/{redirect_id}"
 
 
-@routes.get("/sites/{site_id}/redirects", needs=at_site(Role.MEMBER), scope="sites:read", emits=None)
-def list_redirects(ctx: Context, site: Site, query: ListQuery) -> Page[RedirectOut]:
+@routes.get("/sites/{site_id}/redirects", access=at_site(Role.MEMBER), scope="sites:read", emits=None)
+def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[RedirectOut]:
     """List the redirects of a site in the order they were created, those of pages that moved included."""
-    page = ctx.list(Redirect, Redirect.in_site, query, Redirect.but, site_id=site.id)
+    page = ctx.list_records(Redirect, Redirect.in_site, query, Redirect.replace, site_id=site.id)
     redirects = [redirect for redirect in page.items if isinstance(redirect, Redirect)]
-    return Page([RedirectOut.of(redirect) for redirect in leading(site.id, redirects)], page.next_cursor)
+    return ListPage([RedirectOut.of(redirect) for redirect in leading(site.id, redirects)], page.next_cursor)
 
 
 @routes.post(
     "/sites/{site_id}/redirects",
-    needs=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.created", also=surroundings,
-)  # fmt: skip
+    access=at_site(Role.EDITOR),
+    scope="sites:write",
+    emits="site.redirect.created",
+    prefetch=surroundings,
+)
 def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectOut:
     """Create a redirect: of one path or, with `/*` at its end, of all below it, where the longest one counts.
 
@@ -36,15 +39,15 @@ def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectO
     return RedirectOut.of(create(ctx, site, body.fields()))
 
 
-@routes.get(_REDIRECT, needs=at_site(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get(_REDIRECT, access=at_site(Role.MEMBER), scope="sites:read", emits=None)
 def get_redirect(_ctx: Context, _site: Site, redirect: RedirectToShow) -> RedirectOut:
     """Get a redirect."""
     return RedirectOut.of(redirect)
 
 
 @routes.patch(
-    _REDIRECT, needs=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.updated", also=surroundings
-)  # fmt: skip
+    _REDIRECT, access=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.updated", prefetch=surroundings
+)
 def update_redirect(ctx: Context, site: Site, redirect: RedirectToShow, body: RedirectPatch) -> RedirectOut:
     """Change a redirect; what is disabled leads nowhere.
 
@@ -53,7 +56,7 @@ def update_redirect(ctx: Context, site: Site, redirect: RedirectToShow, body: Re
     return RedirectOut.of(change(ctx, site, redirect, body))
 
 
-@routes.delete(_REDIRECT, needs=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
+@routes.delete(_REDIRECT, access=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
 def delete_redirect(ctx: Context, _site: Site, redirect: RedirectToShow) -> None:
     """Delete a redirect. After one that was made for a page that moved, nothing leads from where that was, or below."""
     if redirect.origin == "page":

@@ -13,13 +13,13 @@ from chalicelib.features.redirects.targets import is_of_the_site, target, with_s
 from chalicelib.features.redirects.url_paths import normalized
 from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.sites.reach import with_domains
-from chalicelib.kernel.core.json_equality import same
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.json_equality import json_equal
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 
 MOST_LOOKED_AT: Final = 25
@@ -29,16 +29,18 @@ _ANY: Final = "*"
 _MANUAL: Final = {"origin": "manual", "page_id": None, "former_parent_id": None, "former_slug": None}
 
 
-def surroundings(request: Request) -> list[Key]:
+def surroundings(request: Request) -> list[ItemKey]:
     """Return where it stands what the target that the body names leads on to."""
-    said = request.said.get("toPath", "/" if request.method == "POST" else None)
+    said = request.unvalidated_body.get("toPath", "/" if request.method == "POST" else None)
     path = normalized(with_splat(said, _ANY)) if isinstance(said, str) and is_of_the_site(said) else None
     return signposts(request.parameters["site_id"], path) if path else []
 
 
 def create(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
     """Create a redirect. Raises Problem `redirect_loop`."""
-    redirect = Redirect(**ctx.new(), **site.ids, **{**fields, "to_path": kept(ctx, site, fields["to_path"])})
+    redirect = Redirect(
+        **ctx.new_record_fields(), **site.ancestor_ids, **{**fields, "to_path": kept(ctx, site, fields["to_path"])}
+    )
     Way(ctx, redirect).refuse_endless()
     return ctx.changes.create(redirect)
 
@@ -49,9 +51,9 @@ def change(ctx: Context, site: Site, redirect: RedirectToShow, body: RedirectPat
     Raises Problem `redirect_loop`.
     """
     fields = body.fields()
-    if redirect.to_path is None and not ctx.request.said.get("toPath"):
+    if redirect.to_path is None and not ctx.request.unvalidated_body.get("toPath"):
         fields["to_path"] = None
-    if all(same(getattr(redirect, name), value) for name, value in fields.items()):
+    if all(json_equal(getattr(redirect, name), value) for name, value in fields.items()):
         return redirect
     fields["to_path"] = kept(ctx, site, body.to_path)
     stored = redirect if redirect.origin == "manual" else let_go(ctx, redirect)
@@ -70,9 +72,9 @@ def let_go(ctx: Context, redirect: RedirectToShow) -> RedirectToShow:
     steps = Steps(tree_of(redirect.site_id, LIVE), {})
     steps.forget(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in steps.writes():
-        ctx.changes.also(write)
-    ctx.changes.since(redirect)
-    return redirect.but(to_path=None)
+        ctx.changes.add_write(write)
+    ctx.changes.set_diff_base(redirect)
+    return redirect.replace(to_path=None)
 
 
 def kept(ctx: Context, site: Site, to_path: str) -> str:
@@ -83,7 +85,7 @@ def kept(ctx: Context, site: Site, to_path: str) -> str:
     try:
         return target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
     except ValueError as error:
-        raise Invalid([FieldError("/toPath", "malformed", str(error))]) from None
+        raise ValidationProblem([FieldError("/toPath", "malformed", str(error))]) from None
 
 
 class Way:
@@ -95,9 +97,9 @@ class Way:
 
     def __init__(self, ctx: Context, redirect: Redirect, was: Redirect | None = None) -> None:
         self._changes, self._redirect = ctx.changes, redirect
-        self._read, self._asked = ctx.access.read, {*surroundings(ctx.request)}
+        self._read, self._asked = ctx.access.prefetched, {*surroundings(ctx.request)}
         self._own = {path_key(each.site_id, each.from_path) for each in (redirect, was) if each}
-        self._absent: set[Key] = set()
+        self._absent: set[ItemKey] = set()
 
     def refuse_endless(self) -> None:
         """Raise Problem `redirect_loop` if it leads back, or if the way there and on has more hops than there may be.
@@ -108,7 +110,7 @@ class Way:
             return
         behind = self._hops_from_here()
         for key in sorted(self._absent):
-            self._changes.also(Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"]))
+            self._changes.add_write(Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"]))
         self._refuse_long_ways_here(behind)
 
     def _hops_from_here(self) -> int:
@@ -126,7 +128,7 @@ class Way:
                 raise _endless(f"From there on it takes more than {MOST_HOPS} redirects.")
         return len(been) - 1 or 1
 
-    def _signposts_at(self, path: str) -> dict[Key, Item]:
+    def _signposts_at(self, path: str) -> dict[ItemKey, Item]:
         """Return what is read at a path, as it would be with the redirect as it is to be."""
         keys = signposts(self._redirect.site_id, path)
         read = {**self._read} if self._asked.issuperset(keys) else table.get_all(keys)
@@ -134,13 +136,13 @@ class Way:
         mine = self._redirect.item()
         return {**others, path_key(self._redirect.site_id, self._redirect.from_path): mine}
 
-    def _rely_on(self, path: str, read: dict[Key, Item], hop: Target | None) -> None:
+    def _rely_on(self, path: str, read: dict[ItemKey, Item], hop: Target | None) -> None:
         """Let the change fail if by then a path matches another redirect than the one that was followed, or none."""
         for key in keys_from(self._redirect.site_id, path):
             if key in self._own:
                 continue
             if key in read:
-                self._changes.require(Redirect.from_item(read[key]))
+                self._changes.require_unchanged(Redirect.from_item(read[key]))
             else:
                 self._absent.add(key)
             if hop and hop.redirect and key == path_key(hop.redirect.site_id, hop.redirect.from_path):
@@ -158,12 +160,12 @@ class Way:
 
     def _leading_to(self, ends: Iterable[str]) -> list[str]:
         """Return the paths of the redirects that lead to some: a Query for each, side by side."""
-        pk, own = self._redirect.stored_at
+        pk, own = self._redirect.key
         wanted = [leading_to(end) for end in sorted(ends)][:MOST_LOOKED_AT]
-        found = table.side_by_side(lambda begins: table.query(pk, begins=begins, limit=MOST_LOOKED_AT), wanted)
+        found = table.gather(lambda begins: table.query(pk, prefix=begins, limit=MOST_LOOKED_AT), wanted)
         ids = own.removeprefix(Redirect.sk.partition("{")[0])
         return [row["from_path"] for each in found for row in each.items if not row["sk"].endswith(ids)]
 
 
 def _endless(why: str) -> Problem:
-    return Problem.at("/toPath", "redirect_loop", f"{why} Lead it to where visitors end up.")
+    return Problem.for_field("/toPath", "redirect_loop", f"{why} Lead it to where visitors end up.")

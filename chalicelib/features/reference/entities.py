@@ -27,9 +27,13 @@ class ReferenceData(Entity):
         sets = {name: sum(part[0] == name for part in parts) for name in packed.sets}
         said, moment = packed.heading, made_at(packed.heading["version"])
         return cls(
-            id=said["version"], created_at=moment, updated_at=moment, sources=said["sources"], years=said["years"],
+            id=said["version"],
+            created_at=moment,
+            updated_at=moment,
+            sources=said["sources"],
+            years=said["years"],
             sets=sets,
-        )  # fmt: skip
+        )
 
     def part_ids(self, name: str) -> list[str]:
         """Return the ids of the parts of a set, in order."""

@@ -10,7 +10,7 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import Output
-from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.operations.operation import ListPage
 
 R = TypeVar("R", bound=Output)
 Show = Callable[[Row, Mapping[str, Any]], R]
@@ -29,7 +29,7 @@ def one(name: str, record_id: str, show: Show[R]) -> R:
     return show(records.row(place), _common(known, name))
 
 
-def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> Page[R]:
+def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> ListPage[R]:
     """Return a page of the records that a query names, in order. Raises Problem `invalid_cursor`."""
     known = library()
     records, begin = known.of(name), _begin(ctx, known, query)
@@ -37,8 +37,8 @@ def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> Page[R]:
     common, end = _common(known, name), begin + query.limit
     items = [show(records.row(place), common) for place in found[begin:end]]
     position = {"after": end, "version": known.data.id}
-    cursor = ctx.cursor(position, query) if end < len(found) else None
-    return Page(items, cursor, edition(known, name))
+    cursor = ctx.encode_cursor(position, query) if end < len(found) else None
+    return ListPage(items, cursor, edition(known, name))
 
 
 def _common(known: Library, name: str) -> dict[str, Any]:
@@ -48,12 +48,12 @@ def _common(known: Library, name: str) -> dict[str, Any]:
 
 
 def _begin(ctx: Context, known: Library, query: NamesQuery) -> int:
-    position = ctx.position(query)
+    position = ctx.decode_cursor(query)
     if position is None:
         return 0
     if position["version"] != known.data.id:
         detail = "The data have been renewed since the page before. Start without a cursor."
-        raise Problem.at("query/cursor", "invalid_cursor", detail)
+        raise Problem.for_field("query/cursor", "invalid_cursor", detail)
     return int(position["after"])
 
 

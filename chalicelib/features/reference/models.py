@@ -4,14 +4,16 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Moment, Timestamp, out_of_range, shape
+from chalicelib.kernel.http.fields import DateTime, Timestamp, matching, out_of_range
 from chalicelib.kernel.http.models import ListQuery, Output, Query
 
 _CountryId = Annotated[
-    str, StringConstraints(to_upper=True), *shape("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
-]  # fmt: skip
+    str,
+    StringConstraints(to_upper=True),
+    *matching("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
+]
 ReferenceId = Annotated[
-    str, *shape("^[A-Za-z0-9._+/-]{1,64}$", "must be the id of a record, such as DE or Europe.Berlin")
+    str, *matching("^[A-Za-z0-9._+/-]{1,64}$", "must be the id of a record, such as DE or Europe.Berlin")
 ]
 FIRST_YEAR: Final = 2000
 LAST_YEAR: Final = 2037
@@ -47,7 +49,7 @@ class Edition(Output):
 class _Record(Output):
     """What every record of reference data carries."""
 
-    by_content = True
+    content_etag = True
 
     id: str
     created_at: Timestamp
@@ -114,12 +116,14 @@ class TimezoneOut(Edition, _Record):
     utc_offset: str = Field(
         description="Its least offset in the 12 months that begin at the moment `at` or else now, or in 2037 if they "
         "end later.",
-        pattern=_OFFSET, examples=["+01:00"],
-    )  # fmt: skip
+        pattern=_OFFSET,
+        examples=["+01:00"],
+    )
     dst_offset: str | None = Field(
         description="Its greatest offset in these 12 months; null if clocks don't change.",
-        pattern=_OFFSET, examples=["+02:00"],
-    )  # fmt: skip
+        pattern=_OFFSET,
+        examples=["+02:00"],
+    )
     offset: str | None = Field(
         description="Its offset at the moment `at`; null if none was asked for.", pattern=_OFFSET, examples=[None]
     )
@@ -145,9 +149,12 @@ class NamesQuery(ListQuery):
     """Which records, by their names."""
 
     q: str | None = Field(
-        None, min_length=1, max_length=200, examples=[None],
+        None,
+        min_length=1,
+        max_length=200,
+        examples=[None],
         description="Those with a name or a code that begins so, whatever its case and accents.",
-    )  # fmt: skip
+    )
 
 
 class CountryQuery(NamesQuery):
@@ -159,10 +166,11 @@ class CountryQuery(NamesQuery):
 class At(Query):
     """At which moment."""
 
-    at: Annotated[Moment, AfterValidator(_within_the_data)] | None = Field(
-        None, examples=[None],
+    at: Annotated[DateTime, AfterValidator(_within_the_data)] | None = Field(
+        None,
+        examples=[None],
         description="Tell the offsets as of this moment: RFC 3339 with an offset, of 2000 to 2037.",
-    )  # fmt: skip
+    )
 
 
 class TimezonesQuery(CountryQuery, At):

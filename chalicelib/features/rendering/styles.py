@@ -12,13 +12,21 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 Colors = Mapping[str, str]
 
 _LIGHT: Final[Colors] = {
-    "background": "#ffffff", "surface": "#f3f4f6", "text": "#1c2026", "muted": "#555d68", "link": "#1d4ed8",
+    "background": "#ffffff",
+    "surface": "#f3f4f6",
+    "text": "#1c2026",
+    "muted": "#555d68",
+    "link": "#1d4ed8",
     "primary": "#1d4ed8",
-}  # fmt: skip
+}
 _DARK: Final[Colors] = {
-    "background": "#13161b", "surface": "#1f242c", "text": "#e6e8eb", "muted": "#a4adb8", "link": "#8fb4ff",
+    "background": "#13161b",
+    "surface": "#1f242c",
+    "text": "#e6e8eb",
+    "muted": "#a4adb8",
+    "link": "#8fb4ff",
     "primary": "#8fb4ff",
-}  # fmt: skip
+}
 _SCHEMES: Final = {"light": _LIGHT, "dark": _DARK}
 _BLACK, _WHITE = "#000000", "#ffffff"
 _LEAST_OF_A_SHAPE: Final = 3.0

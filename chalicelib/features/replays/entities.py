@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.replays.models import DeliveryStatus, ReplayOut, Status
-from chalicelib.kernel.storage.entity import Item, Limit
+from chalicelib.kernel.storage.entity import Item, Quota
 from chalicelib.kernel.work.jobs import Job
 
 MOST_RUNNING: Final = 10
@@ -20,11 +20,14 @@ class Replay(Job):
     gives_access = True
     kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
     pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
-    limit = Limit(
-        "running replays", "O#{organization_id}", MOST_RUNNING, lambda replay: replay.turn_at is not None,
+    quota = Quota(
+        "running replays",
+        "O#{organization_id}",
+        MOST_RUNNING,
+        lambda replay: replay.turn_at is not None,
         "Wait until one has ended.",
-    )  # fmt: skip
-    public = ReplayOut
+    )
+    output_model = ReplayOut
 
     organization_id: str
     webhook_id: str

@@ -4,24 +4,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.kernel.http.fields import Moment, Timestamp, Uuid
-from chalicelib.kernel.http.models import Input, RecordOutput, Span
+from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid
+from chalicelib.kernel.http.models import Input, RecordOutput, TimeRange
 
 DeliveryStatus = Literal["failed", "skipped", "succeeded"]
 Status = Literal["queued", "running", "completed", "failed"]
 
 
-class ReplayCreate(Span, Input):
+class ReplayCreate(TimeRange, Input):
     """Which deliveries are made once more, by when their events happened."""
 
-    since: Moment = Field(
-        alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.",
+    since: DateTime = Field(
+        alias="from",
+        description="The earliest, RFC 3339 with an offset; not after `to`.",
         examples=["2026-11-20T00:00:00.000Z"],
-    )  # fmt: skip
+    )
     status: DeliveryStatus | None = Field(
-        None, description="Only deliveries with this status; left out, those that failed or were skipped.",
+        None,
+        description="Only deliveries with this status; left out, those that failed or were skipped.",
         examples=["failed"],
-    )  # fmt: skip
+    )
 
 
 class ReplayOut(RecordOutput):
@@ -35,7 +37,9 @@ class ReplayOut(RecordOutput):
         description="Null: those that failed or were skipped.", examples=["failed"]
     )
     requeued: int = Field(
-        ge=0, description="Deliveries that were found, of very many at least so many; once the replay has ended, "
-        "those that were queued.", examples=[12],
-    )  # fmt: skip
+        ge=0,
+        description="Deliveries that were found, of very many at least so many; once the replay has ended, "
+        "those that were queued.",
+        examples=[12],
+    )
     error: str | None = Field(description="Why it failed.", examples=[None])

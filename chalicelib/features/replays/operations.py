@@ -7,7 +7,7 @@ from chalicelib.features.replays.entities import Replay, wanted
 from chalicelib.features.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.webhooks.entities import Webhook
 from chalicelib.features.webhooks.rules import refuse_inactive
-from chalicelib.kernel.core.clock import after, milliseconds
+from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
 from chalicelib.kernel.operations.operation import RouteGroup
@@ -18,10 +18,13 @@ routes = RouteGroup("organizations")
 
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
-    success=202, needs=at_organization(Role.ADMIN), scope="webhooks:write", emits="organization.webhook.replayed",
+    success=202,
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.replayed",
     grants_access=True,
-    listed_at="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
-)  # fmt: skip
+    collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
+)
 def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:
     """Send the deliveries of a time once more, the oldest first.
 
@@ -31,19 +34,26 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     refuse_inactive(webhook)
     until = body.until or max(body.since, ctx.now)
     replay = Replay(
-        **ctx.new(), organization_id=webhook.organization_id, webhook_id=webhook.id, turn_at=ctx.now,
-        since=body.since, until=until, delivery_status=body.status,
+        **ctx.new_record_fields(),
+        organization_id=webhook.organization_id,
+        webhook_id=webhook.id,
+        turn_at=ctx.now,
+        since=body.since,
+        until=until,
+        delivery_status=body.status,
         requeued=log.count(webhook.id, wanted(body.status), body.since, until),
-        ttl=milliseconds(after(ctx.now, days=KEPT_DAYS)) // 1000,
-    )  # fmt: skip
-    ctx.changes.start(Replay.task, ctx.changes.create(replay))
+        ttl=timestamp_ms(after(ctx.now, days=KEPT_DAYS)) // 1000,
+    )
+    ctx.changes.enqueue_after_commit(Replay.task, ctx.changes.create(replay))
     return ReplayOut.of(replay)
 
 
 @routes.get(
     "/organizations/{organization_id}/webhooks/{webhook_id}/replays/{replay_id}",
-    needs=at_organization(Role.ADMIN), scope="webhooks:read", emits=None,
-)  # fmt: skip
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
 def get_webhook_replay(_ctx: Context, webhook_id: Uuid, replay: Replay) -> ReplayOut:  # noqa: ARG001 - its key has it
     """Get a replay: how far it is, and how many deliveries it asked for.
 

@@ -10,11 +10,11 @@ from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.core.logs import best_effort
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -27,28 +27,32 @@ _GIVEN_UP: Final = "It could not be finished. What it has queued is sent; start 
 @task(Replay.task)
 def replay_deliveries(message: dict[str, Any]) -> None:
     """Go through the deliveries of a time, the oldest first, and queue those anew that have a wanted status."""
-    replay, ends_at = jobs.take(Replay, message), jobs.ends_at()
+    replay, ends_at = jobs.claim(Replay, message), jobs.slice_ends_at()
     while replay and replay.turn_at:
-        given_up = replay.failures > jobs.MOST_FAILURES
+        given_up = replay.failures > jobs.MAX_FAILURES
         replay = _end(replay, _GIVEN_UP) if given_up else _advance(replay)
         if replay.turn_at and time.monotonic() > ends_at:
-            jobs.pass_on(replay)
+            jobs.release(replay)
             return
 
 
 def _advance(replay: Replay) -> Replay:
     """Return the replay a page further."""
-    item = table.get(Webhook.key_of(organization_id=replay.organization_id, id=replay.webhook_id))
+    item = table.get(Webhook.make_key(organization_id=replay.organization_id, id=replay.webhook_id))
     webhook = Webhook.from_item(item) if item else None
     if webhook is None or webhook.status != "active":
         return _end(replay, _INACTIVE.format(webhook.status) if webhook else _DELETED)
     pk = WebhookDelivery.pk.format(webhook_id=replay.webhook_id)
-    found = table.query(pk, after=replay.position, limit=_PAGE, **ids.within(replay.since, replay.until))
+    found = table.query(pk, after=replay.position, limit=_PAGE, **ids.id_range(replay.since, replay.until))
     deliveries = [WebhookDelivery.from_item(item) for item in found.items]
     meant = [each for each in deliveries if _is_meant(replay, each) and webhook.hears(each.event_type)]
     for start in range(0, len(meant), lots.LARGEST):
         replay = _ask(replay, meant[start : start + lots.LARGEST])
-    return jobs.keep(replay, status="running", position=found.last) if found.last else _end(replay)
+    return (
+        jobs.checkpoint(replay, status="running", position=found.last_evaluated_key)
+        if found.last_evaluated_key
+        else _end(replay)
+    )
 
 
 def _is_meant(replay: Replay, delivery: WebhookDelivery) -> bool:
@@ -57,25 +61,25 @@ def _is_meant(replay: Replay, delivery: WebhookDelivery) -> bool:
 
 def _ask(replay: Replay, lot: Sequence[WebhookDelivery]) -> Replay:
     """Ask for a lot once more, but for what changed meanwhile. Raises what `jobs.keep` raises."""
-    position = {"pk": lot[-1].stored_at[0], "sk": lot[-1].stored_at[1]}
+    position = {"pk": lot[-1].key[0], "sk": lot[-1].key[1]}
     try:
         return _asked(replay, lot, position)
     except ConcurrentModification:
-        items = table.get_all(delivery.stored_at for delivery in lot)
+        items = table.get_all(delivery.key for delivery in lot)
         versions = {key: item["version"] for key, item in items.items()}
-        unchanged = [delivery for delivery in lot if versions.get(delivery.stored_at) == delivery.version]
+        unchanged = [delivery for delivery in lot if versions.get(delivery.key) == delivery.version]
         return _asked(replay, unchanged, position)
 
 
 def _asked(replay: Replay, lot: Sequence[WebhookDelivery], position: Item) -> Replay:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     asked = [changes.update(delivery, **asked_for(changes.now)) for delivery in lot]
-    kept = jobs.keep(replay, changes, status="running", position=position, done=replay.done + len(lot))
-    with if_possible("replay"):
+    kept = jobs.checkpoint(replay, changes, status="running", position=position, done=replay.done + len(lot))
+    with best_effort("replay"):
         lots.queue([(lots.subscriber_key(delivery), asked) for delivery in asked[:1]])
     return kept
 
 
 def _end(replay: Replay, error: str | None = None) -> Replay:
     status = "failed" if error else "completed"
-    return jobs.end(replay, status=status, error=error, requeued=replay.done, position=None)
+    return jobs.finish(replay, status=status, error=error, requeued=replay.done, position=None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.http.fields import fold_text
 
 
 @dataclass(frozen=True)
@@ -75,61 +75,146 @@ def _every_other(first: int, last: int, *also: int) -> tuple[int, ...]:
 
 
 VENUES: Final[tuple[Venue, ...]] = (
-    Venue("neurips", "Conference on Neural Information Processing Systems",
-          ("NeurIPS", "NIPS", "Advances in Neural Information Processing Systems",
-           "Neural Information Processing Systems"), _yearly(2000), _neurips),
+    Venue(
+        "neurips",
+        "Conference on Neural Information Processing Systems",
+        (
+            "NeurIPS",
+            "NIPS",
+            "Advances in Neural Information Processing Systems",
+            "Neural Information Processing Systems",
+        ),
+        _yearly(2000),
+        _neurips,
+    ),
     Venue("icml", "International Conference on Machine Learning", ("ICML",), _yearly(2000), _volumes("icml/icml")),
-    Venue("iclr", "International Conference on Learning Representations", ("ICLR",), _yearly(2013),
-          _volumes("iclr/iclr")),
-    Venue("aaai", "AAAI Conference on Artificial Intelligence",
-          ("AAAI", "Proceedings of the AAAI Conference on Artificial Intelligence"),
-          _yearly(2000, but=(2001, 2003, 2009)), _volumes("aaai/aaai")),
-    Venue("ijcai", "International Joint Conference on Artificial Intelligence", ("IJCAI",),
-          (*_every_other(2001, 2015), *_yearly(2016)), _volumes("ijcai/ijcai")),
-    Venue("kdd", "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
-          ("KDD", "KDD (1)", "KDD (2)", "Knowledge Discovery and Data Mining"), _yearly(2000),
-          _volumes("kdd/kdd", two=(2025,))),
-    Venue("www", "The Web Conference", ("WWW", "International World Wide Web Conference"), _yearly(2001),
-          _volumes("www/www")),
-    Venue("cvpr", "IEEE/CVF Conference on Computer Vision and Pattern Recognition",
-          ("CVPR", "CVPR (1)", "CVPR (2)", "Computer Vision and Pattern Recognition"), _yearly(2000, but=(2002,)),
-          _volumes("cvpr/cvpr", two=(2001, 2003, 2004, 2005, 2006))),
-    Venue("acl", "Annual Meeting of the Association for Computational Linguistics",
-          ("ACL", "ACL (1)", "ACL (2)", "Meeting of the Association for Computational Linguistics"), _yearly(2000),
-          _volumes("acl/acl", two=(*range(2012, 2019), *range(2021, 2026)), one=(2019,))),
-    Venue("emnlp", "Conference on Empirical Methods in Natural Language Processing",
-          ("EMNLP", "EMNLP (1)", "Empirical Methods in Natural Language Processing"), _yearly(2000),
-          _volumes("emnlp/emnlp", one=(2019, 2020, 2021))),
-    Venue("sigmod", "ACM SIGMOD International Conference on Management of Data",
-          ("SIGMOD Conference", "SIGMOD", "International Conference on Management of Data"), _yearly(2000, 2022),
-          _volumes("sigmod/sigmod")),
-    Venue("vldb", "International Conference on Very Large Data Bases",
-          ("VLDB", "PVLDB", "Proc. VLDB Endow.", "Proceedings of the VLDB Endowment"), _yearly(2000), _vldb),
-    Venue("icse", "International Conference on Software Engineering", ("ICSE", "ICSE (1)", "ICSE (2)"), _yearly(2000),
-          _volumes("icse/icse", two=(2010, 2015))),
-    Venue("chi", "ACM CHI Conference on Human Factors in Computing Systems",
-          ("CHI", "Human Factors in Computing Systems"), _yearly(2000), _volumes("chi/chi")),
-    Venue("sosp", "ACM Symposium on Operating Systems Principles",
-          ("SOSP", "Symposium on Operating Systems Principles"), _every_other(2001, 2023, 2024, 2025),
-          _volumes("sosp/sosp")),
-    Venue("osdi", "USENIX Symposium on Operating Systems Design and Implementation",
-          ("OSDI", "Operating Systems Design and Implementation"), (*_every_other(2000, 2020), *_yearly(2021)),
-          _volumes("osdi/osdi")),
-    Venue("nsdi", "USENIX Symposium on Networked Systems Design and Implementation",
-          ("NSDI", "Networked Systems Design and Implementation"), _yearly(2004), _volumes("nsdi/nsdi")),
-    Venue("ccs", "ACM Conference on Computer and Communications Security",
-          ("CCS", "Computer and Communications Security"), _yearly(2000), _volumes("ccs/ccs")),
-    Venue("stoc", "ACM Symposium on Theory of Computing", ("STOC", "Symposium on the Theory of Computing"),
-          _yearly(2000), _volumes("stoc/stoc")),
-    Venue("focs", "IEEE Symposium on Foundations of Computer Science",
-          ("FOCS", "Foundations of Computer Science"), _yearly(2000), _volumes("focs/focs")),
-)  # fmt: skip
+    Venue(
+        "iclr", "International Conference on Learning Representations", ("ICLR",), _yearly(2013), _volumes("iclr/iclr")
+    ),
+    Venue(
+        "aaai",
+        "AAAI Conference on Artificial Intelligence",
+        ("AAAI", "Proceedings of the AAAI Conference on Artificial Intelligence"),
+        _yearly(2000, but=(2001, 2003, 2009)),
+        _volumes("aaai/aaai"),
+    ),
+    Venue(
+        "ijcai",
+        "International Joint Conference on Artificial Intelligence",
+        ("IJCAI",),
+        (*_every_other(2001, 2015), *_yearly(2016)),
+        _volumes("ijcai/ijcai"),
+    ),
+    Venue(
+        "kdd",
+        "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
+        ("KDD", "KDD (1)", "KDD (2)", "Knowledge Discovery and Data Mining"),
+        _yearly(2000),
+        _volumes("kdd/kdd", two=(2025,)),
+    ),
+    Venue(
+        "www",
+        "The Web Conference",
+        ("WWW", "International World Wide Web Conference"),
+        _yearly(2001),
+        _volumes("www/www"),
+    ),
+    Venue(
+        "cvpr",
+        "IEEE/CVF Conference on Computer Vision and Pattern Recognition",
+        ("CVPR", "CVPR (1)", "CVPR (2)", "Computer Vision and Pattern Recognition"),
+        _yearly(2000, but=(2002,)),
+        _volumes("cvpr/cvpr", two=(2001, 2003, 2004, 2005, 2006)),
+    ),
+    Venue(
+        "acl",
+        "Annual Meeting of the Association for Computational Linguistics",
+        ("ACL", "ACL (1)", "ACL (2)", "Meeting of the Association for Computational Linguistics"),
+        _yearly(2000),
+        _volumes("acl/acl", two=(*range(2012, 2019), *range(2021, 2026)), one=(2019,)),
+    ),
+    Venue(
+        "emnlp",
+        "Conference on Empirical Methods in Natural Language Processing",
+        ("EMNLP", "EMNLP (1)", "Empirical Methods in Natural Language Processing"),
+        _yearly(2000),
+        _volumes("emnlp/emnlp", one=(2019, 2020, 2021)),
+    ),
+    Venue(
+        "sigmod",
+        "ACM SIGMOD International Conference on Management of Data",
+        ("SIGMOD Conference", "SIGMOD", "International Conference on Management of Data"),
+        _yearly(2000, 2022),
+        _volumes("sigmod/sigmod"),
+    ),
+    Venue(
+        "vldb",
+        "International Conference on Very Large Data Bases",
+        ("VLDB", "PVLDB", "Proc. VLDB Endow.", "Proceedings of the VLDB Endowment"),
+        _yearly(2000),
+        _vldb,
+    ),
+    Venue(
+        "icse",
+        "International Conference on Software Engineering",
+        ("ICSE", "ICSE (1)", "ICSE (2)"),
+        _yearly(2000),
+        _volumes("icse/icse", two=(2010, 2015)),
+    ),
+    Venue(
+        "chi",
+        "ACM CHI Conference on Human Factors in Computing Systems",
+        ("CHI", "Human Factors in Computing Systems"),
+        _yearly(2000),
+        _volumes("chi/chi"),
+    ),
+    Venue(
+        "sosp",
+        "ACM Symposium on Operating Systems Principles",
+        ("SOSP", "Symposium on Operating Systems Principles"),
+        _every_other(2001, 2023, 2024, 2025),
+        _volumes("sosp/sosp"),
+    ),
+    Venue(
+        "osdi",
+        "USENIX Symposium on Operating Systems Design and Implementation",
+        ("OSDI", "Operating Systems Design and Implementation"),
+        (*_every_other(2000, 2020), *_yearly(2021)),
+        _volumes("osdi/osdi"),
+    ),
+    Venue(
+        "nsdi",
+        "USENIX Symposium on Networked Systems Design and Implementation",
+        ("NSDI", "Networked Systems Design and Implementation"),
+        _yearly(2004),
+        _volumes("nsdi/nsdi"),
+    ),
+    Venue(
+        "ccs",
+        "ACM Conference on Computer and Communications Security",
+        ("CCS", "Computer and Communications Security"),
+        _yearly(2000),
+        _volumes("ccs/ccs"),
+    ),
+    Venue(
+        "stoc",
+        "ACM Symposium on Theory of Computing",
+        ("STOC", "Symposium on the Theory of Computing"),
+        _yearly(2000),
+        _volumes("stoc/stoc"),
+    ),
+    Venue(
+        "focs",
+        "IEEE Symposium on Foundations of Computer Science",
+        ("FOCS", "Foundations of Computer Science"),
+        _yearly(2000),
+        _volumes("focs/focs"),
+    ),
+)
 """In the order in which they are listed."""
 
-_EDITIONS: Final = {
-    venue.edition_id(year): VenueEdition(venue, year) for venue in VENUES for year in venue.years
-}  # fmt: skip
-_BY_NAME: Final = {folded(name): venue.id for venue in VENUES for name in (*venue.names, venue.name)}
+_EDITIONS: Final = {venue.edition_id(year): VenueEdition(venue, year) for venue in VENUES for year in venue.years}
+_BY_NAME: Final = {fold_text(name): venue.id for venue in VENUES for name in (*venue.names, venue.name)}
 
 
 def edition_of(edition_id: str) -> VenueEdition | None:
@@ -139,4 +224,4 @@ def edition_of(edition_id: str) -> VenueEdition | None:
 
 def venue_named(name: str | None) -> str | None:
     """Return the id of the venue that a source calls so, or None."""
-    return _BY_NAME.get(folded(name)) if name else None
+    return _BY_NAME.get(fold_text(name)) if name else None

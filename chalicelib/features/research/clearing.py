@@ -15,11 +15,11 @@ _AT_ONCE: Final = 10
 def clear_library(library_id: str, until: float) -> bool:
     """Remove the artefacts and outputs of a library, a few a transaction; False if the time is over."""
     for kind, partition in _rooms(library_id):
-        for items in table.pages(partition, limit=_AT_ONCE):
+        for items in table.iter_pages(partition, limit=_AT_ONCE):
             if time.monotonic() > until:
                 return False
             # The index may show what is gone already.
-            there = table.get_all(kind.key_of(id=item["id"]) for item in items)
+            there = table.get_all(kind.make_key(id=item["id"]) for item in items)
             remove([kind.from_item(item) for item in there.values()])
     return True
 

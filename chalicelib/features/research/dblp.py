@@ -26,10 +26,14 @@ PAGE_SIZE: Final = 500
 """Of at most 1,000: an answer of so many takes DBLP a while already."""
 
 TYPES: Final = {
-    "Conference and Workshop Papers": "conference-paper", "Journal Articles": "article",
-    "Informal and Other Publications": "preprint", "Informal Publications": "preprint",
-    "Parts in Books or Collections": "chapter", "Books and Theses": "book", "Data and Artifacts": "dataset",
-}  # fmt: skip
+    "Conference and Workshop Papers": "conference-paper",
+    "Journal Articles": "article",
+    "Informal and Other Publications": "preprint",
+    "Informal Publications": "preprint",
+    "Parts in Books or Collections": "chapter",
+    "Books and Theses": "book",
+    "Data and Artifacts": "dataset",
+}
 
 _FRONT_MATTER: Final = "Editorship"
 _HOMONYM: Final = re.compile(r" \d{4}$")
@@ -68,11 +72,13 @@ def _record(info: Any, edition_id: str) -> Record:
         str(each) for each in (addresses if isinstance(addresses, list) else [addresses]) if "arxiv.org/" in str(each)
     ]
     content = said(
-        title=_plain(within(info, "title")).removesuffix("."), year=within(info, "year"),
-        type_=TYPES.get(str(within(info, "type")), "other"), venue=_first(within(info, "venue")),
+        title=_plain(within(info, "title")).removesuffix("."),
+        year=within(info, "year"),
+        type_=TYPES.get(str(within(info, "type")), "other"),
+        venue=_first(within(info, "venue")),
         identifiers=identified(doi=within(info, "doi"), arxiv=arxiv[0] if arxiv else None, dblp=key),
-        authors=[author(_name(each)) for each in _several(within(info, "authors", "author"))[: MOST_AUTHORS]],
-    )  # fmt: skip
+        authors=[author(_name(each)) for each in _several(within(info, "authors", "author"))[:MOST_AUTHORS]],
+    )
     return Record("dblp", key, content, edition_id=edition_id)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from chalicelib.features.research.identifiers import alike, keys_of, title_digest
 from chalicelib.features.research.models import ArtefactOut, ResearchJobOut, Source, Status, Work, WorkOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
@@ -40,9 +40,9 @@ class Artefact(Entity):
     in_library = Collection(f"{_LIBRARY}#A", "{id}", index="index1")
     by_source = Collection(f"{_LIBRARY}#A#S#{{source}}", "{id}", index="index2")
     by_source_id = Unique(
-        "research-artefact#{library_id}#{source}", "{source_id}", taken="", field="sourceId", refers="id"
+        "research-artefact#{library_id}#{source}", "{source_id}", error_code="", field="sourceId", ref_field="id"
     )
-    public = ArtefactOut
+    output_model = ArtefactOut
 
     organization_id: str | None = None
     library_id: str
@@ -62,7 +62,7 @@ class Artefact(Entity):
     stale: bool = True
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """Rows that lead to it: by its keys, by its researchers and, as long as it is stale, because of that."""
         return tuple(self._rows())
 
@@ -88,7 +88,7 @@ class ResearchOutput(Entity):
     by_venue = Facet(f"{_LIBRARY}#O#V#{{venue_id}}", "facet1")
     by_year = Facet(f"{_LIBRARY}#O#Y#{{year}}", "facet2")
     by_doi = Facet(f"{_LIBRARY}#O#D#{{doi}}", "facet3")
-    public = WorkOut
+    output_model = WorkOut
 
     organization_id: str | None = None
     library_id: str
@@ -106,7 +106,7 @@ class ResearchOutput(Entity):
     merged_into: str | None = None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """Rows that lead to it: by its researchers, and by what it may have in common with others."""
         if self.merged_into:
             return ()
@@ -127,16 +127,23 @@ class ResearchOutput(Entity):
         common = alike(self.title, self.authors) if self.year else None
         title = title_digest(self.title) if self.year and self.researcher_ids else None
         row = {
-            "pk": SHELF.format(library_id=self.library_id), "sk": f"{common or '-'}#{self.year or 0:04d}#{self.id}",
-            "id": self.id, "lists_authors": bool(self.authors),
-        }  # fmt: skip
+            "pk": SHELF.format(library_id=self.library_id),
+            "sk": f"{common or '-'}#{self.year or 0:04d}#{self.id}",
+            "id": self.id,
+            "lists_authors": bool(self.authors),
+        }
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
     def went_into(self, survivor_id: str) -> dict[str, Any]:
         """Return what is left of it once it went up in another: where that is."""
         cleared: dict[str, Any] = {
-            "title": "", "type": "other", "authors": [], "researcher_ids": [], "artefact_ids": [], "provenance": {},
-        }  # fmt: skip
+            "title": "",
+            "type": "other",
+            "authors": [],
+            "researcher_ids": [],
+            "artefact_ids": [],
+            "provenance": {},
+        }
         gone = dict.fromkeys(("year", "venue_id", "edition_id", "doi"))
         return {**cleared, **gone, "shelf": "merged", "merged_into": survivor_id}
 
@@ -151,7 +158,7 @@ class ResearchJob(Job):
     kind, parameter, task = "research.job", "job_id", "research.work"
     pk, sk = "RJ#{id}", "#"
     in_organization = Collection("O#{organization_id}#R", "{id}", index="index1")
-    public = ResearchJobOut
+    output_model = ResearchJobOut
 
     organization_id: str | None = None
     library_id: str
@@ -170,11 +177,11 @@ class ResearchJob(Job):
     ttl: int
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """What it works on."""
         return self.researcher_id or self.edition_id or self.id
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what forgets that the person asked for it."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
@@ -182,10 +189,17 @@ class ResearchJob(Job):
     def as_requested(self) -> "ResearchJob":
         """The job as it was asked for, which is what the entry before its end tells of."""
         return ResearchJob(
-            id=self.id, created_at=self.created_at, updated_at=self.created_at, ttl=self.ttl, work=self.work,
-            organization_id=self.organization_id, library_id=self.library_id, started_by=self.started_by,
-            researcher_id=self.researcher_id, edition_id=self.edition_id,
-        )  # fmt: skip
+            id=self.id,
+            created_at=self.created_at,
+            updated_at=self.created_at,
+            ttl=self.ttl,
+            work=self.work,
+            organization_id=self.organization_id,
+            library_id=self.library_id,
+            started_by=self.started_by,
+            researcher_id=self.researcher_id,
+            edition_id=self.edition_id,
+        )
 
     @property
     def place(self) -> dict[str, Any]:
@@ -206,6 +220,9 @@ def researcher_key(library_id: str, kind: type[Entity], researcher_id: str, sour
 def counted(library_id: str, edition_id: str, delta: int) -> Write:
     """Return the write that counts outputs of an edition."""
     return Write(
-        "Update", (EDITIONS.format(library_id=library_id), edition_id), names=["n"],
-        update="SET #n = if_not_exists(#n, :zero) + :delta", values={"zero": 0, "delta": delta},
-    )  # fmt: skip
+        "Update",
+        (EDITIONS.format(library_id=library_id), edition_id),
+        names=["n"],
+        update="SET #n = if_not_exists(#n, :zero) + :delta",
+        values={"zero": 0, "delta": delta},
+    )

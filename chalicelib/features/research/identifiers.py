@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.http.fields import fold_text
 
 _ORCID: Final = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
 _OPENALEX_AUTHOR: Final = re.compile(r"A[1-9][0-9]{0,18}")
@@ -60,9 +60,12 @@ def identified(**said: object) -> dict[str, str]:
     doi = doi_of(said.get("doi"))
     derived = doi.removeprefix(_ARXIV_DOI) if doi and doi.startswith(_ARXIV_DOI) else None
     found = {
-        "doi": doi, "arxiv": arxiv_of(said.get("arxiv")) or arxiv_of(derived), "pmid": pmid_of(said.get("pmid")),
-        "openalex": said.get("openalex"), "dblp": said.get("dblp"),
-    }  # fmt: skip
+        "doi": doi,
+        "arxiv": arxiv_of(said.get("arxiv")) or arxiv_of(derived),
+        "pmid": pmid_of(said.get("pmid")),
+        "openalex": said.get("openalex"),
+        "dblp": said.get("dblp"),
+    }
     return {name: str(value) for name, value in found.items() if value}
 
 
@@ -85,7 +88,7 @@ def title_digest(title: str) -> str | None:
 
 
 def _plain(title: str) -> str:
-    return re.sub(r"\W+", " ", folded(title)).strip()
+    return re.sub(r"\W+", " ", fold_text(title)).strip()
 
 
 def _digest(text: str) -> str:
@@ -93,5 +96,5 @@ def _digest(text: str) -> str:
 
 
 def _family(name: str) -> str:
-    before, comma, _ = folded(name).partition(",")
-    return before if comma else folded(name).rpartition(" ")[2]
+    before, comma, _ = fold_text(name).partition(",")
+    return before if comma else fold_text(name).rpartition(" ")[2]

@@ -6,12 +6,12 @@ from typing import Any, Final
 from chalicelib.features.research.entities import Artefact, ResearchJob
 from chalicelib.features.research.rules import first_researchers, hash_of
 from chalicelib.features.research.sources import Record
-from chalicelib.kernel.core.clock import now, pause
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unique_items import guard_key
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
 _AT_ONCE: Final = 100
@@ -36,13 +36,13 @@ def stored(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
             job = still_mine(job)
             if (attempt := attempt + 1) == _TRIES:
                 raise
-            pause(attempt)
+            backoff_seconds(attempt)
     return job
 
 
 def still_mine(job: ResearchJob) -> ResearchJob:
     """Return the job as it is now, if this worker holds it still. Raises ConcurrentModification."""
-    item = table.get(job.stored_at)
+    item = table.get(job.key)
     if item is None or item.get("turn_at") != job.turn_at:
         raise ConcurrentModification
     return ResearchJob.from_item(item)
@@ -52,15 +52,15 @@ def _lot(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
     """Store the next records in one transaction: as many as one read tells of and it can hold."""
     window = records[job.done : job.done + _AT_ONCE]
     known = _known(job.library_id, window)
-    changes, counts, done = Changes(now()), dict.fromkeys(("created", "updated", "unchanged"), 0), job.done
+    changes, counts, done = UnitOfWork(now()), dict.fromkeys(("created", "updated", "unchanged"), 0), job.done
     # In the order of the source, be they of one moment.
-    begun = iter(sorted((beginning(changes.now) for _ in window), key=lambda new: str(new["id"])))
+    begun = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda new: str(new["id"])))
     for record in window:
         counts[_put(changes, job, record, known, begun)] += 1
         done += 1
         if changes.size > _ENOUGH_WRITES:
             break
-    return jobs.keep(job, changes, status="running", counts=job.counting(**counts), done=done)
+    return jobs.checkpoint(job, changes, status="running", counts=job.counting(**counts), done=done)
 
 
 def _known(library_id: str, records: Sequence[Record]) -> _Known:
@@ -68,12 +68,12 @@ def _known(library_id: str, records: Sequence[Record]) -> _Known:
     unique = Artefact.by_source_id
     named = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
     guards = table.get_all(guard_key(unique, names) for names in named)
-    items = table.get_all(Artefact.key_of(id=guard["ref"]) for guard in guards.values())
+    items = table.get_all(Artefact.make_key(id=guard["ref"]) for guard in guards.values())
     found = [Artefact.from_item(item) for item in items.values()]
     return {(each.source, each.source_id): each for each in found}
 
 
-def _put(changes: Changes, job: ResearchJob, record: Record, known: _Known, begun: Iterator[dict[str, Any]]) -> str:
+def _put(changes: UnitOfWork, job: ResearchJob, record: Record, known: _Known, begun: Iterator[dict[str, Any]]) -> str:
     """Let an artefact say what a record says; return what that takes. `begun`: what new ones begin with."""
     name, present = (record.source, record.source_id), known.get((record.source, record.source_id))
     digest = hash_of(record.said)
@@ -83,10 +83,16 @@ def _put(changes: Changes, job: ResearchJob, record: Record, known: _Known, begu
     if present is None:
         known[name] = changes.create(
             Artefact(
-                **next(begun), **job.place, source=record.source, source_id=record.source_id,
-                fetched_at=changes.now, content_hash=digest, **record.said, **beside,
+                **next(begun),
+                **job.place,
+                source=record.source,
+                source_id=record.source_id,
+                fetched_at=changes.now,
+                content_hash=digest,
+                **record.said,
+                **beside,
             )
-        )  # fmt: skip
+        )
         return "created"
     if digest == present.content_hash and all(getattr(present, field) == value for field, value in beside.items()):
         return "unchanged"

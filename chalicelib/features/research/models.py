@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Timestamp, Uuid, shape, visible
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
@@ -28,9 +28,12 @@ def _bare(value: object) -> object:
 
 
 ResearcherId = Annotated[
-    str, StringConstraints(min_length=1, max_length=_LONGEST_ID), BeforeValidator(_bare), AfterValidator(visible)
+    str,
+    StringConstraints(min_length=1, max_length=_LONGEST_ID),
+    BeforeValidator(_bare),
+    AfterValidator(require_visible),
 ]
-EditionId = Annotated[str, *shape("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
+EditionId = Annotated[str, *matching("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
 
 
 class ImportCreate(Input):
@@ -154,11 +157,13 @@ class Counts(Output):
     updated: int = Field(0, ge=0, examples=[1])
     unchanged: int = Field(0, ge=0, examples=[30])
     conflicts: int = Field(
-        0, ge=0, examples=[0],
+        0,
+        ge=0,
+        examples=[0],
         description="Merges that a reconcile proposes and does not make: outputs that share no identifier, are a year "
         "apart at most, and have the same title and first author or, where one of them lists no authors (ORCID never "
         "does), the same title and a researcher.",
-    )  # fmt: skip
+    )
 
 
 _NOTHING_YET: Final = {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0}
@@ -172,7 +177,7 @@ _OF_WORK: Final[Mapping[Work, Mapping[str, Any]]] = {
 class ResearchJobOut(RecordOutput):
     """Work on research in the background."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         f"research.{work}.{event}": {**shown, **of_work}
         for work, of_work in _OF_WORK.items()
         for event, shown in (
@@ -180,7 +185,7 @@ class ResearchJobOut(RecordOutput):
             ("completed", {"status": "completed"}),
             ("failed", {"status": "failed", "error": "source_unavailable", "detail": "A source gave no answer."}),
         )
-    }  # fmt: skip
+    }
 
     kind: Work = Field(validation_alias="work", examples=["import"])
     status: Status = Field(examples=["completed"])

@@ -26,10 +26,18 @@ PAGE_SIZE: Final = 100
 """The most that its documentation allows."""
 
 TYPES: Final = {
-    "article": "article", "review": "article", "letter": "article", "editorial": "article", "book": "book",
-    "book-chapter": "chapter", "preprint": "preprint", "dissertation": "thesis", "report": "report",
-    "dataset": "dataset", "software": "software",
-}  # fmt: skip
+    "article": "article",
+    "review": "article",
+    "letter": "article",
+    "editorial": "article",
+    "book": "book",
+    "book-chapter": "chapter",
+    "preprint": "preprint",
+    "dissertation": "thesis",
+    "report": "report",
+    "dataset": "dataset",
+    "software": "software",
+}
 
 _FIELDS: Final = "id,doi,display_name,publication_year,type,ids,primary_location,locations,authorships"
 _FIRST: Final = "*"
@@ -74,18 +82,22 @@ def _record(work: Any, wanted: list[str]) -> Record:
     locations = within(work, "locations")
     at_arxiv = (_at_arxiv(each) for each in (locations if isinstance(locations, list) else ()))
     identifiers = identified(
-        doi=within(work, "doi") or within(work, "ids", "doi"), pmid=within(work, "ids", "pmid"), openalex=work_id,
+        doi=within(work, "doi") or within(work, "ids", "doi"),
+        pmid=within(work, "ids", "pmid"),
+        openalex=work_id,
         arxiv=next(filter(None, at_arxiv), None),
-    )  # fmt: skip
+    )
     venue = within(work, "primary_location", "source")
     conference = within(venue, "type") == "conference"
     kind = TYPES.get(str(within(work, "type")), "other")
     content = said(
         title=within(work, "display_name") or within(work, "title"),
         type_="conference-paper" if conference and kind == "article" else kind,
-        year=within(work, "publication_year"), venue=within(venue, "display_name"),
-        identifiers=identifiers, authors=[_author(each) for each in persons[:MOST_AUTHORS]],
-    )  # fmt: skip
+        year=within(work, "publication_year"),
+        venue=within(venue, "display_name"),
+        identifiers=identifiers,
+        authors=[_author(each) for each in persons[:MOST_AUTHORS]],
+    )
     return Record("openalex", work_id, content, [*wanted, *_ids_of(persons, wanted)])
 
 

@@ -20,12 +20,12 @@ from chalicelib.features.research.models import (
 from chalicelib.features.research.reach import let_in, library_of, listed, refuse_unseen, venues
 from chalicelib.features.research.steps import to_backfill, to_import
 from chalicelib.features.research.where import artefacts_by, outputs_by
-from chalicelib.kernel.core.clock import after, milliseconds
-from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.core.clock import after, timestamp_ms
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import SetQuery
-from chalicelib.kernel.operations.operation import Caller, Moved, Page, RouteGroup
-from chalicelib.kernel.rate_limits.buckets import Budget
+from chalicelib.kernel.http.models import SmallListQuery
+from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import Item
 
 routes = RouteGroup("research")
@@ -33,8 +33,8 @@ routes = RouteGroup("research")
 _JOBS: Final = "/research/jobs"
 
 
-@routes.get("/research/artefacts", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
-def list_artefacts(ctx: Context, query: ArtefactsQuery) -> Page[ArtefactOut]:
+@routes.get("/research/artefacts", access=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_artefacts(ctx: Context, query: ArtefactsQuery) -> ListPage[ArtefactOut]:
     """List what the sources say of works, in the order in which it was first fetched.
 
     It is of the caller's own library, of those of their organizations, and of the one that everybody sees. Of more than
@@ -43,7 +43,7 @@ def list_artefacts(ctx: Context, query: ArtefactsQuery) -> Page[ArtefactOut]:
     return listed(ctx, Artefact, artefacts_by(query), query, ArtefactOut.of)
 
 
-@routes.get("/research/artefacts/{artefact_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+@routes.get("/research/artefacts/{artefact_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
     """Get what a source says of a work."""
     refuse_unseen(ctx, artefact)
@@ -52,8 +52,12 @@ def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
 
 @routes.post(
     "/research/backfill/{venue_edition}",
-    success=202, needs=Caller.OPERATOR, scope=None, emits="research.backfill.requested", listed_at=_JOBS,
-)  # fmt: skip
+    success=202,
+    access=Caller.OPERATOR,
+    scope=None,
+    emits="research.backfill.requested",
+    collection_path=_JOBS,
+)
 def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJobOut:
     """Fetch all that DBLP has of an edition of a venue, such as `neurips-2025`, and reconcile it.
 
@@ -68,10 +72,14 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
 
 @routes.post(
     "/research/import",
-    success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.import.requested", listed_at=_JOBS,
-    admits=let_in,
-    budgets=(Budget("research-import", most=10, seconds=3600, per="principal"),),
-)  # fmt: skip
+    success=202,
+    access=Caller.PRINCIPAL,
+    scope="research:write",
+    emits="research.import.requested",
+    collection_path=_JOBS,
+    extra_check=let_in,
+    rate_limits=(RateLimit("research-import", limit=10, seconds=3600, per="principal"),),
+)
 def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     """Fetch what ORCID and OpenAlex say of a researcher's works.
 
@@ -83,7 +91,7 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     return _start(ctx, "import", to_import(body.researcher_id), researcher_id=body.researcher_id, **place)
 
 
-@routes.get("/research/jobs/{job_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
+@routes.get("/research/jobs/{job_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
     """Get an import, a reconcile or a backfill: how far it is. It is there for 30 days, for whoever started it.
 
@@ -95,8 +103,8 @@ def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
     return ResearchJobOut.of(job)
 
 
-@routes.get("/research/outputs", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
-def list_outputs(ctx: Context, query: OutputsQuery) -> Page[WorkOut]:
+@routes.get("/research/outputs", access=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
     """List works, in the order in which they were first reconciled.
 
     The first filter there is of `doi`, `researcherId`, `venueId` and `year` is looked for; what doesn't pass the others
@@ -104,25 +112,29 @@ def list_outputs(ctx: Context, query: OutputsQuery) -> Page[WorkOut]:
     """
     doi = doi_of(query.doi)
     if query.doi is not None and doi is None:
-        raise Invalid([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
+        raise ValidationProblem([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
     others = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
     return listed(ctx, ResearchOutput, outputs_by(query, doi), query, WorkOut.of, **others)
 
 
-@routes.get("/research/outputs/{output_id}", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
-def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Moved:
+@routes.get("/research/outputs/{output_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
+def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Redirect:
     """Get a work. One that turned out to be the same as another leads there."""
     refuse_unseen(ctx, output)
     if output.merged_into:
-        return Moved(f"/research/outputs/{output.merged_into}")
+        return Redirect(f"/research/outputs/{output.merged_into}")
     return WorkOut.of(output)
 
 
 @routes.post(
     "/research/reconcile",
-    success=202, needs=Caller.PRINCIPAL, scope="research:write", emits="research.reconcile.requested", listed_at=_JOBS,
-    admits=let_in,
-)  # fmt: skip
+    success=202,
+    access=Caller.PRINCIPAL,
+    scope="research:write",
+    emits="research.reconcile.requested",
+    collection_path=_JOBS,
+    extra_check=let_in,
+)
 def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     """Make works of what the sources say: of what shares a DOI, an id of arXiv, PubMed or OpenAlex.
 
@@ -134,17 +146,22 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     return _start(ctx, "reconcile", [], **library_of(ctx, body.organization_id))
 
 
-@routes.get("/research/venues", needs=Caller.PRINCIPAL, scope="research:read", emits=None)
-def list_venues(ctx: Context, query: SetQuery) -> Page[VenueOut]:
+@routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
     """List the venues whose editions can be backfilled, with how many outputs each edition has."""
-    return ctx.part(venues(), query)
+    return ctx.slice_page(venues(), query)
 
 
 def _start(ctx: Context, work: Work, steps: list[Item], **said: Any) -> ResearchJobOut:
     """Return a new job, which begins once it is committed."""
     job = ResearchJob(
-        **ctx.new(), turn_at=ctx.now, work=work, steps=steps, started_by=str(ctx.principal.id),
-        ttl=milliseconds(after(ctx.now, days=JOBS_KEPT_DAYS)) // 1000, **said,
-    )  # fmt: skip
-    ctx.changes.start(ResearchJob.task, ctx.changes.create(job))
+        **ctx.new_record_fields(),
+        turn_at=ctx.now,
+        work=work,
+        steps=steps,
+        started_by=str(ctx.principal.id),
+        ttl=timestamp_ms(after(ctx.now, days=JOBS_KEPT_DAYS)) // 1000,
+        **said,
+    )
+    ctx.changes.enqueue_after_commit(ResearchJob.task, ctx.changes.create(job))
     return ResearchJobOut.of(job)

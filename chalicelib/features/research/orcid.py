@@ -12,11 +12,20 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.storage.entity import Item
 
 TYPES: Final = {
-    "journal-article": "article", "conference-paper": "conference-paper", "conference-abstract": "conference-paper",
-    "conference-proceedings": "proceedings", "book": "book", "book-chapter": "chapter", "preprint": "preprint",
-    "working-paper": "preprint", "dissertation": "thesis", "dissertation-thesis": "thesis", "report": "report",
-    "data-set": "dataset", "software": "software",
-}  # fmt: skip
+    "journal-article": "article",
+    "conference-paper": "conference-paper",
+    "conference-abstract": "conference-paper",
+    "conference-proceedings": "proceedings",
+    "book": "book",
+    "book-chapter": "chapter",
+    "preprint": "preprint",
+    "working-paper": "preprint",
+    "dissertation": "thesis",
+    "dissertation-thesis": "thesis",
+    "report": "report",
+    "data-set": "dataset",
+    "software": "software",
+}
 
 
 def works(step: Item) -> Page:
@@ -38,10 +47,13 @@ def _record(summary: Any, orcid_id: str, companions: list[str]) -> Record:
     if not isinstance(put_code, int | str) or not str(put_code).isdigit():
         raise Unreadable("has no put-code")
     content = said(
-        title=within(summary, "title", "title", "value"), type_=TYPES.get(str(within(summary, "type")), "other"),
-        year=within(summary, "publication-date", "year", "value"), venue=within(summary, "journal-title", "value"),
-        identifiers=identified(**_own_ids(summary)), authors=[],
-    )  # fmt: skip
+        title=within(summary, "title", "title", "value"),
+        type_=TYPES.get(str(within(summary, "type")), "other"),
+        year=within(summary, "publication-date", "year", "value"),
+        venue=within(summary, "journal-title", "value"),
+        identifiers=identified(**_own_ids(summary)),
+        authors=[],
+    )
     return Record("orcid", str(put_code), content, [orcid_id, *companions])
 
 

@@ -8,7 +8,7 @@ from chalicelib.features.research import rules
 from chalicelib.features.research.entities import SHELF, ResearchOutput
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 _MARK: Final = "lists_authors"
 """The attribute that every row has, unless it was stored before rows had attributes."""
@@ -17,7 +17,7 @@ _MARK: Final = "lists_authors"
 def proposals(library_id: str) -> tuple[int, int]:
     """Return how many outputs a library has, and how many merges they propose: a Query for each megabyte of rows."""
     outputs, listings = 0, []
-    for rows in table.pages(SHELF.format(library_id=library_id)):
+    for rows in table.iter_pages(SHELF.format(library_id=library_id)):
         outputs += len(rows)
         listings += [_listing(row) for row in [*rows, *_completed(rows)] if _MARK in row]
     return outputs, rules.proposals(listings)
@@ -26,9 +26,13 @@ def proposals(library_id: str) -> tuple[int, int]:
 def _listing(row: Item) -> rules.Listing:
     common, year, _ = str(row["sk"]).split("#")
     return rules.Listing(
-        id=row["id"], year=int(year), common=None if common == "-" else common, title=row.get("title"),
-        researcher_ids=row.get("researcher_ids", ()), lists_authors=row[_MARK],
-    )  # fmt: skip
+        id=row["id"],
+        year=int(year),
+        common=None if common == "-" else common,
+        title=row.get("title"),
+        researcher_ids=row.get("researcher_ids", ()),
+        lists_authors=row[_MARK],
+    )
 
 
 def _completed(rows: Sequence[Item]) -> list[Item]:
@@ -38,13 +42,13 @@ def _completed(rows: Sequence[Item]) -> list[Item]:
     """
     older = [row for row in rows if _MARK not in row]
     found: list[Item] = []
-    for start in range(0, len(older), table.MOST_WRITES):
-        lot = older[start : start + table.MOST_WRITES]
-        read = table.get_all(ResearchOutput.key_of(id=row["id"]) for row in lot)
+    for start in range(0, len(older), table.MAX_TRANSACT_ITEMS):
+        lot = older[start : start + table.MAX_TRANSACT_ITEMS]
+        read = table.get_all(ResearchOutput.make_key(id=row["id"]) for row in lot)
         outputs = [ResearchOutput.from_item(item) for item in read.values()]
         if marks := [output.shelf_mark for output in outputs if not output.merged_into]:
-            with suppress(Cancelled):
-                table.write([_if_older(mark) for mark in marks])
+            with suppress(TransactionCancelled):
+                table.write_transaction([_if_older(mark) for mark in marks])
         found += marks
     return found
 

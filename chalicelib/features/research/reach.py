@@ -23,11 +23,11 @@ from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Page
+from chalicelib.kernel.operations.operation import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key, Partition
-from chalicelib.kernel.storage.membership_lists import Group, read_group
+from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_group
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -47,13 +47,13 @@ def let_in(access: Access, request: Request) -> None:
     role = _role_in(access.principal, organization_id)
     if role is None:
         raise not_found()
-    if not isinstance(access.principal, ApiKeyPrincipal) and not role.covers(Role.EDITOR):
+    if not isinstance(access.principal, ApiKeyPrincipal) and not role.includes(Role.EDITOR):
         detail = f"This needs the role 'editor' at the organization; yours is {role.value!r}."
         raise Problem("insufficient_role", detail)
 
 
 def _organization_said(principal: Principal, request: Request) -> str | None:
-    said = request.said.get("organizationId")
+    said = request.unvalidated_body.get("organizationId")
     named = ascii_lower(said.strip()) if isinstance(said, str) else ""
     organization_id = named if re.fullmatch(UUID_PATTERN, named) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
@@ -76,7 +76,7 @@ def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob)
 
 def listed(
     ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
-) -> Page[T]:
+) -> ListPage[T]:
     """Return a page of what is in the caller's libraries, by groups of organizations.
 
     What a group holds comes in the order in which it came to be; to the first belong the caller's own library and
@@ -84,26 +84,26 @@ def listed(
     them by their ids. `filters` are what it does not look for: what doesn't pass them is left out of its page.
     """
     group, libraries = _libraries(ctx, query)
-    found = group.merged([where(library_id) for library_id in libraries], limit=query.limit)
+    found = group.query_merged([where(library_id) for library_id in libraries], limit=query.limit)
     records = _open(ctx, kind, found.items)
     passing = [each for each in records if all(_has(each, name, value) for name, value in filters.items())]
-    return ctx.page([show(each) for each in passing], found.last, query)
+    return ctx.build_page([show(each) for each in passing], found.last_evaluated_key, query)
 
 
 def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
     """Yield the records that were found, or that rows lead to, but for those of organizations that are closed."""
-    named: list[Key] = [kind.key_of(id=item["id"]) for item in items if "kind" not in item]
+    named: list[ItemKey] = [kind.make_key(id=item["id"]) for item in items if "kind" not in item]
     libraries = sorted({_library(item) for item in items} - {COMMON, ctx.principal.id})
-    above: dict[str, Key] = {library_id: Organization.key_of(id=library_id) for library_id in libraries}
+    above: dict[str, ItemKey] = {library_id: Organization.make_key(id=library_id) for library_id in libraries}
     # The list of the caller's organizations is an index's, and late: whether they belong to one the table says.
-    joined: dict[str, Key] = {}
+    joined: dict[str, ItemKey] = {}
     if isinstance(ctx.principal, User):
         joined = {library_id: membership_key(key, ctx.user.id) for library_id, key in above.items()}
     read = table.get_all([*named, *above.values(), *joined.values()])
     member_of = {each for each, key in above.items() if key in read and joined.get(each, key) in read}
-    there = {each for each in member_of if not Organization.from_item(read[above[each]]).closed}
+    there = {each for each in member_of if not Organization.from_item(read[above[each]]).is_deleted}
     for item in items:
-        found = item if "kind" in item else read.get(kind.key_of(id=item["id"]))
+        found = item if "kind" in item else read.get(kind.make_key(id=item["id"]))
         if found and (_library(item) not in above or _library(item) in there):
             yield kind.from_item(found)
 
@@ -118,22 +118,22 @@ def _has(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
     return value is None or (value in said if isinstance(said, list) else bool(said == value))
 
 
-def _libraries(ctx: Context, query: ListQuery) -> tuple[Group, Sequence[str]]:
+def _libraries(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
     """Return the group that a page is about, and its libraries: of those that the caller has a part in."""
-    position = ctx.position(query)
+    position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        return Group(position=position), [COMMON, ctx.principal.credential.organization_id]
-    group = read_group(Member.of_user.partition(user_id=ctx.user.id, shelf="active"), position)
+        return MembershipGroup(position=position), [COMMON, ctx.principal.credential.organization_id]
+    group = read_membership_group(Member.of_user.partition(user_id=ctx.user.id, shelf="active"), position)
     beside = [COMMON, ctx.user.id] if group.is_first else []
     return group, [*beside, *(item["organization_id"] for item in group.memberships)]
 
 
 def _role_in(principal: Principal, organization_id: str) -> Role | None:
     """Return somebody's role in an organization that is there; None if they have none."""
-    key = Organization.key_of(id=organization_id)
-    member = Member.key_of(organization_id=organization_id, user_id=principal.id)
+    key = Organization.make_key(id=organization_id)
+    member = Member.make_key(organization_id=organization_id, user_id=principal.id)
     read = table.get_all([key, member])
-    if key not in read or Organization.from_item(read[key]).closed:
+    if key not in read or Organization.from_item(read[key]).is_deleted:
         return None
     if isinstance(principal, ApiKeyPrincipal):
         return principal.role if principal.credential.organization_id == organization_id else None
@@ -142,7 +142,7 @@ def _role_in(principal: Principal, organization_id: str) -> Role | None:
 
 def venues() -> list[VenueOut]:
     """Return all venues, with how many outputs each edition has in the library that everybody sees: one Query."""
-    rows = table.whole(EDITIONS.format(library_id=COMMON), "")
+    rows = table.query_all(EDITIONS.format(library_id=COMMON), "")
     counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}
     return [
         VenueOut(

@@ -21,19 +21,19 @@ from chalicelib.features.research.entities import (
 )
 from chalicelib.features.research.identifiers import keys_of
 from chalicelib.features.research.importing import still_mine
-from chalicelib.kernel.core.clock import now, pause
-from chalicelib.kernel.core.ids import beginning
+from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
 MOST_ALIKE: Final = 1000
 """So many artefacts may hang together by their keys."""
 
 _AT_ONCE: Final = 20
-_MOST_WRITES: Final = table.MOST_WRITES - 2
+_MOST_WRITES: Final = table.MAX_TRANSACT_ITEMS - 2
 """The job's own progress is one, and there is one to spare."""
 
 _TRIES: Final = 8
@@ -65,7 +65,7 @@ def advanced(job: ResearchJob) -> ResearchJob | None:
             return _step(job, stale[0]["id"])
         except ConcurrentModification:
             job = still_mine(job)
-            pause(attempt)
+            backoff_seconds(attempt)
     raise ConcurrentModification
 
 
@@ -82,14 +82,14 @@ def _step(job: ResearchJob, stale_id: str) -> ResearchJob:
             break
         lot = lot[: len(lot) // 2]
     more = counts if job.work == "reconcile" else {}
-    return jobs.keep(job, changes, status="running", counts=job.counting(**more))
+    return jobs.checkpoint(job, changes, status="running", counts=job.counting(**more))
 
 
 def _kin(library_id: str, artefact_id: str) -> _Kin:
     """Return all that hangs together with an artefact. Raises TooManyAlike."""
     kin, wanted = _Kin(), {artefact_id}
     while wanted:
-        read = table.get_all(Artefact.key_of(id=each) for each in sorted(wanted))
+        read = table.get_all(Artefact.make_key(id=each) for each in sorted(wanted))
         found = [Artefact.from_item(item) for item in read.values()]
         kin.artefacts |= {each.id: each for each in found}
         if len(kin.artefacts) > MOST_ALIKE:
@@ -104,12 +104,12 @@ def _with_keys(library_id: str, kin: _Kin, artefacts: Iterable[Artefact]) -> set
     keys = {key for each in artefacts for key in keys_of(each.identifiers)} - kin.keys
     kin.keys |= keys
     ask: Callable[[str], list[Item]] = partial(_rows, KEYS.format(library_id=library_id))
-    return {str(row["id"]) for rows in table.side_by_side(ask, sorted(keys)) for row in rows}
+    return {str(row["id"]) for rows in table.gather(ask, sorted(keys)) for row in rows}
 
 
 def _rows(pk: str, key: str) -> list[Item]:
     rows: list[Item] = []
-    for items in table.pages(pk, begins=f"{key}#", limit=MOST_ALIKE + 1):
+    for items in table.iter_pages(pk, begins=f"{key}#", limit=MOST_ALIKE + 1):
         rows += items
         if len(rows) > MOST_ALIKE:
             break
@@ -119,7 +119,7 @@ def _rows(pk: str, key: str) -> list[Item]:
 def _in_outputs(kin: _Kin, artefacts: Iterable[Artefact]) -> set[str]:
     """Return the ids of the artefacts that are in one output with some."""
     ids = {each.output_id for each in artefacts if each.output_id} - kin.outputs.keys()
-    read = table.get_all(ResearchOutput.key_of(id=each) for each in sorted(ids))
+    read = table.get_all(ResearchOutput.make_key(id=each) for each in sorted(ids))
     found = [ResearchOutput.from_item(item) for item in read.values()]
     kin.outputs |= {each.id: each for each in found}
     return {artefact_id for each in found for artefact_id in each.artefact_ids}
@@ -137,19 +137,19 @@ def _targets(kin: _Kin) -> dict[str, str]:
         members = sorted(each.id for each in kin.artefacts.values() if each.output_id == output_id)
         if members:
             claims.setdefault(of_artefact[members[0]], []).append(output_id)
-    ids = {n: claims[n][0] if n in claims else str(beginning(now())["id"]) for n in range(len(works))}
+    ids = {n: claims[n][0] if n in claims else str(new_record_fields(now())["id"]) for n in range(len(works))}
     return {artefact_id: ids[number] for artefact_id, number in of_artefact.items()}
 
 
 def _changes(
     job: ResearchJob, kin: _Kin, targets: Mapping[str, str], lot: Sequence[Artefact]
-) -> tuple[Changes, Mapping[str, int]]:
+) -> tuple[UnitOfWork, Mapping[str, int]]:
     """Return what lets a lot be where it belongs, and how many outputs that creates and changes."""
-    changes, counts = Changes(now()), {"created": 0, "updated": 0}
+    changes, counts = UnitOfWork(now()), {"created": 0, "updated": 0}
     moved = {each.id: targets[each.id] for each in lot}
     place = {each.id: moved.get(each.id, each.output_id) for each in kin.artefacts.values()}
     for artefact in lot:
-        changes.advance(artefact, output_id=targets[artefact.id], stale=False)
+        changes.bump_version(artefact, output_id=targets[artefact.id], stale=False)
     touched = {*moved.values(), *(each.output_id for each in lot if each.output_id)}
     editions: dict[str, int] = {}
     for output_id in sorted(touched):
@@ -161,7 +161,7 @@ def _changes(
         _count(editions, present, output)
     for edition_id, delta in editions.items():
         if delta and job.library_id == COMMON:
-            changes.also(counted(COMMON, edition_id, delta))
+            changes.add_write(counted(COMMON, edition_id, delta))
     return changes, counts
 
 
@@ -172,17 +172,21 @@ def _heir(kin: _Kin, targets: Mapping[str, str], output_id: str) -> str:
 
 
 def _put(
-    changes: Changes, job: ResearchJob, output_id: str, present: ResearchOutput | None, members: Sequence[Artefact],
+    changes: UnitOfWork,
+    job: ResearchJob,
+    output_id: str,
+    present: ResearchOutput | None,
+    members: Sequence[Artefact],
     heir: str,
-) -> ResearchOutput:  # fmt: skip
+) -> ResearchOutput:
     """Let an output say what its artefacts say; without any it leads to the one that it went up in."""
     if present is None:
-        begun = {**beginning(changes.now), "id": output_id}
+        begun = {**new_record_fields(changes.now), "id": output_id}
         return changes.create(ResearchOutput(**begun, **job.place, **rules.told(members)))
     said = rules.told(members) if members else present.went_into(heir)
     output = changes.update(present, **said)
     if output is present:
-        changes.require(present)
+        changes.require_unchanged(present)
     return output
 
 

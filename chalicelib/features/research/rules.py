@@ -122,20 +122,26 @@ def told(artefacts: Sequence[Artefact]) -> dict[str, Any]:
     provenance: dict[str, str] = {}
     for artefact in sorted(artefacts, key=_rank):
         said = {
-            "title": artefact.title, "type": artefact.type if artefact.type != "other" else None,
-            "year": artefact.year, "venue_id": _venue(artefact), "doi": artefact.identifiers.get("doi"),
+            "title": artefact.title,
+            "type": artefact.type if artefact.type != "other" else None,
+            "year": artefact.year,
+            "venue_id": _venue(artefact),
+            "doi": artefact.identifiers.get("doi"),
             "authors": artefact.authors,
-        }  # fmt: skip
+        }
         for name in _FIELDS:
             if said[name] and to_camel(name) not in provenance:
                 fields[name], provenance[to_camel(name)] = said[name], artefact.id
     editions = [each.edition_id for each in sorted(artefacts, key=_rank) if each.edition_id]
     everyone = {researcher for each in artefacts for researcher in each.researcher_ids}
     return {
-        "type": "other", **fields, "provenance": provenance, "edition_id": editions[0] if editions else None,
+        "type": "other",
+        **fields,
+        "provenance": provenance,
+        "edition_id": editions[0] if editions else None,
         "researcher_ids": first_researchers(everyone),
         "artefact_ids": [each.id for each in sorted(artefacts, key=_rank)],
-    }  # fmt: skip
+    }
 
 
 def _venue(artefact: Artefact) -> str | None:

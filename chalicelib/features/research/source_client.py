@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from pydantic_core import from_json
 
 from chalicelib.features.research import throttle
-from chalicelib.kernel.core.clock import pause
+from chalicelib.kernel.core.clock import backoff_seconds
 from chalicelib.kernel.core.version import VERSION
 
 CONNECT_SECONDS: Final = 3.0
@@ -96,7 +96,7 @@ def _read(source: Source, url: str) -> Any:
         except Later:
             if attempt == _TRIES - 1:
                 raise
-            pause(attempt, first=0.2, most=SHORT_SECONDS)
+            backoff_seconds(attempt, first=0.2, most=SHORT_SECONDS)
             continue
         if answer.status in (_FORBIDDEN, _TOO_MANY) or answer.status >= _SERVER_ERROR:
             _wait_or_leave(source, answer, last=attempt == _TRIES - 1, attempt=attempt)
@@ -113,7 +113,7 @@ def _wait_or_leave(source: Source, answer: Answer, *, last: bool, attempt: int) 
             throttle.hold_back(source.name, seconds)
         raise Later(f"{source.name} answered {answer.status}.", seconds)
     if seconds is None:
-        pause(attempt, first=0.2, most=SHORT_SECONDS)
+        backoff_seconds(attempt, first=0.2, most=SHORT_SECONDS)
     else:
         time.sleep(seconds)
 

@@ -85,9 +85,13 @@ def said(
         raise Unreadable("has no title")
     name = " ".join(venue.split())[:_MOST_NAME] if isinstance(venue, str) else ""
     return {
-        "title": plain, "type": type_, "year": _year(year), "venue_name": name or None,
-        "identifiers": dict(identifiers), "authors": authors[:MOST_AUTHORS],
-    }  # fmt: skip
+        "title": plain,
+        "type": type_,
+        "year": _year(year),
+        "venue_name": name or None,
+        "identifiers": dict(identifiers),
+        "authors": authors[:MOST_AUTHORS],
+    }
 
 
 def author(name: Any, orcid_id: Any = None) -> dict[str, Any]:

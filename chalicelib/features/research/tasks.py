@@ -16,15 +16,18 @@ from chalicelib.features.research.sources import Page
 from chalicelib.features.research.throttle import TooSoon
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Item, Place
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.storage.entity import Container, Item
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 _STEPS: Final[Mapping[str, Callable[[Item], Page]]] = {
-    "author": openalex.resolved, "openalex": openalex.works, "orcid": orcid.works, "dblp": dblp.contents,
-}  # fmt: skip
+    "author": openalex.resolved,
+    "openalex": openalex.works,
+    "orcid": orcid.works,
+    "dblp": dblp.contents,
+}
 _MOST_NAMED: Final = 20
 _EVENTS: Final = [
     f"research.{work}.{end}" for work in ("import", "reconcile", "backfill") for end in ("completed", "failed")
@@ -51,11 +54,11 @@ def work_on_research(message: dict[str, Any]) -> None:
 
     Whatever ends a turn, the next goes on behind what was kept.
     """
-    job, ends_at = jobs.take(ResearchJob, message), jobs.ends_at()
+    job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_ends_at()
     while job and job.turn_at:
         try:
             if time.monotonic() > ends_at:
-                jobs.pass_on(job)
+                jobs.release(job)
                 return
             job = _advanced(job)
         except ConcurrentModification:  # It is another worker's by now.
@@ -64,7 +67,7 @@ def work_on_research(message: dict[str, Any]) -> None:
 
 def _advanced(job: ResearchJob) -> ResearchJob:
     """Return the job a page further, or at its end, or at the end of its turn: then nobody holds it."""
-    if job.failures > jobs.MOST_FAILURES:
+    if job.failures > jobs.MAX_FAILURES:
         return _fail(job, "source_unavailable", _GIVEN_UP)
     if job.work == "import" and not (is_orcid(job.researcher_id or "") or is_openalex_author(job.researcher_id or "")):
         return _fail(job, "unknown_researcher", _UNKNOWN)
@@ -88,7 +91,9 @@ def _fetched(job: ResearchJob) -> ResearchJob:
     job = stored(job, page.records)
     named = [*job.skipped, *page.unreadable][:_MOST_NAMED]
     skipped = job.skipped_count + len(page.unreadable)
-    return jobs.keep(job, status="running", steps=[*page.then, *rest], done=0, skipped=named, skipped_count=skipped)
+    return jobs.checkpoint(
+        job, status="running", steps=[*page.then, *rest], done=0, skipped=named, skipped_count=skipped
+    )
 
 
 def _reconciled(job: ResearchJob) -> ResearchJob:
@@ -110,12 +115,12 @@ def _put_off(job: ResearchJob, later: Later) -> ResearchJob:
     That others were asking just now is no failure.
     """
     if later.seconds is None:
-        jobs.try_again(job)
+        jobs.retry_later(job)
     elif isinstance(later.__cause__, TooSoon):
-        jobs.pass_on(job, seconds=max(1.0, later.seconds), done=job.done)
+        jobs.release(job, seconds=max(1.0, later.seconds), done=job.done)
     else:
-        jobs.pass_on(job, seconds=max(1.0, later.seconds))
-    return job.but(turn_at=None)
+        jobs.release(job, seconds=max(1.0, later.seconds))
+    return job.replace(turn_at=None)
 
 
 def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
@@ -123,14 +128,14 @@ def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
 
 
 def _end(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     ended = changes.update(job, status=status, turn_at=None, steps=[], **result)
-    changes.since(job.as_requested)
+    changes.set_diff_base(job.as_requested)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
     return ended
 
 
 @elsewhere
-def clear_research(place: type[Place], place_id: str, until: float) -> bool:
+def clear_research(place: type[Container], place_id: str, until: float) -> bool:
     """Remove the library of an organization that is gone; False if the time is over."""
     return place is not Organization or clear_library(place_id, until)

@@ -6,11 +6,11 @@ An item of the table says from when on it may be asked again; who asks takes tha
 import time
 from typing import Final
 
-from chalicelib.kernel.core.clock import after, milliseconds, now, pause, timestamp
+from chalicelib.kernel.core.clock import after, backoff_seconds, now, timestamp, timestamp_ms
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Key
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 _TRIES: Final = 8
 
@@ -23,7 +23,7 @@ class TooSoon(Exception):
         self.seconds = seconds
 
 
-def pace_key(what: str) -> Key:
+def pace_key(what: str) -> ItemKey:
     """Return where it stands from when on something may be asked again."""
     return f"PACE#{what}", "#"
 
@@ -38,13 +38,13 @@ def wait_for(what: str, rate: float, *, most: float) -> None:
         item = table.get(pace_key(what))
         moment = now()
         mine = max(moment, item["free_at"]) if item else moment
-        seconds = (milliseconds(mine) - milliseconds(moment)) / 1000
+        seconds = (timestamp_ms(mine) - timestamp_ms(moment)) / 1000
         if seconds > most:
             raise TooSoon(seconds)
         try:
-            table.write([_take(what, item["free_at"] if item else None, after(mine, seconds=1 / rate))])
-        except Cancelled:
-            pause(attempt)
+            table.write_transaction([_take(what, item["free_at"] if item else None, after(mine, seconds=1 / rate))])
+        except TransactionCancelled:
+            backoff_seconds(attempt)
         else:
             time.sleep(seconds)
             return
@@ -53,18 +53,23 @@ def wait_for(what: str, rate: float, *, most: float) -> None:
 
 def hold_back(what: str, seconds: float) -> None:
     """Let nobody ask for so many seconds: whoever is asked said so."""
-    until = timestamp(milliseconds(now()) + round(seconds * 1000))
+    until = timestamp(timestamp_ms(now()) + round(seconds * 1000))
     item = table.get(pace_key(what))
     try:
-        table.write([_take(what, item["free_at"] if item else None, max(until, item["free_at"]) if item else until)])
-    except Cancelled:  # Somebody took a turn just now: they will be told the same.
+        table.write_transaction(
+            [_take(what, item["free_at"] if item else None, max(until, item["free_at"]) if item else until)]
+        )
+    except TransactionCancelled:  # Somebody took a turn just now: they will be told the same.
         return
 
 
 def _take(what: str, seen: str | None, free_at: str) -> Write:
     pk, sk = pace_key(what)
     return Write(
-        "Update", (pk, sk), update="SET #free_at = :free_at", names=["free_at"],
+        "Update",
+        (pk, sk),
+        update="SET #free_at = :free_at",
+        names=["free_at"],
         condition="#free_at = :seen" if seen else "attribute_not_exists(#free_at)",
         values={"free_at": free_at, **({"seen": seen} if seen else {})},
-    )  # fmt: skip
+    )

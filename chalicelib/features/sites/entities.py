@@ -8,11 +8,11 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.sites.intervals import kept, last
 from chalicelib.features.sites.models import RobotsIn, SiteOut
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.operations.operation import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
@@ -24,24 +24,32 @@ MOST_FORMER_HOMES: Final = 50
 TreeName = Literal["D", "L"]
 
 
-class Site(Place):
+class Site(Container):
     """What an organization publishes: pages below one host. `domain`: the verified one of its platform, once known."""
 
-    kind, parameter, within, area = "site", "site_id", Organization, "sites"
-    joined = False
+    kind, parameter, parent_type, scope_area = "site", "site_id", Organization, "sites"
+    has_members = False
     pk, sk = "W#{id}", "#"
-    siblings = Collection("O#{organization_id}#W", "{id}", index="index1")
+    sibling_index = Collection("O#{organization_id}#W", "{id}", index="index1")
     by_slug = Unique(
-        "site-slug", "{slug}", taken="slug_taken", field="slug", former="former_slugs",
-        served=lambda site: site.published or site.first_published_at is not None,
-    )  # fmt: skip
+        "site-slug",
+        "{slug}",
+        error_code="slug_taken",
+        field="slug",
+        former_values_field="former_slugs",
+        keeps_value_on_delete=lambda site: site.published or site.first_published_at is not None,
+    )
     by_platform = Unique(
-        "site-platform", "{platform_id}", taken="already_exists", field="platformId",
-        holds=lambda site: site.platform_id is not None, advice="A platform has one site at most: choose another.",
-    )  # fmt: skip
-    partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
-    public = SiteOut
-    unstored = frozenset({"domain"})
+        "site-platform",
+        "{platform_id}",
+        error_code="already_exists",
+        field="platformId",
+        applies_to=lambda site: site.platform_id is not None,
+        advice="A platform has one site at most: choose another.",
+    )
+    extra_partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
+    output_model = SiteOut
+    computed_fields = frozenset({"domain"})
 
     organization_id: str
     name: str
@@ -58,7 +66,7 @@ class Site(Place):
     domain: str | None = None
 
     @property
-    def published(self) -> bool:
+    def is_published(self) -> bool:
         """Whether everybody may see what is published of it."""
         return self.status == "published"
 
@@ -72,9 +80,9 @@ class Site(Place):
         """What the addresses of its pages begin with."""
         return f"https://{self.host}"
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets none of its texts name the person."""
-        return person.out_of_all({name: getattr(self, name) for name in ("name", "description", "robots")})
+        return person.redact_all({name: getattr(self, name) for name in ("name", "description", "robots")})
 
 
 class SiteTree(Entity):
@@ -107,8 +115,10 @@ class SiteTree(Entity):
             former[self.home] = kept([*former.get(self.home, []), [str(self.home_since), moment]])
         latest = sorted(former, key=lambda page: last(former[page]), reverse=True)[:MOST_FORMER_HOMES]
         return {
-            "home": page_id, "home_since": page_id and moment, "former_homes": {page: former[page] for page in latest}
-        }  # fmt: skip
+            "home": page_id,
+            "home_since": page_id and moment,
+            "former_homes": {page: former[page] for page in latest},
+        }
 
 
 def tree_of(site_id: str, tree: TreeName) -> Tree:
@@ -116,7 +126,7 @@ def tree_of(site_id: str, tree: TreeName) -> Tree:
     return Tree(TREES.format(site_id=site_id, tree=tree))
 
 
-def trees_of(site_id: str) -> list[Key]:
+def trees_of(site_id: str) -> list[ItemKey]:
     """Return where it stands of both trees of a site what is known of them as a whole."""
     return [tree_of(site_id, DRAFT).state_key, tree_of(site_id, LIVE).state_key]
 
@@ -126,6 +136,6 @@ def sites_domain() -> str:
     return f"sites.{settings().platforms_domain}"
 
 
-def at_site(role: Role | None, *, published: bool = False, everyone: str = "") -> At:
+def at_site(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:
     """Return the need for a role at the organization of the site that the path names."""
-    return At(Site, role, above=Organization, published=published, everyone=everyone)
+    return RequireRole(Site, role, role_at=Organization, if_published=if_published, public_label=public_label)

@@ -81,7 +81,7 @@ class RobotsOut(Output):
 class SiteOut(RecordOutput):
     """A site."""
 
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = dict.fromkeys(
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = dict.fromkeys(
         ("site.published", "site.updated", "site.deleted"), _PUBLIC
     )
 

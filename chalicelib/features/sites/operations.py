@@ -7,40 +7,45 @@ from chalicelib.features.sites.models import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.sites.reach import refuse_platform_of_others, with_domains
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import At, Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RequireRole, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")
 
 
 @routes.get(
-    "/organizations/{organization_id}/sites", needs=at_organization(Role.MEMBER), scope="sites:read", emits=None
-)  # fmt: skip
-def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> Page[SiteOut]:
+    "/organizations/{organization_id}/sites", access=at_organization(Role.MEMBER), scope="sites:read", emits=None
+)
+def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
     """List the sites of an organization, in the order they were created."""
-    page = ctx.list(Site, Site.siblings, query, lambda site: site, organization_id=organization.id)
+    page = ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
     sites = with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
-    return Page([SiteOut.of(site) for site in sites], page.next_cursor)
+    return ListPage([SiteOut.of(site) for site in sites], page.next_cursor)
 
 
 @routes.post(
     "/organizations/{organization_id}/sites",
-    needs=at_organization(Role.EDITOR), scope="sites:write", emits="site.created", listed_at="/sites",
-)  # fmt: skip
+    access=at_organization(Role.EDITOR),
+    scope="sites:write",
+    emits="site.created",
+    collection_path="/sites",
+)
 def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> SiteOut:
     """Create a site; it is a draft until its `status` is set to `published`.
 
     To let it be a platform's, under whose domain it is then, takes `admin` at that platform.
     """
     refuse_platform_of_others(ctx, organization, body.platform_id)
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name)}
-    site = ctx.changes.create(Site(**ctx.new(), **fields, organization_id=organization.id))
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    site = ctx.changes.create(Site(**ctx.new_record_fields(), **fields, organization_id=organization.id))
     for tree in (DRAFT, LIVE):
-        ctx.changes.create(SiteTree(**ctx.new(), organization_id=organization.id, site_id=site.id, tree=tree))
+        ctx.changes.create(
+            SiteTree(**ctx.new_record_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
+        )
     return _shown(ctx, site)
 
 
-@routes.get("/sites/{site_id}", needs=at_site(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get("/sites/{site_id}", access=at_site(Role.MEMBER), scope="sites:read", emits=None)
 def get_site(ctx: Context, site: Site) -> SiteOut:
     """Get a site."""
     return _shown(ctx, site)
@@ -48,8 +53,10 @@ def get_site(ctx: Context, site: Site) -> SiteOut:
 
 @routes.patch(
     "/sites/{site_id}",
-    needs=at_site(Role.EDITOR), scope="sites:write", emits=("site.updated", "site.published", "site.unpublished"),
-)  # fmt: skip
+    access=at_site(Role.EDITOR),
+    scope="sites:write",
+    emits=("site.updated", "site.published", "site.unpublished"),
+)
 def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     """Change a site, publish it, or with `status` = `draft` take it back from the public.
 
@@ -57,7 +64,7 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     """
     fields = body.fields()
     if body.platform_id != site.platform_id:
-        refuse_platform_of_others(ctx, ctx.access.above[Organization], body.platform_id)
+        refuse_platform_of_others(ctx, ctx.access.ancestors[Organization], body.platform_id)
     if body.status != site.status:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
@@ -67,8 +74,10 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
 
 @routes.delete(
     "/sites/{site_id}",
-    needs=At(Site, Role.ADMIN, above=Organization), scope="sites:write", emits="site.deleted",
-)  # fmt: skip
+    access=RequireRole(Site, Role.ADMIN, role_at=Organization),
+    scope="sites:write",
+    emits="site.deleted",
+)
 def delete_site(ctx: Context, site: Site) -> None:
     """Delete a site, and all in it: it is gone at once, and its platform is free for another.
 

@@ -8,7 +8,7 @@ from chalicelib.kernel.storage.entity import Collection
 class SpaceMember(Joined):
     """A user's membership of a space."""
 
-    kind, parameter, named_by = "space.member", "user_id", "user_id"
+    kind, parameter, id_field = "space.member", "user_id", "user_id"
     pk, sk = "S#{space_id}", "M#{user_id}"
     of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")
     in_space = Collection("S#{space_id}#M", "{id}", index="index2")

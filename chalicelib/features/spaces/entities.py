@@ -6,22 +6,24 @@ from typing import Any, Literal
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.spaces.models import SpaceOut
-from chalicelib.kernel.operations.operation import At
+from chalicelib.kernel.operations.operation import RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Place
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.storage.entity import Collection, Container
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
-class Space(Place):
+class Space(Container):
     """A room of a platform. Spaces are listed by position, and those at the same one in the order they were created."""
 
-    kind, parameter, within, area = "space", "space_id", Platform, "spaces"
+    kind, parameter, parent_type, scope_area = "space", "space_id", Platform, "spaces"
     pk, sk = "S#{id}", "#"
-    siblings = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
+    sibling_index = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
     by_visibility = Collection("P#{platform_id}#S#{visibility}", "{position:09d}#{id}", index="index2")
-    by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken", field="slug", former="former_slugs")
-    public = SpaceOut
+    by_slug = Unique(
+        "space-slug#{platform_id}", "{slug}", error_code="slug_taken", field="slug", former_values_field="former_slugs"
+    )
+    output_model = SpaceOut
 
     organization_id: str
     platform_id: str
@@ -33,15 +35,15 @@ class Space(Place):
     former_slugs: list[FormerName] = field(default_factory=list)
 
     @property
-    def private(self) -> bool:
+    def is_private(self) -> bool:
         """Whether it is there for its own members and its platform's admins only."""
         return self.visibility == "private"
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets its name and description not say the person."""
-        return person.out_of_all({"name": self.name, "description": self.description})
+        return person.redact_all({"name": self.name, "description": self.description})
 
 
-def at_space(role: Role | None, *, at_its_platform: bool = False) -> At:
+def at_space(role: Role | None, *, at_its_platform: bool = False) -> RequireRole:
     """Return the need for a role at the space that the path names, or at the platform that it is in."""
-    return At(Space, role, above=Platform if at_its_platform else None)
+    return RequireRole(Space, role, role_at=Platform if at_its_platform else None)

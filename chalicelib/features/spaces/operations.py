@@ -12,7 +12,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("spaces")
@@ -20,37 +20,43 @@ in_platforms = RouteGroup("platforms", routes.operations)
 
 
 @in_platforms.get(
-    "/platforms/{platform_id}/spaces", needs=at_platform(Role.MEMBER), scope="spaces:read", emits=None,
-)  # fmt: skip
-def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> Page[SpaceOut]:
+    "/platforms/{platform_id}/spaces",
+    access=at_platform(Role.MEMBER),
+    scope="spaces:read",
+    emits=None,
+)
+def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> ListPage[SpaceOut]:
     """List the spaces of a platform, by position; private ones show to their members, and to admins."""
     return list_seen(ctx, platform, query)
 
 
 @routes.post(
-    "/spaces", needs=at_platform(Role.EDITOR, in_body=True), scope="spaces:write", emits="space.created",
+    "/spaces",
+    access=at_platform(Role.EDITOR, in_body=True),
+    scope="spaces:write",
+    emits="space.created",
     grants_access=True,
-)  # fmt: skip
+)
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
     """Create a space in a platform; a user who does becomes its admin."""
     if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not sees_all(ctx):
         detail = "The API key would not see it: to make a private space it needs `spaces:write` or `admin`."
-        raise Problem.at("/visibility", "insufficient_scope", detail)
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name), "position": _position(ctx, body.position)}
-    space = Space(**ctx.new(), **fields, organization_id=platform.organization_id)
+        raise Problem.for_field("/visibility", "insufficient_scope", detail)
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": _position(ctx, body.position)}
+    space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
-        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.standing, **space.ids)
+        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids)
     return SpaceOut.of(space)
 
 
-@routes.get("/spaces/{space_id}", needs=at_space(Role.MEMBER), scope="spaces:read", emits=None)
+@routes.get("/spaces/{space_id}", access=at_space(Role.MEMBER), scope="spaces:read", emits=None)
 def get_space(_ctx: Context, space: Space) -> SpaceOut:
     """Get a space."""
     return SpaceOut.of(space)
 
 
-@routes.patch("/spaces/{space_id}", needs=at_space(Role.ADMIN), scope="spaces:write", emits="space.updated")
+@routes.patch("/spaces/{space_id}", access=at_space(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     """Change a space; without a position it is listed behind all others."""
     fields = body.fields() | {"position": _position(ctx, body.position)}
@@ -59,8 +65,10 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
 
 @routes.delete(
     "/spaces/{space_id}",
-    needs=at_space(Role.ADMIN, at_its_platform=True), scope="spaces:write", emits="space.deleted",
-)  # fmt: skip
+    access=at_space(Role.ADMIN, at_its_platform=True),
+    scope="spaces:write",
+    emits="space.deleted",
+)
 def delete_space(ctx: Context, space: Space) -> None:
     """Delete a space, and all in it: it is gone at once, and its slug free again."""
     purge(ctx.changes, space)
@@ -70,5 +78,5 @@ def _position(ctx: Context, given: int | None) -> int:
     """Return the position that was given or, if there is none, the one behind all others."""
     if given is not None:
         return given
-    last = ctx.last(Space, Space.siblings)
+    last = ctx.latest(Space, Space.sibling_index)
     return min(last.position + 1, MOST_POSITION) if last else 0

@@ -9,7 +9,7 @@ class Suppression(Entity):
 
     kind, parameter = "mail.suppression", "suppression_id"
     pk, sk = "SUPPRESSED#{address_hash}", "#"
-    public = SuppressionOut
+    output_model = SuppressionOut
 
     address_hash: str
 

@@ -9,13 +9,13 @@ from chalicelib.features.suppressions.rules import UNSUBSCRIBE, hash_in
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Caller, Document, RouteGroup
-from chalicelib.kernel.rate_limits.buckets import Budget
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.operations.operation import Caller, RawResponse, RouteGroup
+from chalicelib.kernel.rate_limits.buckets import RateLimit
+from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("organizations")
 
-_BY_NETWORK: Final = Budget("unsubscribing", most=300, seconds=60, per="network")
+_BY_NETWORK: Final = RateLimit("unsubscribing", limit=300, seconds=60, per="network")
 """Large: a mail provider sends the clicks of all its people from a few networks."""
 
 _HERE: Final = Path(__file__).resolve().parent
@@ -30,14 +30,16 @@ _TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
 """Where the form of a page may be sent to, if it has one."""
 
 
-def suppression_named(request: Request) -> list[Key]:
+def suppression_named(request: Request) -> list[ItemKey]:
     """Return where it stands that the address wants no mail which the query's token was made for."""
     found = hash_in(request.query.get("token", [""])[-1])
-    return [Suppression.key_of(address_hash=found)] if found else []
+    return [Suppression.make_key(address_hash=found)] if found else []
 
 
-@routes.get(UNSUBSCRIBE, needs=Caller.PUBLIC, scope=None, emits=None, also=suppression_named)
-def describe_subscription(ctx: Context, query: UnsubscribeQuery) -> SubscriptionOut | Annotated[Document, "text/html"]:
+@routes.get(UNSUBSCRIBE, access=Caller.PUBLIC, scope=None, emits=None, prefetch=suppression_named)
+def describe_subscription(
+    ctx: Context, query: UnsubscribeQuery
+) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
     """Tell whether the address that a mail went to is unsubscribed from invitations; as a page with a button, or JSON.
 
     It changes nothing: mail scanners open links unasked. A token that the service did not make is `not_found`.
@@ -46,19 +48,27 @@ def describe_subscription(ctx: Context, query: UnsubscribeQuery) -> Subscription
 
 
 @routes.post(
-    UNSUBSCRIBE, success=200, needs=Caller.PUBLIC, scope=None, emits="mail.suppression.created",
-    also=suppression_named, budgets=(_BY_NETWORK,), form=True,
-)  # fmt: skip
+    UNSUBSCRIBE,
+    success=200,
+    access=Caller.PUBLIC,
+    scope=None,
+    emits="mail.suppression.created",
+    prefetch=suppression_named,
+    rate_limits=(_BY_NETWORK,),
+    accepts_form=True,
+)
 def unsubscribe(
-    ctx: Context, query: UnsubscribeQuery, body: OneClick  # noqa: ARG001 - what it says is that it was meant
-) -> SubscriptionOut | Annotated[Document, "text/html"]:  # fmt: skip
+    ctx: Context,
+    query: UnsubscribeQuery,
+    body: OneClick,  # noqa: ARG001 - what it says is that it was meant
+) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
     """Let the address that a mail went to get no more mail of invitations, from any organization.
 
     Invitations can still be accepted by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
     (RFC 8058). A token that the service did not make is `not_found`.
     """
     if _present(ctx, query) is None:
-        ctx.changes.create(Suppression(**ctx.new(), address_hash=_hash(query)))
+        ctx.changes.create(Suppression(**ctx.new_record_fields(), address_hash=_hash(query)))
     return _answer(ctx, unsubscribed=True)
 
 
@@ -70,14 +80,14 @@ def _hash(query: UnsubscribeQuery) -> str:
 
 
 def _present(ctx: Context, query: UnsubscribeQuery) -> Suppression | None:
-    item = ctx.access.read.get(Suppression.key_of(address_hash=_hash(query)))
+    item = ctx.access.prefetched.get(Suppression.make_key(address_hash=_hash(query)))
     return Suppression.from_item(item) if item else None
 
 
-def _answer(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | Document:
+def _answer(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
     ctx.headers |= {"Vary": "Accept"}
     if not ctx.request.prefers("text/html", to="application/json"):
         return SubscriptionOut(unsubscribed=unsubscribed)
     page = "done.html" if unsubscribed else "ask.html"
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY.format(target=_TARGETS[page]), **ctx.headers}
-    return Document((_HERE / page).read_text(encoding="utf-8"), "text/html; charset=utf-8", headers)
+    return RawResponse((_HERE / page).read_text(encoding="utf-8"), "text/html; charset=utf-8", headers)

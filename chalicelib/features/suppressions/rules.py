@@ -10,7 +10,7 @@ from chalicelib.features.suppressions.entities import Suppression
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.identity.email_hashes import HASH_BYTES, keyed_hash
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.entity import ItemKey
 
 UNSUBSCRIBE: Final = "/organizations/invitations/unsubscribe"
 _CONTEXT: Final = "unsubscribe"
@@ -18,12 +18,12 @@ _CONTEXT: Final = "unsubscribe"
 
 def token_for(address_hash: str) -> str:
     """Return the token of whoever got a mail at the address of this hash."""
-    return signatures.token(bytes.fromhex(address_hash), _CONTEXT)
+    return signatures.sign_token(bytes.fromhex(address_hash), _CONTEXT)
 
 
 def hash_in(token: str) -> str | None:
     """Return the hash of the address that a token was made for, or None if the service did not make it."""
-    said = signatures.said_by(token, HASH_BYTES, _CONTEXT)
+    said = signatures.verify_token(token, HASH_BYTES, _CONTEXT)
     return said.hex() if said else None
 
 
@@ -32,6 +32,6 @@ def unsubscribe_url(address_hash: str) -> str:
     return f"{settings().public_url}{UNSUBSCRIBE}?token={token_for(address_hash)}"
 
 
-def suppression_key(address: str) -> Key:
+def suppression_key(address: str) -> ItemKey:
     """Return where it stands that an address wants no mail."""
-    return Suppression.key_of(address_hash=keyed_hash(address).hex())
+    return Suppression.make_key(address_hash=keyed_hash(address).hex())

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from chalicelib.features.system.models import Check
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -34,14 +34,14 @@ def checks() -> list[Check]:
 
 
 def _checked() -> list[Check]:
-    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": scheduler.backlog}
-    looks |= {name: partial(queues.reach, url) for name, url in queues.urls().items()}
-    threads = ThreadPoolExecutor(len(looks), table.SIDE_BY_SIDE)
+    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": scheduler.oldest_pending}
+    looks |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
+    threads = ThreadPoolExecutor(len(looks), table.MAX_PARALLEL_READS)
     asked = {name: threads.submit(copy_context().run, look) for name, look in looks.items()}
     threads.shutdown(wait=False)  # What takes too long ends by itself; nobody waits for it.
     wait(asked.values(), LIMIT_SECONDS)
     faults = {name: _fault(name, answer) for name, answer in asked.items()}
-    silent = [f"{name}: {fault}" for name, fault in faults.items() if name in queues.urls() and fault]
+    silent = [f"{name}: {fault}" for name, fault in faults.items() if name in queues.queue_urls() and fault]
     return [
         _check("table", faults["table"]),
         _check("queues", " ".join(silent) or None),
@@ -79,7 +79,7 @@ def _backlog(fault: str | None, answer: "Future[Backlog | None]") -> list[Check]
 
 
 def _older(since: str | None, than_ms: int) -> bool:
-    return since is not None and now_ms() - milliseconds(since) > than_ms
+    return since is not None and now_ms() - timestamp_ms(since) > than_ms
 
 
 def _check(name: str, fault: str | None) -> Check:

@@ -8,25 +8,30 @@ from chalicelib.kernel.audit_log.entry_macs import public_keys
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, Page, RouteGroup
+from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log
 
 routes = RouteGroup("system")
 
 
-@routes.get("/status", needs=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/status", access=Caller.PUBLIC, scope=None, emits=None)
 def get_status(ctx: Context) -> ServiceStatus:
     """Tell whether the service is well, and which key signs its checkpoints."""
     found, keys = checks(), [to_base64(key) for key in public_keys()]
     well = all(check.status == "ok" for check in found)
     return ServiceStatus(
-        status="ok" if well else "degraded", version=VERSION, api_version=API_VERSION, time=ctx.now, checks=found,
-        audit_public_key=keys[0], audit_public_keys=keys,
-    )  # fmt: skip
+        status="ok" if well else "degraded",
+        version=VERSION,
+        api_version=API_VERSION,
+        time=ctx.now,
+        checks=found,
+        audit_public_key=keys[0],
+        audit_public_keys=keys,
+    )
 
 
-@routes.get("/system/audit-log", needs=Caller.OPERATOR, scope=None, emits=None)
-def list_system_audit_log(ctx: Context, query: AuditQuery) -> Page[AuditEntry]:
+@routes.get("/system/audit-log", access=Caller.OPERATOR, scope=None, emits=None)
+def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntry]:
     """List what happened outside of any organization, newest first.
 
     It is one list of 16 logs, `system-0` to `system-15`, each a Merkle tree with a head of its own: `sequence` and
@@ -35,5 +40,5 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> Page[AuditEntry]:
     Filtered by type, actor or target the list may be late by moments, as indexes are.
     """
     of_target = query.target_id and [system_log(query.target_id)]
-    entries, last = logs.page(of_target or SYSTEM_LOGS, query, ctx.position(query), query.limit)
-    return ctx.page(logs.lines(entries), last, query)
+    entries, last = logs.page(of_target or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
+    return ctx.build_page(logs.lines(entries), last, query)

@@ -22,13 +22,13 @@ from typing import Any, Final, Literal, Self
 from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
 from chalicelib.features.taxonomy.trails import LABEL, NAMES, PARTITION, SLUG, WORDS, tree_of
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.http.fields import folded
+from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Entity, Item, Key, Limit
-from chalicelib.kernel.storage.pii import Person
-from chalicelib.kernel.storage.record_sets import Whole
-from chalicelib.kernel.storage.search_keys import exactly
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
 
@@ -45,7 +45,7 @@ class Taxonomy(Entity):
 
     kind = "taxonomy"
     pk, sk = PARTITION, trees.STATE
-    guarded_by = ("version", "felled")
+    version_fields = ("version", "felled")
 
     organization_id: str
     platform_id: str
@@ -56,7 +56,7 @@ class Taxonomy(Entity):
 
     def with_moved(self, nodes: Iterable[str]) -> dict[str, int]:
         """Return which nodes were placed anew last, with some of the version that comes next."""
-        return trees.remembered(self.moved, self.version + 1, nodes)
+        return trees.add_move(self.moved, self.version + 1, nodes)
 
 
 class TaxonomyNode(Entity):
@@ -72,13 +72,17 @@ class TaxonomyNode(Entity):
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
     among_siblings = Collection("P#{platform_id}#T#C#{shelf}", "{position:010d}#{id}", index="index2")
     by_slug = Unique(
-        "taxonomy-slug#{platform_id}#{parent_id}", "{slug}", taken="slug_taken", field="slug",
-        holds=lambda node: node.listed is not None, advice="Siblings have different slugs: choose another.",
-    )  # fmt: skip
-    limit = Limit("taxonomy nodes", PARTITION, MOST_NODES, lambda _node: True)
-    public = NodeOut
-    guarded_by = ("version", "child_count", "attachment_count", "height")
-    unstored = frozenset({"ancestors"})
+        "taxonomy-slug#{platform_id}#{parent_id}",
+        "{slug}",
+        error_code="slug_taken",
+        field="slug",
+        applies_to=lambda node: node.listed is not None,
+        advice="Siblings have different slugs: choose another.",
+    )
+    quota = Quota("taxonomy nodes", PARTITION, MOST_NODES, lambda _node: True)
+    output_model = NodeOut
+    version_fields = ("version", "child_count", "attachment_count", "height")
+    computed_fields = frozenset({"ancestors"})
 
     organization_id: str
     platform_id: str
@@ -121,44 +125,45 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not found out")
         return (*self.ancestors, self)
 
-    def found(self, read: dict[Key, Item]) -> Self | None:
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with its ancestors; None if it or one of them is felled. Others that were read get theirs too."""
-        reading = Reading.of(tree_of(self.platform_id), read)
+        reading = TreeReader.of(tree_of(self.platform_id), read)
         nodes = [item["id"] for item in read.values() if item.get("kind") == self.kind]
-        reading.complete(nodes)
+        reading.load_ancestors(nodes)
         return self.of(reading, self.id)
 
     @classmethod
-    def of(cls, reading: Reading, node_id: str) -> Self | None:
+    def of(cls, reading: TreeReader, node_id: str) -> Self | None:
         """Return a node whose chain was read, with its ancestors; None if it isn't there."""
         line: tuple[Self, ...] = ()
         for item in reading.chain(node_id) or ():
-            line = (*line, cls.from_item(item).but(ancestors=line))
+            line = (*line, cls.from_item(item).replace(ancestors=line))
         return line[-1] if line else None
 
     @property
-    def companions(self) -> tuple[Item, ...]:
+    def derived_items(self) -> tuple[Item, ...]:
         """What leads to it: its id, its name, its slug and its other labels."""
         words = [
-            exactly(NAMES, folded(self.name)), exactly(WORDS, self.slug) + SLUG,
-            *(exactly(WORDS, folded(label)) + LABEL for label in self.alt_labels),
-        ]  # fmt: skip
-        row = {"pk": self.stored_at[0], "node_id": self.id, "lineage": self.lineage}
-        return ancestor_cache.pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
+            exact_key(NAMES, fold_text(self.name)),
+            exact_key(WORDS, self.slug) + SLUG,
+            *(exact_key(WORDS, fold_text(label)) + LABEL for label in self.alt_labels),
+        ]
+        row = {"pk": self.key[0], "node_id": self.id, "lineage": self.lineage}
+        return ancestor_cache.ancestor_pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets none of its texts say the person."""
-        named = person.out_of_all({"name": self.name, "description": self.description})
-        labels = [person.out_of(label) for label in self.alt_labels]
+        named = person.redact_all({"name": self.name, "description": self.description})
+        labels = [person.redact(label) for label in self.alt_labels]
         return named if labels == self.alt_labels else {**named, "alt_labels": [*dict.fromkeys(labels)]}
 
 
-class SystemTags(Whole):
+class SystemTags(RecordSet):
     """The system tags of a platform."""
 
     kind = "taxonomy.system_tags"
     keyed_by = "slug"
-    public = SystemTagSetOut
+    output_model = SystemTagSetOut
 
 
 class Felling(Job):

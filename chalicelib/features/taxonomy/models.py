@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, folded
+from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, fold_text
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
@@ -26,9 +26,9 @@ Strategy = Literal["cascade", "reparent"]
 def _different(labels: list[str]) -> list[str]:
     seen: set[str] = set()
     for label in labels:
-        if folded(label) in seen:
+        if fold_text(label) in seen:
             raise PydanticCustomError("value_error", "", {"error": f"names {label!r} twice"})
-        seen.add(folded(label))
+        seen.add(fold_text(label))
     return labels
 
 
@@ -125,9 +125,12 @@ class NodesQuery(ListQuery):
     parent_id: Uuid | None = Field(None, description="Those right below a node.", examples=[None])
     kind: NodeKind | None = None
     q: str | None = Field(
-        None, min_length=1, max_length=200, examples=["loo"],
+        None,
+        min_length=1,
+        max_length=200,
+        examples=["loo"],
         description="Those whose name begins so, whatever its case and accents; they are listed by name.",
-    )  # fmt: skip
+    )
 
 
 class TreeQuery(Query):
@@ -142,15 +145,18 @@ class ResolveQuery(Query):
 
     path: str | None = Field(None, max_length=1000, description="As in `path`.", examples=["machines/looms"])
     slug: str | None = Field(
-        None, max_length=200, examples=["looms"],
+        None,
+        max_length=200,
+        examples=["looms"],
         description="A slug or, if no node has it, another label, whatever its case and accents.",
-    )  # fmt: skip
+    )
 
 
 class DeleteQuery(Query):
     """What becomes of what is below a node."""
 
     strategy: Strategy | None = Field(
-        None, examples=["reparent"],
+        None,
+        examples=["reparent"],
         description="`cascade`: it is deleted too. `reparent`: it moves to the node's parent; at most 25 children can.",
-    )  # fmt: skip
+    )

@@ -20,18 +20,18 @@ from chalicelib.features.taxonomy.placing import change, fell, plant, surroundin
 from chalicelib.features.taxonomy.resolving import by_path, by_word, signposts
 from chalicelib.features.taxonomy.tagging import create_tags
 from chalicelib.features.taxonomy.trees import tree
-from chalicelib.kernel.core.problems import FieldError, Invalid, not_found
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Page, RouteGroup
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("taxonomy")
 in_platforms = RouteGroup("platforms", routes.operations)
 
 
-def path_beside(request: Request) -> list[Key]:
+def path_beside(request: Request) -> list[ItemKey]:
     """Return where the tree stands, and what leads along the path that the query names."""
     platform_id = request.parameters["platform_id"]
     return [*tree_beside(request), *signposts(platform_id, request.query.get("path", [""])[-1])]
@@ -39,9 +39,12 @@ def path_beside(request: Request) -> list[Key]:
 
 @in_platforms.get(
     "/platforms/{platform_id}/taxonomy-nodes",
-    needs=at_platform(Role.MEMBER), scope="taxonomy:read", emits=None, also=tree_beside,
-)  # fmt: skip
-def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQuery) -> Page[NodeOut]:
+    access=at_platform(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=tree_beside,
+)
+def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQuery) -> ListPage[NodeOut]:
     """List the nodes of a platform's taxonomy, by position whatever their level; with `q` by name.
 
     With several filters a page may be short.
@@ -51,8 +54,11 @@ def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQ
 
 @in_platforms.get(
     "/platforms/{platform_id}/taxonomy-resolve",
-    needs=at_platform(Role.MEMBER), scope="taxonomy:read", emits=None, also=path_beside,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=path_beside,
+)
 def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery) -> ResolvedOut:
     """Find the node that a path leads to or, without one, a slug or another label.
 
@@ -60,8 +66,10 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
     that have a slug or a label the oldest is found; a slug goes before a label.
     """
     if not (query.path or query.slug):
-        raise Invalid([FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")])
-    found = by_path(platform.id, query.path, dict(ctx.access.read)) if query.path else None
+        raise ValidationProblem(
+            [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
+        )
+    found = by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
     if not query.path and query.slug:
         found = by_word(platform.id, query.slug)
     if found is None:
@@ -73,9 +81,12 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
 
 @in_platforms.post(
     "/platforms/{platform_id}/taxonomy-system-tags",
-    success=200, needs=at_platform(Role.ADMIN), scope="taxonomy:write", emits="taxonomy.system_tags.created",
-    also=tree_beside,
-)  # fmt: skip
+    success=200,
+    access=at_platform(Role.ADMIN),
+    scope="taxonomy:write",
+    emits="taxonomy.system_tags.created",
+    prefetch=tree_beside,
+)
 def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate) -> SystemTagsOut:
     """Create those of some system tags that there are not yet, as roots; their slugs and parents are fixed."""
     return create_tags(ctx, platform, body.tags)
@@ -83,9 +94,12 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
 
 @in_platforms.get(
     "/platforms/{platform_id}/taxonomy-tree",
-    needs=at_platform(Role.MEMBER), scope="taxonomy:read", emits=None, also=tree_beside,
-    instead="Ask for fewer levels by `depth`, for one branch by `rootId`, or list the nodes.",
-)  # fmt: skip
+    access=at_platform(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=tree_beside,
+    alternative="Ask for fewer levels by `depth`, for one branch by `rootId`, or list the nodes.",
+)
 def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
     """Get the tree of a platform's taxonomy as it is at one moment: all of it, some levels, or what is below a node."""
     return tree(ctx, platform.id, query)
@@ -93,9 +107,11 @@ def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> Tre
 
 @routes.post(
     "/taxonomy-nodes",
-    needs=at_platform(Role.EDITOR, in_body=True), scope="taxonomy:write", emits="taxonomy.node.created",
-    also=surroundings,
-)  # fmt: skip
+    access=at_platform(Role.EDITOR, in_body=True),
+    scope="taxonomy:write",
+    emits="taxonomy.node.created",
+    prefetch=surroundings,
+)
 def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> NodeOut:
     """Create a node, as a root or below another."""
     return NodeOut.of(plant(ctx, platform, body))
@@ -103,8 +119,10 @@ def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> 
 
 @routes.get(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    needs=at_platform(Role.MEMBER, through=TaxonomyNode), scope="taxonomy:read", emits=None,
-)  # fmt: skip
+    access=at_platform(Role.MEMBER, via_record=TaxonomyNode),
+    scope="taxonomy:read",
+    emits=None,
+)
 def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
     """Get a node."""
     return NodeOut.of(node)
@@ -112,9 +130,11 @@ def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
 
 @routes.patch(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    needs=at_platform(Role.EDITOR, through=TaxonomyNode), scope="taxonomy:write", emits="taxonomy.node.updated",
-    also=surroundings,
-)  # fmt: skip
+    access=at_platform(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.node.updated",
+    prefetch=surroundings,
+)
 def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> NodeOut:
     """Change a node; another `parentId` moves it. The paths of all below it follow at once, and the former lead on."""
     return NodeOut.of(change(ctx, node, body))
@@ -122,9 +142,11 @@ def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> N
 
 @routes.delete(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    needs=at_platform(Role.EDITOR, through=TaxonomyNode), scope="taxonomy:write", emits="taxonomy.node.deleted",
-    also=tree_beside,
-)  # fmt: skip
+    access=at_platform(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.node.deleted",
+    prefetch=tree_beside,
+)
 def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery) -> None:
     """Delete a node that has no children and is attached to nothing, or say what becomes of them.
 

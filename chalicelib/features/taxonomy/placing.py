@@ -15,16 +15,16 @@ from chalicelib.features.taxonomy.models import MOST_POSITION, NodeCreate, NodeP
 from chalicelib.features.taxonomy.rules import height, heights, is_too_deep, refuse_cycle, siblings, too_deep
 from chalicelib.features.taxonomy.trails import former_key, join, leads, leave, trail_key, tree_of
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Key
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.trees import children as children_in
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 MOST_REPARENTED: Final = 25
 """Children that move to the parent of their own at once: each is three writes of the transaction."""
@@ -33,9 +33,9 @@ _FIXED: Final = "The slug and the parent of a system tag are fixed."
 _KEPT: Final = "A system tag can't be deleted."
 
 
-def surroundings(request: Request) -> list[Key]:
+def surroundings(request: Request) -> list[ItemKey]:
     """Return what decides where the node of a request may be: the tree, its parent, the trail of its slug."""
-    keys, platform_id, said = tree_beside(request), request.parameters.get("platform_id"), request.said
+    keys, platform_id, said = tree_beside(request), request.parameters.get("platform_id"), request.unvalidated_body
     if not platform_id:
         return keys
     parent, slug, name = (said.get(field) for field in ("parentId", "slug", "name"))
@@ -44,7 +44,7 @@ def surroundings(request: Request) -> list[Key]:
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(trail_key(platform_id, slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
-        keys.append(TaxonomyNode.key_of(platform_id=platform_id, id=ascii_lower(parent.strip())))
+        keys.append(TaxonomyNode.make_key(platform_id=platform_id, id=ascii_lower(parent.strip())))
     return keys
 
 
@@ -55,22 +55,29 @@ def plant(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     if is_too_deep(line, 0):
         raise too_deep(0)
     position = _position(body.position, parent or tree)
-    fields = body.fields() | {"slug": ctx.slug(body.slug, body.name), "position": position}
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": position}
     node = TaxonomyNode(
-        **ctx.new(), **fields, organization_id=platform.organization_id, listed=LISTED,
-        shelf=body.parent_id or ROOTS, lineage=[above.id for above in line],
-        placed=tree.version if tree else 1, ancestors=line,
-    )  # fmt: skip
+        **ctx.new_record_fields(),
+        **fields,
+        organization_id=platform.organization_id,
+        listed=LISTED,
+        shelf=body.parent_id or ROOTS,
+        lineage=[above.id for above in line],
+        placed=tree.version if tree else 1,
+        ancestors=line,
+    )
     ctx.changes.create(node)
     _join(ctx, node.slug, node)
     above = _Above(ctx.changes)
     above.gains(line, 1, 0, position)
     above.write()
     if tree is None:
-        ctx.changes.create(Taxonomy(**ctx.new(), **platform.ids, last_position=position))
+        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, last_position=position))
     else:
-        ctx.changes.require(tree)
-        ctx.changes.settle(tree, last_position=tree.last_position if line else max(tree.last_position, position))
+        ctx.changes.require_unchanged(tree)
+        ctx.changes.update_untracked(
+            tree, last_position=tree.last_position if line else max(tree.last_position, position)
+        )
     return node
 
 
@@ -93,13 +100,13 @@ def change(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
     last = tree.last_position if parent else max(tree.last_position, fields["position"])
     if not (moves or renamed):
         changed = ctx.changes.update(node, **fields)
-        ctx.changes.settle(tree, last_position=last)
+        ctx.changes.update_untracked(tree, last_position=last)
     else:
         changed = ctx.changes.update(node, **fields, placed=tree.version + 1)
         ctx.changes.update(tree, moved=tree.with_moved([node.id]), last_position=last)
-        ctx.changes.also(leads(former_key(node.platform_id, node.parent_id, node.slug), node.id))
+        ctx.changes.add_write(leads(former_key(node.platform_id, node.parent_id, node.slug), node.id))
     if renamed:
-        ctx.changes.also(leave(trail_key(node.platform_id, node.slug), node.id))
+        ctx.changes.add_write(leave(trail_key(node.platform_id, node.slug), node.id))
         _join(ctx, changed.slug, changed)
     above.write()
     return changed
@@ -126,18 +133,20 @@ def fell(ctx: Context, node: TaxonomyNode, strategy: Strategy | None) -> None:
         moved = _move_up(ctx, node, above, placed) if strategy == "reparent" else []
         last = max([tree.last_position, *(child.position for child in moved if child.parent_id is None)])
         ctx.changes.update(
-            tree, moved=tree.with_moved([node.id, *(child.id for child in moved)]), last_position=last,
+            tree,
+            moved=tree.with_moved([node.id, *(child.id for child in moved)]),
+            last_position=last,
             felled=tree.felled + 1,
-        )  # fmt: skip
-        felling = Felling(**ctx.new(), **node.ids, node_id=node.id, turn_at=ctx.now)
-        ctx.changes.start(Felling.task, ctx.changes.create(felling))
+        )
+        felling = Felling(**ctx.new_record_fields(), **node.ids, node_id=node.id, turn_at=ctx.now)
+        ctx.changes.enqueue_after_commit(Felling.task, ctx.changes.create(felling))
     above.write()
 
 
-def uproot(changes: Changes, node: TaxonomyNode) -> None:
+def uproot(changes: UnitOfWork, node: TaxonomyNode) -> None:
     """Remove a node below which nothing is."""
     changes.delete(node)
-    changes.also(leave(trail_key(node.platform_id, node.slug), node.id))
+    changes.add_write(leave(trail_key(node.platform_id, node.slug), node.id))
 
 
 def _move_up(ctx: Context, node: TaxonomyNode, above: "_Above", placed: int) -> list[TaxonomyNode]:
@@ -146,7 +155,7 @@ def _move_up(ctx: Context, node: TaxonomyNode, above: "_Above", placed: int) -> 
         detail = (
             f"It has {node.child_count} children; at most {MOST_REPARENTED} move at once. Move or delete some first."
         )
-        raise Problem.at("query/strategy", "limit_exceeded", detail)
+        raise Problem.for_field("query/strategy", "limit_exceeded", detail)
     below = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
     found = table.query(below, limit=MOST_REPARENTED + 1).items
     if ctx.attempt or len(found) != node.child_count:  # The index is behind.
@@ -156,14 +165,14 @@ def _move_up(ctx: Context, node: TaxonomyNode, above: "_Above", placed: int) -> 
     up = {"parent_id": node.parent_id, "shelf": node.parent_id or ROOTS, "placed": placed}
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **up) for item in found]
     above.gains(node.ancestors, len(children), 0, *(child.position for child in children))
-    ctx.changes.also(leads(former_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id))
+    ctx.changes.add_write(leads(former_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id))
     return children
 
 
 class _Above:
     """What becomes of the nodes above; each is written once."""
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, changes: UnitOfWork) -> None:
         self._changes = changes
         self._nodes: dict[str, tuple[TaxonomyNode, dict[str, Any]]] = {}
 
@@ -188,11 +197,11 @@ class _Above:
     def write(self) -> None:
         """Say so to the unit of work."""
         for node, fields in self._nodes.values():
-            self._changes.settle(node, **fields)
+            self._changes.update_untracked(node, **fields)
 
 
 def _tree(ctx: Context, node: TaxonomyNode) -> Taxonomy:
-    return Taxonomy.from_item(ctx.access.read[Taxonomy.key_of(platform_id=node.platform_id)])
+    return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_key(platform_id=node.platform_id)])
 
 
 def _above(node: TaxonomyNode) -> TaxonomyNode | None:
@@ -202,11 +211,11 @@ def _above(node: TaxonomyNode) -> TaxonomyNode | None:
 def _parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reading = Reading.of(tree_of(platform_id), dict(ctx.access.read))
-    reading.complete([parent_id])
+    reading = TreeReader.of(tree_of(platform_id), dict(ctx.access.prefetched))
+    reading.load_ancestors([parent_id])
     parent = TaxonomyNode.of(reading, parent_id)
     if parent is None:
-        raise Invalid([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
+        raise ValidationProblem([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
     return parent
 
 
@@ -231,8 +240,8 @@ def _levels_below(node: TaxonomyNode, line: Sequence[TaxonomyNode], tree: Taxono
 
 def _join(ctx: Context, slug: str, node: TaxonomyNode) -> None:
     key = trail_key(node.platform_id, slug)
-    for write in join(key, ctx.access.read.get(key), node.id):
-        ctx.changes.also(write)
+    for write in join(key, ctx.access.prefetched.get(key), node.id):
+        ctx.changes.add_write(write)
 
 
 def _not_empty(node: TaxonomyNode, attachments: int) -> Problem:
@@ -242,4 +251,4 @@ def _not_empty(node: TaxonomyNode, attachments: int) -> Problem:
         f"It has {children} and {attached}. Send `strategy=cascade` to delete all of it, or `strategy=reparent` to let "
         "its children move to its parent; what is attached to it goes with it."
     )
-    return Problem.at("query/strategy", "not_empty", detail)
+    return Problem.for_field("query/strategy", "not_empty", detail)

@@ -10,11 +10,11 @@ from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
 from chalicelib.features.taxonomy.trails import SLUG, WORDS, former_key, led_to, nodes_on, trail_key, tree_of
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
-from chalicelib.kernel.http.fields import SLUG_PATTERN, folded
+from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_text
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.search_keys import exactly
-from chalicelib.kernel.storage.trees import KEEP_MOVING, Reading
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.trees import KEEP_MOVING, TreeReader
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 _MOST_NAMESAKES: Final = 25
@@ -33,7 +33,7 @@ def segments(path: str) -> list[str]:
     return slugs if possible else []
 
 
-def signposts(platform_id: str, path: str) -> list[Key]:
+def signposts(platform_id: str, path: str) -> list[ItemKey]:
     """Return where the trails of a path's slugs are."""
     return [trail_key(platform_id, slug) for slug in segments(path)]
 
@@ -43,19 +43,19 @@ def by_word(platform_id: str, word: str) -> Match | None:
 
     What case, accents and spaces it is written with makes no difference.
     """
-    reading, sought = Reading(tree_of(platform_id)), folded(word)
-    begins = exactly(WORDS, sought)
-    rows = table.query(reading.tree.partition, begins=begins, limit=_MOST_NAMESAKES).items
+    reading, sought = TreeReader(tree_of(platform_id)), fold_text(word)
+    begins = exact_key(WORDS, sought)
+    rows = table.query(reading.tree.partition, prefix=begins, limit=_MOST_NAMESAKES).items
     by_slug = {row["node_id"] for row in rows if row["sk"].startswith(begins + SLUG)}
     for node in known(reading, meet(reading, rows)):
         if node.id in by_slug and node.slug == sought:
             return node, "slug"
-        if sought in map(folded, node.alt_labels):
+        if sought in map(fold_text, node.alt_labels):
             return node, "altLabel"
     return None
 
 
-def by_path(platform_id: str, path: str, read: dict[Key, Item]) -> Match | None:
+def by_path(platform_id: str, path: str, read: dict[ItemKey, Item]) -> Match | None:
     """Return the node that a path leads to or, if there is none, one that had it, wherever it is now.
 
     `read` holds the tree and the trails of the path's slugs, and is added to. What changed since is looked at anew.
@@ -72,9 +72,9 @@ def by_path(platform_id: str, path: str, read: dict[Key, Item]) -> Match | None:
 class Walk:
     """A walk through a platform's tree along the slugs of a path, whose trails were read."""
 
-    def __init__(self, platform_id: str, slugs: list[str], read: dict[Key, Item]) -> None:
+    def __init__(self, platform_id: str, slugs: list[str], read: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
-        self.reading = Reading.of(tree_of(platform_id), read)
+        self.reading = TreeReader.of(tree_of(platform_id), read)
         self._trails = [nodes_on(read.get(trail_key(platform_id, slug))) for slug in slugs]
         self._been: set[tuple[str | None, int]] = set()
 
@@ -114,7 +114,7 @@ class Walk:
         for node_id in led_to(self.reading.items.get(key)):
             yield from self._ends(node_id, level + 1)
 
-    def _further(self, key: Callable[[str | None, str], Key], *, wide_only: bool = False) -> Iterator[Key]:
+    def _further(self, key: Callable[[str | None, str], ItemKey], *, wide_only: bool = False) -> Iterator[ItemKey]:
         """Yield what stands at each slug below all nodes that may be above, of slugs with a wide trail only or all."""
         above: Iterable[str | None] = [None]
         for slug, trail in zip(self.slugs, self._trails, strict=True):
@@ -122,11 +122,11 @@ class Walk:
                 yield from (key(node_id, slug) for node_id in above)
             above = trail or ()
 
-    def _guard(self, above: str | None, slug: str) -> Key:
+    def _guard(self, above: str | None, slug: str) -> ItemKey:
         place = {"platform_id": self.platform_id, "parent_id": above, "slug": slug}
         return guard_key(TaxonomyNode.by_slug, place)
 
-    def _former_key(self, above: str | None, slug: str) -> Key:
+    def _former_key(self, above: str | None, slug: str) -> ItemKey:
         return former_key(self.platform_id, above, slug)
 
     def _below(self, above: str | None, level: int) -> str | None:
@@ -143,12 +143,12 @@ class Walk:
                 return node_id
         return None
 
-    def _look_at(self, *keys: Key) -> None:
+    def _look_at(self, *keys: ItemKey) -> None:
         if wanted := {*keys} - self.reading.asked:
             self.reading.read(wanted)
 
     def _known(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
-        self.reading.complete([node_id])
+        self.reading.load_ancestors([node_id])
         return TaxonomyNode.of(self.reading, node_id)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chalicelib.features.taxonomy.entities import TaxonomyNode
 from chalicelib.features.taxonomy.models import MOST_DEPTH
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 
 Siblings = Mapping[str | None, Sequence[TaxonomyNode]]
 """The nodes right below each node, by its id, in their order; the roots by None."""
@@ -21,7 +21,7 @@ def siblings(nodes: Iterable[TaxonomyNode]) -> Siblings:
     waiting: list[tuple[str | None, tuple[TaxonomyNode, ...]]] = [(None, ())]
     while waiting:
         above, line = waiting.pop()
-        placed[above] = [n.but(ancestors=line) for n in sorted(below[above], key=lambda n: (n.position, n.id))]
+        placed[above] = [n.replace(ancestors=line) for n in sorted(below[above], key=lambda n: (n.position, n.id))]
         waiting += [(node.id, node.line) for node in placed[above] if node.id in below]
     return placed
 
@@ -42,7 +42,7 @@ def refuse_cycle(node: TaxonomyNode, line: Sequence[TaxonomyNode]) -> None:
     """Raise Problem `cycle` if a node is to be below itself."""
     if any(above.id == node.id for above in line):
         detail = f"{line[-1].path} is {node.path} or below it: a node can't be its own ancestor. Choose another parent."
-        raise Problem.at("/parentId", "cycle", detail)
+        raise Problem.for_field("/parentId", "cycle", detail)
 
 
 def is_too_deep(line: Sequence[TaxonomyNode], below: int) -> bool:
@@ -54,4 +54,4 @@ def too_deep(below: int) -> Problem:
     """Return what to say of that."""
     deeper = f", and it has {below} levels below" if below else ""
     detail = f"is too deep: a taxonomy has at most {MOST_DEPTH} levels{deeper}"
-    return Invalid([FieldError("/parentId", "too_deep", detail)])
+    return ValidationProblem([FieldError("/parentId", "too_deep", detail)])

@@ -11,7 +11,7 @@ from chalicelib.features.taxonomy.trails import join, trail_key
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 Tags = Mapping[str, TaxonomyNode]
@@ -26,7 +26,7 @@ def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTag
     tree = state_of(ctx, platform.id)
     tags = tree.tags if tree else {}
     missing = [slug for slug in slugs if slug not in tags]
-    there = {slug: TaxonomyNode.key_of(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}
+    there = {slug: TaxonomyNode.make_key(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}
     guards = {slug: guard_key(TaxonomyNode.by_slug, _root(platform, slug)) for slug in missing}
     trails = [trail_key(platform.id, slug) for slug in missing]
     read = table.get_all([*there.values(), *guards.values(), *trails])
@@ -43,7 +43,7 @@ def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTag
 
 
 def _put(
-    ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, read: dict[Key, Item]
+    ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, read: dict[ItemKey, Item]
 ) -> None:
     """Put new tags into the tree. The platform is touched, so that no two do that at once."""
     ctx.derived = True  # Who takes a slug at the same moment is found at the next try.
@@ -54,13 +54,15 @@ def _put(
         ctx.changes.create(node)
         key = trail_key(platform.id, slug)
         for write in join(key, read.get(key), node.id):
-            ctx.changes.also(write)
+            ctx.changes.add_write(write)
     if tree:
-        ctx.changes.settle(tree, **fields)
+        ctx.changes.update_untracked(tree, **fields)
     else:
-        ctx.changes.create(Taxonomy(**ctx.new(), **platform.ids, **fields))
+        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
     before, now = (_shown(tags) for tags in (present, together))
-    ctx.changes.tell(SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch(platform), now))
+    ctx.changes.set_event_diff(
+        SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch_if_changed(platform), now)
+    )
 
 
 def _refuse_taken(slugs: list[str], taken: list[str]) -> None:
@@ -80,7 +82,13 @@ def _root(platform: Platform, slug: str) -> dict[str, Any]:
 
 def _tag(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
     return TaxonomyNode(
-        **ctx.new(), **_root(platform, slug), organization_id=platform.organization_id, position=position,
-        name=slug.replace("-", " ").capitalize(), sort=SYSTEM, listed=LISTED, shelf=SYSTEM,
+        **ctx.new_record_fields(),
+        **_root(platform, slug),
+        organization_id=platform.organization_id,
+        position=position,
+        name=slug.replace("-", " ").capitalize(),
+        sort=SYSTEM,
+        listed=LISTED,
+        shelf=SYSTEM,
         placed=tree.version if tree else 1,
-    )  # fmt: skip
+    )

@@ -11,7 +11,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.trees import children
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -24,7 +24,7 @@ def remove_felled(message: dict[str, Any]) -> None:
 
     Each removal is a transaction that leaves the counts right, so it goes on wherever it was.
     """
-    job, until = jobs.take(Felling, message), jobs.ends_at()
+    job, until = jobs.claim(Felling, message), jobs.slice_ends_at()
     if job is None:
         return
     try:
@@ -35,9 +35,9 @@ def remove_felled(message: dict[str, Any]) -> None:
     except ConcurrentModification:  # What somebody had begun before the node was deleted came in between.
         gone = False
     if not gone and time.monotonic() > until:
-        jobs.pass_on(job, turns=job.turns + 1)
+        jobs.release(job, turns=job.turns + 1)
     elif not gone:
-        jobs.try_again(job)
+        jobs.retry_later(job)
 
 
 def _clear(node: TaxonomyNode, until: float) -> bool:
@@ -69,27 +69,27 @@ def _below(node: TaxonomyNode) -> list[TaxonomyNode]:
 
 def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
     """Remove a child that is empty by now; return its parent, with one child less."""
-    changes = Changes(now())
-    uproot(changes, child.but(child_count=0, attachment_count=0))
-    changes.settle(parent, child_count=parent.child_count - 1)
+    changes = UnitOfWork(now())
+    uproot(changes, child.replace(child_count=0, attachment_count=0))
+    changes.update_untracked(parent, child_count=parent.child_count - 1)
     changes.commit()
-    return parent.but(child_count=parent.child_count - 1)
+    return parent.replace(child_count=parent.child_count - 1)
 
 
 def _end(job: Felling) -> None:
     """Remove the deleted node itself, and the job with it."""
     node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
-    tree = table.get(Taxonomy.key_of(platform_id=job.platform_id))
-    changes = Changes(now())
+    tree = table.get(Taxonomy.make_key(platform_id=job.platform_id))
+    changes = UnitOfWork(now())
     if node:
         uproot(changes, node)
     if node and tree:
         known = Taxonomy.from_item(tree)
-        changes.settle(known, felled=known.felled - 1)
+        changes.update_untracked(known, felled=known.felled - 1)
     changes.delete(job)
     changes.commit()
 
 
 def _fresh(platform_id: str, nodes: list[str]) -> dict[str, TaxonomyNode]:
-    found = table.get_all(TaxonomyNode.key_of(platform_id=platform_id, id=node_id) for node_id in nodes)
+    found = table.get_all(TaxonomyNode.make_key(platform_id=platform_id, id=node_id) for node_id in nodes)
     return {item["id"]: TaxonomyNode.from_item(item) for item in found.values()}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree
 
@@ -24,7 +24,7 @@ def tree_of(platform_id: str) -> Tree:
     return Tree(PARTITION.format(platform_id=platform_id))
 
 
-def trail_key(platform_id: str, slug: str) -> Key:
+def trail_key(platform_id: str, slug: str) -> ItemKey:
     """Return where the trail of a slug stands: which nodes have it."""
     return PARTITION.format(platform_id=platform_id), f"S#{slug}"
 
@@ -35,7 +35,7 @@ def nodes_on(trail: Item | None) -> frozenset[str] | None:
     return None if trail and trail.get("wide") else found
 
 
-def join(key: Key, trail: Item | None, node_id: str) -> list[Write]:
+def join(key: ItemKey, trail: Item | None, node_id: str) -> list[Write]:
     """Return the write that puts a node on a trail, as that was read; none if it is wide."""
     known = nodes_on(trail)
     if known is None:
@@ -45,17 +45,17 @@ def join(key: Key, trail: Item | None, node_id: str) -> list[Write]:
     return [Write("Update", key, update="ADD #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})]
 
 
-def leave(key: Key, node_id: str) -> Write:
+def leave(key: ItemKey, node_id: str) -> Write:
     """Return the write that takes a node off a trail, if it is on it."""
     return Write("Update", key, update="DELETE #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})
 
 
-def former_key(platform_id: str, above: str | None, slug: str) -> Key:
+def former_key(platform_id: str, above: str | None, slug: str) -> ItemKey:
     """Return where it stands who had a slug below a node, or as a root, and has it there no more: the last of them."""
     return PARTITION.format(platform_id=platform_id), f"F#{above or _ROOT}#{slug}"
 
 
-def leads(key: Key, node_id: str | None, instead_of: str | None = None) -> Write:
+def leads(key: ItemKey, node_id: str | None, instead_of: str | None = None) -> Write:
     """Return the write that lets a former place in the tree lead to a node, or to the root of all, and what is below.
 
     `instead_of`: the node that was there and is no more; what others had below it leads on too.

@@ -16,7 +16,7 @@ from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.trees import Reading
+from chalicelib.kernel.storage.trees import TreeReader
 
 MAX_QUERIES: Final = 64
 """Of the index for one part of a tree; what takes more is made of the whole tree."""
@@ -62,13 +62,13 @@ def _part(ctx: Context, platform_id: str, root_id: str | None, levels: int) -> t
             raise _NotOfOneState
         level = children
     reading.read([])
-    if reading.unsettled() or not reading.reaches_back(version):
+    if reading.unsettled_keys() or not reading.covers_version(version):
         raise _NotOfOneState
     return roots, below
 
 
-def _root(reading: Reading, node_id: str) -> TaxonomyNode:
-    reading.complete([node_id])
+def _root(reading: TreeReader, node_id: str) -> TaxonomyNode:
+    reading.load_ancestors([node_id])
     root = TaxonomyNode.of(reading, node_id)
     if root is None:
         raise not_found()
@@ -76,18 +76,18 @@ def _root(reading: Reading, node_id: str) -> TaxonomyNode:
 
 
 def _on_shelves(
-    reading: Reading, platform_id: str, shelves: Mapping[str, tuple[TaxonomyNode, ...]]
+    reading: TreeReader, platform_id: str, shelves: Mapping[str, tuple[TaxonomyNode, ...]]
 ) -> list[TaxonomyNode]:
     """Return the nodes on some shelves in their order, by a Query of each. `shelves`: the nodes above, by the shelf."""
 
     def ask(shelf: str) -> list[Item]:
         partition = TaxonomyNode.among_siblings.partition(platform_id=platform_id, shelf=shelf)
-        return [item for page in table.pages(partition) for item in page]
+        return [item for page in table.iter_pages(partition) for item in page]
 
     nodes: list[TaxonomyNode] = []
-    for shelf, items in zip(shelves, table.side_by_side(ask, [*shelves]), strict=True):
-        reading.note(items)
-        nodes += [TaxonomyNode.from_item(item).but(ancestors=shelves[shelf]) for item in items]
+    for shelf, items in zip(shelves, table.gather(ask, [*shelves]), strict=True):
+        reading.add_items(items)
+        nodes += [TaxonomyNode.from_item(item).replace(ancestors=shelves[shelf]) for item in items]
     return sorted(nodes, key=lambda node: (node.position, node.id))
 
 

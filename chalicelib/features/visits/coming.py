@@ -12,24 +12,24 @@ from chalicelib.features.visits.hosts import Host, keys_of, open_site
 from chalicelib.features.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 _CANONICAL: Final = 308
 
 
-def beside_host(request: Request) -> list[Key]:
+def beside_host(request: Request) -> list[ItemKey]:
     """Return where all that stands which decides what is at the host and path that the query names."""
     host = Host.of(request.query.get("host", [""])[-1])
     path = normalized(request.query.get("path", ["/"])[-1])
     return _beside(host, path) if host else []
 
 
-def _beside(host: Host, path: str | None) -> list[Key]:
+def _beside(host: Host, path: str | None) -> list[ItemKey]:
     site_id = host.site_id()
     return [host.guard, *keys_of(site_id), *signposts(site_id, path or "/")] if site_id else []
 
 
-def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut | None:
+def arrive(host_given: str, path_given: str, read: dict[ItemKey, Item]) -> VisitOut | None:
     """Return what is at a host and path; None if no site that everybody may see has the host.
 
     `read`: what `beside_host` leads to. If the host was met as that of another site, it is read anew.
@@ -53,17 +53,17 @@ def arrive(host_given: str, path_given: str, read: dict[Key, Item]) -> VisitOut 
     return VisitOut(site=shown, match="page", page=to_public(page), redirect=None)
 
 
-def _site(host: Host, read: dict[Key, Item]) -> Site | None:
+def _site(host: Host, read: dict[ItemKey, Item]) -> Site | None:
     site_id = host.site_id()
     site = open_site(site_id, read) if site_id else None
     return site if site and host.is_of(site, read) else None
 
 
-def _shown(site: Site, host: Host, read: dict[Key, Item]) -> SiteOut:
+def _shown(site: Site, host: Host, read: dict[ItemKey, Item]) -> SiteOut:
     """Return a site as everybody sees it: by the domain that it was come to by, and with a home that is published."""
     live = read.get(tree_of(site.id, LIVE).state_key, {})
     home = live.get("home") if live.get("home_revision_id") else None
-    return SiteOut.of(site.but(domain=host.name if host.slug is None else None, home_page_id=home))
+    return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home))
 
 
 def _redirected(site: SiteOut, to_path: str, status_code: int) -> VisitOut:

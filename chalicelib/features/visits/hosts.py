@@ -8,7 +8,7 @@ from chalicelib.features.sites.entities import Site, sites_domain
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
@@ -29,7 +29,7 @@ class Host:
         return cls(name, name.removesuffix(own) if name.endswith(own) else None)
 
     @property
-    def guard(self) -> Key:
+    def guard(self) -> ItemKey:
         """Where it stands whose name it is: the site's by its slug, or the platform's by its domain."""
         if self.slug is not None:
             return guard_key(Site.by_slug, {"slug": self.slug})
@@ -37,49 +37,49 @@ class Host:
 
     def site_id(self) -> str | None:
         """Return the id of the site that it was of when it was met; where it was not yet, by one read or two."""
-        known = ancestor_cache.known(self._met)
+        known = ancestor_cache.cached_ids(self._met)
         if not known:
             owner = table.get(self.guard)
             guard = owner and (owner if self.slug is not None else table.get(_of_platform(owner["ref"])))
-            if not guard or table.expired(guard):
+            if not guard or table.is_expired(guard):
                 return None
             known = {Site.parameter: guard["ref"]}
-            ancestor_cache.remember(self._met, known)
+            ancestor_cache.store(self._met, known)
         return known[Site.parameter]
 
-    def is_of(self, site: Site, read: dict[Key, Item]) -> bool:
+    def is_of(self, site: Site, read: dict[ItemKey, Item]) -> bool:
         """Return whether it is a site's name still; `read` holds what stands at its guard."""
         mine = site.id if self.slug is not None else site.platform_id
         guard = read.get(self.guard, {})
-        holds = mine is not None and guard.get("ref") == mine and not table.expired(guard)
+        holds = mine is not None and guard.get("ref") == mine and not table.is_expired(guard)
         if not holds:
-            ancestor_cache.forget_one(self._met)
+            ancestor_cache.evict(self._met)
         return holds
 
     @property
-    def _met(self) -> Key:
+    def _met(self) -> ItemKey:
         return f"HOST#{self.name}", "#"
 
 
-def _of_platform(platform_id: str) -> Key:
+def _of_platform(platform_id: str) -> ItemKey:
     return guard_key(Site.by_platform, {"platform_id": platform_id})
 
 
-def keys_of(site_id: str) -> list[Key]:
+def keys_of(site_id: str) -> list[ItemKey]:
     """Return where a site is stored, and its organization if that is known."""
-    site = Site.key_of(id=site_id)
-    known = ancestor_cache.known(site).get(Organization.parameter)
-    return [site, *([Organization.key_of(id=known)] if known else [])]
+    site = Site.make_key(id=site_id)
+    known = ancestor_cache.cached_ids(site).get(Organization.parameter)
+    return [site, *([Organization.make_key(id=known)] if known else [])]
 
 
-def open_site(site_id: str, read: dict[Key, Item]) -> Site | None:
+def open_site(site_id: str, read: dict[ItemKey, Item]) -> Site | None:
     """Return a site that everybody may see; None if there is none. `read`: what `keys_of` leads to, and is added to."""
-    item = read.get(Site.key_of(id=site_id))
+    item = read.get(Site.make_key(id=site_id))
     site = Site.from_item(item) if item else None
-    if site is None or not site.published:
+    if site is None or not site.is_published:
         return None
-    key = Organization.key_of(id=site.organization_id)
-    ancestor_cache.remember(site.stored_at, site.ids)
+    key = Organization.make_key(id=site.organization_id)
+    ancestor_cache.store(site.key, site.ancestor_ids)
     if key not in read:
         read |= table.get_all([key])
-    return site if key in read and not Organization.from_item(read[key]).closed else None
+    return site if key in read and not Organization.from_item(read[key]).is_deleted else None

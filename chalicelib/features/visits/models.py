@@ -23,7 +23,7 @@ class SitemapQuery(Query):
 
     page: int | None = Field(
         None, ge=1, description="The number of a part; left out, the sitemap or the index of them.", examples=[None]
-    )  # fmt: skip
+    )
 
 
 class RedirectedOut(Output):
@@ -36,7 +36,7 @@ class RedirectedOut(Output):
 class VisitOut(Output):
     """What is at a host and path."""
 
-    by_content = True
+    content_etag = True
 
     site: SiteOut
     match: Literal["page", "redirect", "none"] = Field(examples=["page"])

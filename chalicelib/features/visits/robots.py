@@ -10,7 +10,7 @@ _NOTHING_TO_SEE: Final = ("User-agent: *", "Disallow: /")
 
 def robots_of(site: Site) -> str:
     """Return the text of a site's robots.txt; until the site is published that keeps crawlers away from all of it."""
-    lines = [*_NOTHING_TO_SEE] if not site.published else [*_rules(site), "", f"Sitemap: {address_of(site)}"]
+    lines = [*_NOTHING_TO_SEE] if not site.is_published else [*_rules(site), "", f"Sitemap: {address_of(site)}"]
     return "\n".join(lines) + "\n"
 
 

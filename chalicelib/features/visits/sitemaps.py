@@ -14,8 +14,8 @@ from chalicelib.features.sites.entities import LIVE, Site, tree_of
 from chalicelib.features.visits import stored_sitemaps as stored
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.trees import read_whole
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.trees import read_tree
 
 MOST_ENTRIES: Final = 10_000
 MOST_BYTES: Final = 4_000_000
@@ -39,14 +39,14 @@ def address_of(site: Site) -> str:
     return f"{site.url}/sitemap.xml"
 
 
-def beside_sitemap(request: Request) -> list[Key]:
+def beside_sitemap(request: Request) -> list[ItemKey]:
     """Return where it stands which state the tree has of what is published, and what is kept of the sitemap."""
     site_id, page = request.parameters["site_id"], request.query.get("page", ["1"])[-1]
     number = int(page) if re.fullmatch("[0-9]{1,4}", page) else 1
     return [tree_of(site_id, LIVE).state_key, stored.head_key(site_id), stored.piece_key(site_id, number, 0)]
 
 
-def sitemap_of(site: Site, number: int | None, read: Mapping[Key, Item]) -> str | None:
+def sitemap_of(site: Site, number: int | None, read: Mapping[ItemKey, Item]) -> str | None:
     """Return the sitemap of a site or, of a long one, the index of its parts; with a number that part, if there is one.
 
     `read`: what `beside_sitemap` leads to. What is kept is used as long as it is what would be made.
@@ -82,7 +82,7 @@ def _index(site: Site, changed: Sequence[str]) -> str:
 
 def _entries(site: Site, version: int) -> Iterator[Entry]:
     """Yield what is published, and is to be found by search engines there and nowhere else."""
-    reading = read_whole(tree_of(site.id, LIVE), version)
+    reading = read_tree(tree_of(site.id, LIVE), version)
     for seat in reading.items.values():
         if seat.get("revision_id") and seat.get("indexable") and (located := seated(reading, seat["id"])):
             address = site.url + located.path

@@ -14,8 +14,8 @@ from typing import Final
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 SITEMAPS: Final = "W#{site_id}#S"
 MAX_PIECE_BYTES: Final = 350_000
@@ -34,17 +34,17 @@ class Part:
     pieces: int
 
 
-def head_key(site_id: str) -> Key:
+def head_key(site_id: str) -> ItemKey:
     """Return where it stands which parts a site's sitemap has, and what they were made of."""
     return SITEMAPS.format(site_id=site_id), "#"
 
 
-def piece_key(site_id: str, number: int, piece: int) -> Key:
+def piece_key(site_id: str, number: int, piece: int) -> ItemKey:
     """Return where a piece of a part stands; both are counted, parts from 1 and pieces from 0."""
     return SITEMAPS.format(site_id=site_id), f"{number:05d}#{piece:03d}"
 
 
-def parts_of(site_id: str, basis: str, read: Mapping[Key, Item]) -> list[Part] | None:
+def parts_of(site_id: str, basis: str, read: Mapping[ItemKey, Item]) -> list[Part] | None:
     """Return the parts that are kept of a site's sitemap; None if none hold. `read`: what stands at the head's key."""
     head = read.get(head_key(site_id))
     if head is None or head["basis"] != basis or head["made_at"] < after(now(), days=-_MAX_DAYS):
@@ -52,7 +52,7 @@ def parts_of(site_id: str, basis: str, read: Mapping[Key, Item]) -> list[Part] |
     return [Part(part["changed_at"], part["pieces"]) for part in head["parts"]]
 
 
-def text_of(site_id: str, basis: str, number: int, part: Part, read: Mapping[Key, Item]) -> str | None:
+def text_of(site_id: str, basis: str, number: int, part: Part, read: Mapping[ItemKey, Item]) -> str | None:
     """Return a part as it is kept, None if it does not hold. Pieces that were not `read` yet take one read."""
     keys = [piece_key(site_id, number, piece) for piece in range(part.pieces)]
     missing = [key for key in keys if key not in read]
@@ -79,10 +79,10 @@ def keep(site_id: str, basis: str, texts: Sequence[tuple[str, str]]) -> None:
             for place, piece in enumerate(pieces)
         ]
     writes.append(_put(head_key(site_id), {"basis": basis, "made_at": now(), "parts": parts}))
-    with suppress(Problem, Cancelled):
+    with suppress(Problem, TransactionCancelled):
         for start in range(0, len(writes), _MAX_PIECES_AT_ONCE):
-            table.write(writes[start : start + _MAX_PIECES_AT_ONCE])
+            table.write_transaction(writes[start : start + _MAX_PIECES_AT_ONCE])
 
 
-def _put(key: Key, item: Item) -> Write:
+def _put(key: ItemKey, item: Item) -> Write:
     return Write("Put", key, item={"pk": key[0], "sk": key[1], **item})

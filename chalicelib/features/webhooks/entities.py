@@ -7,9 +7,9 @@ from typing import Any, Final
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
 from chalicelib.features.webhooks.models import Status, WebhookOut
-from chalicelib.kernel.core.ids import beginning
-from chalicelib.kernel.storage.entity import Collection, Due, Facet, Key, Limit
-from chalicelib.kernel.storage.pii import Person
+from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
 MOST_WEBHOOKS: Final = 50
@@ -17,9 +17,10 @@ MOST_SECRETS: Final = 5
 """Secrets of one webhook that sign at the same time."""
 
 _ERASED: Final = {
-    "enabled": False, "parked_until": None,
+    "enabled": False,
+    "parked_until": None,
     "disabled_reason": "Its URL named a person who was erased. Give it another.",
-}  # fmt: skip
+}
 
 SEND: Final = "webhooks.send"
 PROBE: Final = "webhooks.probe"
@@ -33,7 +34,7 @@ class WebhookDelivery(Delivery):
     subscriber = "webhook_id"
     by_status = Facet("V#{webhook_id}#S#{status}", "facet1")
     by_event_type = Facet("V#{webhook_id}#E#{event_type}", "facet2")
-    public = DeliveryOut
+    output_model = DeliveryOut
 
     webhook_id: str
 
@@ -52,10 +53,10 @@ class Webhook(Subscriber):
     kind, parameter = "organization.webhook", "webhook_id"
     pk, sk = "O#{organization_id}", "W#{id}"
     in_organization = Collection("O#{organization_id}", "W#{id}")
-    limit = Limit("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
-    public = WebhookOut
-    guarded_by = ("version", "parked_until")
-    unlogged = Subscriber.unlogged | {"failingSince"}  # its health is no change that somebody made
+    quota = Quota("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
+    output_model = WebhookOut
+    version_fields = ("version", "parked_until")
+    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # its health is no change that somebody made
     task, delivery = SEND, WebhookDelivery
 
     url: str
@@ -88,19 +89,19 @@ class Webhook(Subscriber):
         return self.status == "active" and self.disabling is None
 
     @property
-    def name_shown(self) -> str:
+    def log_label(self) -> str:
         """Where it leads to."""
         return self.url
 
-    def without(self, person: Person) -> Mapping[str, Any] | None:
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return what lets neither its description nor its URL name the person; with another URL it is disabled."""
-        named = person.out_of_all({"description": self.description, "url": self.url})
+        named = person.redact_all({"description": self.description, "url": self.url})
         return {**named, **_ERASED} if "url" in named else named
 
     @property
-    def due(self) -> Due | None:
+    def scheduled_task(self) -> ScheduledTask | None:
         """When it is probed, or what waited for it is sent."""
-        return Due(PROBE, self.parked_until) if self.parked_until else None
+        return ScheduledTask(PROBE, self.parked_until) if self.parked_until else None
 
 
 class DisabledNotice(Job):
@@ -120,7 +121,7 @@ class DisabledNotice(Job):
     def of(cls, webhook: Webhook, moment: str) -> "DisabledNotice":
         """Return the notice of a webhook that is disabled at a moment."""
         place = webhook.organization_id
-        return cls(**beginning(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id)
+        return cls(**new_record_fields(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id)
 
 
 class Disabling(Job):
@@ -134,18 +135,21 @@ class Disabling(Job):
     failing_since: str | None = None
 
     @property
-    def webhook_key(self) -> Key:
+    def webhook_key(self) -> ItemKey:
         """Where the webhook is stored."""
-        return Webhook.key_of(organization_id=self.organization_id, id=self.webhook_id)
+        return Webhook.make_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
     def of(cls, webhook: Webhook, failing_since: str | None, moment: str) -> "Disabling":
         """Return what is to be done about a webhook that takes no events, as was seen at a moment."""
         place = webhook.organization_id
         return cls(
-            **beginning(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id,
+            **new_record_fields(moment),
+            turn_at=moment,
+            organization_id=place,
+            webhook_id=webhook.id,
             failing_since=failing_since,
-        )  # fmt: skip
+        )
 
 
 class Exhaustion(Job):
@@ -165,25 +169,28 @@ class Exhaustion(Job):
     completed_at: str | None = None
 
     @property
-    def delivery_key(self) -> Key:
+    def delivery_key(self) -> ItemKey:
         """Where the delivery is stored."""
-        return WebhookDelivery.key_of(webhook_id=self.webhook_id, id=self.delivery_id)
+        return WebhookDelivery.make_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod
     def of(cls, before: Delivery, failed: Delivery, moment: str) -> "Exhaustion":
         """Return what is to be told of a delivery that was to be tried before, and has failed at a moment."""
         return cls(
-            **beginning(moment), turn_at=moment, organization_id=failed.organization_id,
-            webhook_id=failed.subscriber_id, delivery_id=failed.id, attempt=failed.attempts[-1]["number"],
-            due_before=before.next_attempt_at, completed_at=failed.completed_at,
-        )  # fmt: skip
+            **new_record_fields(moment),
+            turn_at=moment,
+            organization_id=failed.organization_id,
+            webhook_id=failed.subscriber_id,
+            delivery_id=failed.id,
+            attempt=failed.attempts[-1]["number"],
+            due_before=before.next_attempt_at,
+            completed_at=failed.completed_at,
+        )
 
     def told(self, present: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
         """Return the delivery before its last attempt, and behind it, whatever somebody asked for since."""
         made = [each for each in present.attempts if each["number"] <= self.attempt]
-        failed = present.but(status="failed", attempts=made, next_attempt_at=None, completed_at=self.completed_at)
+        failed = present.replace(status="failed", attempts=made, next_attempt_at=None, completed_at=self.completed_at)
         waiting = [each for each in made if each["number"] < self.attempt]
-        before = failed.but(
-            status="pending", attempts=waiting, next_attempt_at=self.due_before, completed_at=None
-        )  # fmt: skip
+        before = failed.replace(status="pending", attempts=waiting, next_attempt_at=self.due_before, completed_at=None)
         return before, failed

@@ -15,9 +15,10 @@ Status = Literal["active", "paused", "disabled"]
 
 _EVERYTHING: Final = ["*"]
 _DISABLED: Final = {
-    "enabled": False, "failing_since": "2026-11-15T09:30:00.000Z",
+    "enabled": False,
+    "failing_since": "2026-11-15T09:30:00.000Z",
     "disabled_reason": "Every attempt has failed for 5 days.",
-}  # fmt: skip
+}
 _SECRET_CHARACTERS: Final = 100
 
 
@@ -36,9 +37,10 @@ class WebhookCreate(Input):
     events: EventPatterns = Field(_EVERYTHING)
     description: Text | None = Field(None, examples=["Feeds the data warehouse."])
     secret: Secret | None = Field(
-        None, description="`whsec_` and the base64 of 24 to 64 random bytes; left out, the service makes one.",
+        None,
+        description="`whsec_` and the base64 of 24 to 64 random bytes; left out, the service makes one.",
         examples=[None],
-    )  # fmt: skip
+    )
     enabled: bool = True
 
 
@@ -60,8 +62,8 @@ class SecretRotation(Input):
 class WebhookOut(RecordOutput):
     """A webhook. Its secret is in the answers that make one, and nowhere else."""
 
-    one_time: ClassVar[frozenset[str]] = frozenset({"secret"})
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED}
+    secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED}
 
     url: str = Field(examples=["https://example.com/hooks/atrium"])
     events: list[str] = Field(examples=[["organization.*"]])

@@ -16,12 +16,12 @@ from chalicelib.features.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.kernel.core.clock import now, pause
-from chalicelib.kernel.core.logs import if_possible
+from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.logs import best_effort
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, queues, tasks
 from chalicelib.kernel.work.outbox import Origin
 
@@ -30,26 +30,26 @@ EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
 _TRIES: Final = 4
 
 
-def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[Changes], object]) -> Webhook:
+def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[UnitOfWork], object]) -> Webhook:
     """Let nothing be sent to a webhook any more, and let it be disabled; unless somebody has changed it meanwhile.
 
     `tell` adds what came of the attempt that was the last one. Returns the webhook as it is then.
     """
-    changes = Changes(now())
-    ending = changes.settle(webhook, disabling=reason)
+    changes = UnitOfWork(now())
+    ending = changes.update_untracked(webhook, disabling=reason)
     tell(changes)
     job = changes.create(Disabling.of(webhook, failing_since, changes.now))
     try:
         changes.commit()
     except ConcurrentModification:
-        item = table.get(webhook.stored_at)
+        item = table.get(webhook.key)
         return Webhook.from_item(item) if item else ending
-    with if_possible("start"):
-        queues.start(Disabling.task, job.stored_at)
+    with best_effort("start"):
+        queues.enqueue(Disabling.task, job.key)
     return ending
 
 
-def exhaust(changes: Changes, before: Delivery, failed: Delivery) -> Exhaustion:
+def exhaust(changes: UnitOfWork, before: Delivery, failed: Delivery) -> Exhaustion:
     """Let changes that say that a delivery has failed for good have this told as well. Returns the job that does so."""
     return changes.create(Exhaustion.of(before, failed, changes.now))
 
@@ -61,7 +61,7 @@ def commit_disabled(message: dict[str, Any]) -> None:
     keep changing it.
     """
     for attempt in range(_TRIES):
-        disabling = tasks.about(Disabling, message)
+        disabling = tasks.load_record(Disabling, message)
         if disabling is None:
             return
         item = table.get(disabling.webhook_key)
@@ -72,23 +72,27 @@ def commit_disabled(message: dict[str, Any]) -> None:
             else:
                 _commit(disabling, webhook)
         except ConcurrentModification:
-            pause(attempt)
+            backoff_seconds(attempt)
         else:
             return
     raise ConcurrentModification
 
 
 def _commit(disabling: Disabling, webhook: Webhook) -> None:
-    changes = Changes(now())
+    changes = UnitOfWork(now())
     waiting = None if webhook.caught_up else changes.now
     disabled = changes.update(
-        webhook, enabled=False, disabled_reason=webhook.disabling, disabling=None,
-        failing_since=disabling.failing_since, parked_until=waiting,
-    )  # fmt: skip
+        webhook,
+        enabled=False,
+        disabled_reason=webhook.disabling,
+        disabling=None,
+        failing_since=disabling.failing_since,
+        parked_until=waiting,
+    )
     if waiting:
-        changes.start(PROBE, disabled)
+        changes.enqueue_after_commit(PROBE, disabled)
     if settings().mail_from:
-        changes.start(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
+        changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
     changes.delete(disabling)
     outbox.commit(changes, DISABLED, Origin.system(Disabling.task))
 
@@ -98,7 +102,7 @@ def commit_exhausted(message: dict[str, Any]) -> None:
 
     Raises ConcurrentModification if another worker was there first.
     """
-    exhaustion = tasks.about(Exhaustion, message)
+    exhaustion = tasks.load_record(Exhaustion, message)
     if exhaustion is None:
         return
     item = table.get(exhaustion.delivery_key)
@@ -106,8 +110,8 @@ def commit_exhausted(message: dict[str, Any]) -> None:
         jobs.remove(exhaustion)
         return
     before, failed = exhaustion.told(WebhookDelivery.from_item(item))
-    changes = Changes(now())
-    changes.about(failed)
-    changes.since(before)
+    changes = UnitOfWork(now())
+    changes.set_event_subject(failed)
+    changes.set_diff_base(before)
     changes.delete(exhaustion)
     outbox.commit(changes, EXHAUSTED, Origin.system(Exhaustion.task))

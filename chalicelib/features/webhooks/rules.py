@@ -7,7 +7,7 @@ from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.features.webhooks.entities import Webhook
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
 FAILING_DAYS: Final = 5
 """After so long without one success a webhook is disabled."""
@@ -19,8 +19,8 @@ _LONGEST_PARK_SECONDS: Final = 1_800
 
 
 def disabling(
-    answer: Answer, failing_since: str | None, misconfigured_since: str | None, moment: str
-) -> str | None:  # fmt: skip
+    answer: WebhookResponse, failing_since: str | None, misconfigured_since: str | None, moment: str
+) -> str | None:
     """Return why a webhook is disabled after an answer, or None if it isn't."""
     if answer.status == HTTPStatus.GONE:
         return "It answered 410 Gone: it wants nothing any more."
@@ -32,7 +32,7 @@ def disabling(
     return None
 
 
-def misconfigured(answer: Answer, since: str | None, moment: str) -> str | None:
+def misconfigured(answer: WebhookResponse, since: str | None, moment: str) -> str | None:
     """Return since when the name or the certificate of a webhook's target is wrong, once it was asked again.
 
     An answer shows that both are well. A time-out, or a name server that fails, shows nothing.
@@ -73,7 +73,7 @@ def unknown(until: str | None) -> dict[str, Any]:
     return {"answers": False, "silences": 0, "caught_up": False, "parked_until": until}
 
 
-def failure(answer: Answer) -> str | None:
+def failure(answer: WebhookResponse) -> str | None:
     """Return in words why a message was not delivered; None if it was."""
     if answer.succeeded or answer.error:
         return answer.error

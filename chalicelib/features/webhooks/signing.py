@@ -4,13 +4,13 @@ from typing import Any
 
 from chalicelib.features.webhooks import standard_webhooks
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.kernel.core.clock import milliseconds
+from chalicelib.kernel.core.clock import timestamp_ms
 from chalicelib.kernel.crypto import encryption
 
 
 def sealed(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as its webhook keeps it, for as long as no other follows it."""
-    return {"sealed": encryption.seal(secret.encode(), _context(webhook_id)), "until": None}
+    return {"sealed": encryption.encrypt(secret.encode(), _context(webhook_id)), "until": None}
 
 
 def live(webhook: Webhook, moment: str) -> list[dict[str, Any]]:
@@ -25,7 +25,7 @@ def headers(webhook: Webhook, message_id: str, body: bytes, moment: str) -> dict
     """
     opened = [_opened(webhook, one) for one in live(webhook, moment)]
     signed = standard_webhooks.headers(
-        map(standard_webhooks.secret_bytes, opened), message_id, milliseconds(moment) // 1000, body
+        map(standard_webhooks.secret_bytes, opened), message_id, timestamp_ms(moment) // 1000, body
     )
     return {"content-type": "application/json", **signed}
 
@@ -36,7 +36,7 @@ def sealed_anew(webhook: Webhook, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _opened(webhook: Webhook, one: dict[str, Any]) -> str:
-    return encryption.unseal(one["sealed"], _context(webhook.id)).decode()
+    return encryption.decrypt(one["sealed"], _context(webhook.id)).decode()
 
 
 def _context(webhook_id: str) -> str:

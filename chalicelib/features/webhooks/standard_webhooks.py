@@ -40,5 +40,7 @@ def headers(secrets: Iterable[bytes], message_id: str, timestamp: int, body: byt
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in secrets]
     return {
-        "webhook-id": message_id, "webhook-timestamp": str(timestamp), "webhook-signature": " ".join(signatures),
-    }  # fmt: skip
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(signatures),
+    }

@@ -23,14 +23,14 @@ from chalicelib.features.webhooks.entities import (
 )
 from chalicelib.features.webhooks.rules import disabling, misconfigured, parked, unknown
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail, webhook_client
-from chalicelib.kernel.outbound.webhook_client import Answer
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits import host_rates
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, queues, tasks
 from chalicelib.kernel.work.tasks import task
 
@@ -60,7 +60,7 @@ class _Pace:
     def admits(self, webhook: Webhook) -> bool:
         """Return whether one more may be sent now. Raises Problem `unavailable`."""
         if self._left < 0:
-            turns = host_rates.take(webhook.organization_id, webhook.url, self._wanted)
+            turns = host_rates.acquire_slots(webhook.organization_id, webhook.url, self._wanted)
             self._left, self.next_at = turns.granted, turns.next_at
         if self._left == 0:
             self.over = True
@@ -101,7 +101,7 @@ def send_to_webhook(message: dict[str, Any]) -> None:
 @task(PROBE)
 def attend_to_parked_webhook(message: dict[str, Any]) -> None:
     """Probe a webhook that does not answer with what is due to it; once it does, send it all that waits for it."""
-    webhook = tasks.about(Webhook, message)
+    webhook = tasks.load_record(Webhook, message)
     if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
         return
     if webhook.answers or not webhook.takes_events:
@@ -114,7 +114,7 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
 
 def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     # First: what is parked for so long has to be under way. A second probe finds that nothing is due.
-    queues.probe({**lots.message(webhook.stored_at, [delivery]), "probe": True})
+    queues.enqueue_slow({**lots.message(webhook.key, [delivery]), "probe": True})
     return _park(webhook, after(now(), seconds=_PROBING_SECONDS))
 
 
@@ -123,12 +123,12 @@ def _let_wait(webhook: Webhook, until: str) -> Webhook:
     if not webhook.caught_up and webhook.parked_until == until:
         return webhook
 
-    def tell(changes: Changes, present: Webhook) -> Webhook:
-        changes.settle(present, caught_up=False, parked_until=until)
-        return present.but(caught_up=False, parked_until=until)
+    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
+        changes.update_untracked(present, caught_up=False, parked_until=until)
+        return present.replace(caught_up=False, parked_until=until)
 
     waiting = sending.settle(webhook, tell)
-    queues.start_at(PROBE, waiting.stored_at, until)
+    queues.enqueue_at(PROBE, waiting.key, until)
     return waiting
 
 
@@ -136,8 +136,8 @@ def _catch_up(webhook: Webhook) -> None:
     """Queue what lets all that waits for a webhook be sent, behind what is queued for it already."""
     until = after(now(), seconds=_CATCHING_UP_SECONDS)
     if _park(webhook, until).parked_until == until:
-        (pk, sk) = webhook.stored_at
-        queues.deliver([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
+        (pk, sk) = webhook.key
+        queues.enqueue_deliveries([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
 
 
 def _go_on(webhook: Webhook) -> None:
@@ -152,20 +152,20 @@ def _go_on(webhook: Webhook) -> None:
 
 
 def _caught_up(webhook: Webhook) -> None:
-    def tell(changes: Changes, present: Webhook) -> Webhook:
+    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
         caught_up = present.answers
-        changes.settle(present, caught_up=caught_up, parked_until=None)
-        return present.but(caught_up=caught_up, parked_until=None)
+        changes.update_untracked(present, caught_up=caught_up, parked_until=None)
+        return present.replace(caught_up=caught_up, parked_until=None)
 
     sending.settle(webhook, tell)
 
 
 def _park(webhook: Webhook, until: str | None) -> Webhook:
-    def tell(changes: Changes, present: Webhook) -> Webhook:
+    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
         if (present.answers, present.parked_until) != (webhook.answers, webhook.parked_until):
             return present  # Somebody else attends to it.
-        changes.settle(present, parked_until=until)
-        return present.but(parked_until=until)
+        changes.update_untracked(present, parked_until=until)
+        return present.replace(parked_until=until)
 
     return sending.settle(webhook, tell)
 
@@ -176,7 +176,7 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
 
     Should the worker die after SES took a mail and before that is stored, that one is sent a second time.
     """
-    notice = jobs.take(DisabledNotice, message)
+    notice = jobs.claim(DisabledNotice, message)
     if notice is None:
         return
     if letter := _letter(notice):
@@ -184,9 +184,9 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
             try:
                 _tell(admin, letter)
             except Problem:
-                jobs.try_again(notice)
+                jobs.retry_later(notice)
                 return
-            notice = jobs.keep(notice, told=admin.id)
+            notice = jobs.checkpoint(notice, told=admin.id)
     jobs.remove(notice)
 
 
@@ -206,7 +206,7 @@ def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
     headers = signing.headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
-    answer = webhook_client.post(webhook.url, body, headers)
+    answer = webhook_client.post_webhook(webhook.url, body, headers)
     failing_since = None if answer.succeeded else webhook.failing_since or now()
     misconfigured_since = misconfigured(answer, webhook.misconfigured_since, now())
     if reason := disabling(answer, failing_since, misconfigured_since, now()):
@@ -221,8 +221,12 @@ def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
 
 
 def _judged(
-    webhook: Webhook, answer: Answer, failing_since: str | None, misconfigured_since: str | None, next_at: str | None
-) -> Webhook:  # fmt: skip
+    webhook: Webhook,
+    answer: WebhookResponse,
+    failing_since: str | None,
+    misconfigured_since: str | None,
+    next_at: str | None,
+) -> Webhook:
     """Return the webhook as it is after an attempt that does not disable it: well, failing or parked."""
     moment = now()
     if answer.timed_out:
@@ -234,29 +238,29 @@ def _judged(
 
     health = parking | {"misconfigured_since": misconfigured_since}
 
-    def tell(changes: Changes, present: Webhook) -> Webhook:
+    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
         if present.failing_since != failing_since:  # Callers see that, so it makes a new version.
             return changes.update(present, failing_since=failing_since, **health)
-        changes.settle(present, **health)
-        return present.but(**health)
+        changes.update_untracked(present, **health)
+        return present.replace(**health)
 
     judged = sending.settle(webhook, tell)
     if parking and judged.parked_until:
-        queues.start_at(PROBE, judged.stored_at, judged.parked_until)
+        queues.enqueue_at(PROBE, judged.key, judged.parked_until)
     return judged
 
 
-def _letter(notice: DisabledNotice) -> mail.Letter | None:
+def _letter(notice: DisabledNotice) -> mail.Email | None:
     """Return what a notice says; None if the webhook is gone, or enabled again."""
-    webhook_key = Webhook.key_of(organization_id=notice.organization_id, id=notice.webhook_id)
-    organization_key = Organization.key_of(id=notice.organization_id)
+    webhook_key = Webhook.make_key(organization_id=notice.organization_id, id=notice.webhook_id)
+    organization_key = Organization.make_key(id=notice.organization_id)
     items = table.get_all([webhook_key, organization_key])
     if webhook_key not in items or organization_key not in items:
         return None
     webhook, organization = Webhook.from_item(items[webhook_key]), Organization.from_item(items[organization_key])
     if webhook.disabled_reason is None:
         return None
-    return mail.write(
+    return mail.render_email(
         "features/webhooks/mail.jinja",
         organization=organization.name,
         url=webhook.url,
@@ -268,16 +272,16 @@ def _letter(notice: DisabledNotice) -> mail.Letter | None:
 def _admins(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and its owner, as far as they were not told yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
-    for items in table.pages(members, since=notice.told):
+    for items in table.iter_pages(members, since=notice.told):
         # The index lags: who is an admin no more, or no member, is told nothing.
-        for member in map(Member.from_item, table.as_stored(items)):
-            if member.id != notice.told and Role(member.role).covers(Role.ADMIN):
+        for member in map(Member.from_item, table.read_current(items)):
+            if member.id != notice.told and Role(member.role).includes(Role.ADMIN):
                 yield member
 
 
-def _tell(admin: Member, letter: mail.Letter) -> None:
+def _tell(admin: Member, letter: mail.Email) -> None:
     if admin.email:
         try:
-            mail.send(admin.email, letter)
-        except mail.Refused as refused:
-            report(mail=f"given up: {refused}")
+            mail.send_email(admin.email, letter)
+        except mail.EmailRejected as refused:
+            add_fields(mail=f"given up: {refused}")

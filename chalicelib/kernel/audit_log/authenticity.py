@@ -13,10 +13,10 @@ import re
 from typing import Final
 
 from chalicelib.kernel.audit_log.mac_chains import Link
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage.entity import Item
@@ -29,7 +29,7 @@ def mac_of(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
 
     Raises Problem `unavailable` if the key is wrapped and can't be unwrapped now.
     """
-    key = keyrings.present(Purpose.ENTRY_KEY)
+    key = keyrings.current_key(KeyPurpose.ENTRY_KEY)
     return key.id + _mac(key, log, entry_id, leaf + link.packed())
 
 
@@ -46,15 +46,15 @@ def is_authentic(log: str, item: Item) -> bool:
     link = Link.unpacked(packed)
     if link is None or not isinstance(mac, bytes):
         return False
-    key = keyrings.named(Purpose.ENTRY_KEY, mac[:KEY_ID_BYTES])
+    key = keyrings.key_by_id(KeyPurpose.ENTRY_KEY, mac[:KEY_ID_BYTES])
     return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf + link.packed()))
 
 
 def unauthenticated_count() -> bool:
     """Return whether entries without a MAC count at this moment."""
     until = settings().unauthenticated_entries_until
-    return bool(until) and now_ms() < milliseconds(until)
+    return bool(until) and now_ms() < timestamp_ms(until)
 
 
-def _mac(key: keyrings.Key, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:
+def _mac(key: keyrings.SecretKey, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:
     return hmac.digest(key.secret, f"{_CONTEXT}\n{log}\n{entry_id}\n".encode() + leaf_and_link, "sha256")

@@ -16,30 +16,38 @@ from pydantic_core import from_json
 from chalicelib.kernel.audit_log.authenticity import mac_of
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.crypto.merkle import leaf_hash
-from chalicelib.kernel.storage.entity import Due, Entity, Facet, Item, Key, due_mark, organization_of
+from chalicelib.kernel.storage.entity import (
+    Entity,
+    Facet,
+    Item,
+    ItemKey,
+    ScheduledTask,
+    organization_id_from_log,
+    schedule_attributes,
+)
 from chalicelib.kernel.storage.table import Write, put_new
 
-WAKE: Final = "ledger.wake"
+APPEND_TASK: Final = "ledger.wake"
 """What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""
 
 INLINE_BYTES: Final = 4096
 """Canonical bytes above this stand in an item of their own."""
 
-PATIENCE_SECONDS: Final = 10
+REDRIVE_AFTER_SECONDS: Final = 10
 """How long after a commit, and after an append, the sweep wakes the log if nothing else has done the rest."""
 
 _VALUE_BYTES: Final = 4096
 _SAFE_INTEGER: Final = 2**53 - 1
 
 
-def pointer_key(log: str, entry_id: str) -> Key:
+def pending_key(log: str, entry_id: str) -> ItemKey:
     """Return where the pointer to an entry that waits for its sequence stands."""
     return f"Q#{log}", entry_id
 
 
-def text_key(log: str, entry_id: str) -> Key:
+def body_key(log: str, entry_id: str) -> ItemKey:
     """Return where an entry's canonical bytes stand if they are many."""
     return f"B#{log}", entry_id
 
@@ -73,10 +81,16 @@ class EntryItem(Entity):
         """Return the entry of these canonical bytes, before the ledger has seen it."""
         said = from_json(body)
         return cls(
-            id=said["id"], created_at=said["occurredAt"], updated_at=said["occurredAt"], log_id=log, type=said["type"],
-            target=str(said["target"]["id"]), actor=str(said["actor"]["id"]), leaf=leaf_hash(body),
+            id=said["id"],
+            created_at=said["occurredAt"],
+            updated_at=said["occurredAt"],
+            log_id=log,
+            type=said["type"],
+            target=str(said["target"]["id"]),
+            actor=str(said["actor"]["id"]),
+            leaf=leaf_hash(body),
             body=body if len(body) <= INLINE_BYTES else None,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -95,17 +109,19 @@ class Event:
 
     def canonical(self) -> bytes:
         """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
-        return canonical({
-            "id": self.id,
-            "type": self.type,
-            "occurredAt": self.occurred_at,
-            "organizationId": organization_of(self.log),
-            "actor": self.actor,
-            "target": self.target,
-            "context": self.context,
-            "changes": self.changes,
-            "data": self.data and {name: _short(value) for name, value in self.data.items()},
-        })  # fmt: skip
+        return canonical_json(
+            {
+                "id": self.id,
+                "type": self.type,
+                "occurredAt": self.occurred_at,
+                "organizationId": organization_id_from_log(self.log),
+                "actor": self.actor,
+                "target": self.target,
+                "context": self.context,
+                "changes": self.changes,
+                "data": self.data and {name: _short(value) for name, value in self.data.items()},
+            }
+        )
 
     def writes(self, chains: Chains) -> list[Write]:
         """Return what the transaction writes: the entry, its bytes if they are many, its pointer, its chain at last.
@@ -116,7 +132,7 @@ class Event:
         entry = EntryItem.of(self.log, body)
         mac = mac_of(self.log, self.id, entry.leaf, link)
         proof = {"link": link.packed(), "mac": mac}
-        pk, sk = text_key(self.log, self.id)
+        pk, sk = body_key(self.log, self.id)
         long = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
         asked_by = {"requestId": asked} if (asked := self.context["requestId"]) else {}
         waits = pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | asked_by
@@ -128,9 +144,9 @@ def pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], mome
 
     `proof`: its link and MAC, as the entry has them.
     """
-    key = pointer_key(log, entry_id)
-    due = Due(WAKE, after(moment, seconds=PATIENCE_SECONDS))
-    return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **proof, **due_mark(due, key)}
+    key = pending_key(log, entry_id)
+    due = ScheduledTask(APPEND_TASK, after(moment, seconds=REDRIVE_AFTER_SECONDS))
+    return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **proof, **schedule_attributes(due, key)}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:
@@ -138,11 +154,11 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: fro
     return [
         {"field": name, "from": _short(before.get(name)), "to": _short(now.get(name))}
         for name in {**now, **before}
-        if name not in unlogged and not same(before.get(name), now.get(name))
+        if name not in unlogged and not json_equal(before.get(name), now.get(name))
     ]
 
 
-def canonical(value: Any) -> bytes:
+def canonical_json(value: Any) -> bytes:
     """Return canonical JSON (RFC 8785). Integers beyond 2**53 become the nearest double, as JSON itself allows."""
     try:
         return rfc8785.dumps(value)
@@ -163,5 +179,5 @@ def _doubles(value: Any) -> Any:
 def _short(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
-    data = canonical(value)
+    data = canonical_json(value)
     return value if len(data) <= _VALUE_BYTES else {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}

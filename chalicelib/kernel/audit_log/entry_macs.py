@@ -9,17 +9,17 @@ import hmac
 from functools import lru_cache
 from typing import Final
 
-from chalicelib.kernel.core.clock import milliseconds, now_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import SettingsError, settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose, key_id
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose, key_id
 
 _NUMBER_BYTES: Final = 8
 _MAC_BYTES: Final = 16
 
 
-def seal(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes:
+def make_entry_mac(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes:
     """Return the seal of an entry. `chained`: whether a statement of the log's chains is signed beside its tree.
 
     Raises Problem `unavailable` if the key is wrapped and can't be unwrapped now.
@@ -27,7 +27,7 @@ def seal(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool)
     return _seal(_sealing_key(), sequence, _claim(log, sequence, tree_size, leaf, chained=chained))
 
 
-def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
+def verify_entry_mac(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
     """Return the sequence that the ledger gave to this leaf in a tree of this size, or None if it never did.
 
     The root alone would say that something was altered; the seal says which entry. Of one that was made with a signing
@@ -36,7 +36,7 @@ def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bo
     """
     sealed_by, number = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _NUMBER_BYTES]
     sequence = int.from_bytes(number, "big")
-    if key := keyrings.named(Purpose.SEAL_KEY, sealed_by):
+    if key := keyrings.key_by_id(KeyPurpose.SEAL_KEY, sealed_by):
         either = (True, False) if chained is None else (chained,)
         claims = (_claim(log, sequence, tree_size, leaf, chained=each) for each in either)
         return sequence if any(seal == _seal(key, sequence, claim) for claim in claims) else None
@@ -45,16 +45,18 @@ def sealed_as(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bo
     return sequence if sealed_by in _key_ids(former) else None
 
 
-def sealed_anew(seal: bytes, log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes | None:
+def renew_entry_mac(
+    seal: bytes, log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool
+) -> bytes | None:
     """Return the present key's seal of an entry that its log's root vouches for; None if its former seal is wrong.
 
     One of a signing key that is still listed is tried with it, so only functions that sign can ask.
     """
     claim = _claim(log, sequence, tree_size, leaf, chained=chained)
-    former = keyrings.named(Purpose.AUDIT_SIGNING_KEY, seal[:KEY_ID_BYTES])
+    former = keyrings.key_by_id(KeyPurpose.AUDIT_SIGNING_KEY, seal[:KEY_ID_BYTES])
     if former and seal != _seal(_sealing(former), sequence, claim):
         return None
-    return _seal(keyrings.present(Purpose.SEAL_KEY), sequence, claim)
+    return _seal(keyrings.current_key(KeyPurpose.SEAL_KEY), sequence, claim)
 
 
 def public_keys() -> list[bytes]:
@@ -63,9 +65,9 @@ def public_keys() -> list[bytes]:
     return list(dict.fromkeys([*_listed(known.audit_public_keys), *_listed(known.audit_former_public_keys)]))
 
 
-def signing_key() -> keyrings.Key:
+def signing_key() -> keyrings.SecretKey:
     """Return the key that signs. Raises SettingsError if others are told of another, Problem `unavailable`."""
-    key = keyrings.present(Purpose.AUDIT_SIGNING_KEY)
+    key = keyrings.current_key(KeyPurpose.AUDIT_SIGNING_KEY)
     if key.id != key_id(public_keys()[0]):
         raise SettingsError(
             "AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY. `make bootstrap` writes both."
@@ -73,12 +75,12 @@ def signing_key() -> keyrings.Key:
     return key
 
 
-def _sealing_key() -> keyrings.Key:
+def _sealing_key() -> keyrings.SecretKey:
     # Functions of a release before SEAL_KEY, which may run beside this one for a while, know no other seal.
     until = settings().signing_key_seals_until
-    if until and now_ms() < milliseconds(until):
+    if until and now_ms() < timestamp_ms(until):
         return _sealing(signing_key())
-    return keyrings.present(Purpose.SEAL_KEY)
+    return keyrings.current_key(KeyPurpose.SEAL_KEY)
 
 
 def _claim(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool) -> bytes:
@@ -86,14 +88,14 @@ def _claim(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: boo
     return said.encode() + leaf
 
 
-def _seal(key: keyrings.Key, sequence: int, claim: bytes) -> bytes:
+def _seal(key: keyrings.SecretKey, sequence: int, claim: bytes) -> bytes:
     mac = hmac.digest(key.secret, claim, "sha256")[:_MAC_BYTES]
     return key.id + sequence.to_bytes(_NUMBER_BYTES, "big") + mac
 
 
 @lru_cache(maxsize=2)
-def _sealing(signing: keyrings.Key) -> keyrings.Key:
-    return keyrings.Key(signing.id, hmac.digest(signing.secret, b"atrium entry seal", "sha256"))
+def _sealing(signing: keyrings.SecretKey) -> keyrings.SecretKey:
+    return keyrings.SecretKey(signing.id, hmac.digest(signing.secret, b"atrium entry seal", "sha256"))
 
 
 @lru_cache(maxsize=2)

@@ -18,22 +18,29 @@ from typing import Final
 
 from chalicelib.kernel.audit_log import quarantine, signed_statements
 from chalicelib.kernel.audit_log.authenticity import is_authentic, unauthenticated_count
-from chalicelib.kernel.audit_log.entries import PATIENCE_SECONDS, WAKE, EntryItem, pointer_key
-from chalicelib.kernel.audit_log.entry_macs import public_keys, seal, signing_key
+from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
+from chalicelib.kernel.audit_log.entry_macs import make_entry_mac, public_keys, signing_key
 from chalicelib.kernel.audit_log.mac_chains import SHARDS, End, links_of, shard_of
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
-from chalicelib.kernel.core.clock import after, now, now_ms, pause
-from chalicelib.kernel.core.ids import moment_of
-from chalicelib.kernel.core.logs import measure, name_requests, report
+from chalicelib.kernel.core.clock import after, backoff_seconds, now, now_ms
+from chalicelib.kernel.core.ids import timestamp_of
+from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Due, Item, Key, Partition, due_mark, organization_of
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import (
+    Item,
+    ItemKey,
+    Partition,
+    ScheduledTask,
+    organization_id_from_log,
+    schedule_attributes,
+)
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
-BATCH: Final = (table.MOST_WRITES - 2) // 2
+BATCH: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
 """Entries appended in one transaction: each is two writes, and the head and the batch are one each."""
 
 HEAD: Final = "!"
@@ -45,7 +52,7 @@ _POINTERS: Final = '"'
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index over the heads that grew since they were anchored."""
 
-_TRIES: Final = 5
+_MAX_TRIES: Final = 5
 _LOOK_AHEAD: Final = 8 * BATCH
 """Pointers that are read to choose from, so that entries come into the tree in the order of their chains."""
 _MAX_PAGES: Final = 8
@@ -116,7 +123,7 @@ class Outbox:
         items, last = list[Item](), None
         for _ in range(_MAX_PAGES):
             found = table.query(head_key(log)[0], since=HEAD, limit=limit and limit + 1 + SHARDS, after=last)
-            items, last = [*items, *found.items], found.last
+            items, last = [*items, *found.items], found.last_evaluated_key
             # Somebody may have made the chains so large that no pointer is on the first page.
             if last is None or (limit and last["sk"] > _POINTERS):
                 break
@@ -151,9 +158,9 @@ def _opens_gap(before: tuple[int, int] | None, statement: Statement | None) -> b
     return before is not None and statement is not None and statement.reached(before[0]).number < before[1]
 
 
-def head_key(log: str) -> Key:
+def head_key(log: str) -> ItemKey:
     """Return where a log's head stands."""
-    return pointer_key(log, HEAD)
+    return pending_key(log, HEAD)
 
 
 def origin(log: str) -> str:
@@ -189,7 +196,7 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     return tuple(joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
 
 
-def append(log: str, until: int | None = None) -> int:
+def append_pending(log: str, until: int | None = None) -> int:
     """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
 
     What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due. What is not
@@ -201,29 +208,29 @@ def append(log: str, until: int | None = None) -> int:
         outbox = Outbox.read(log, _LOOK_AHEAD)
         if not (outbox.pointers or outbox.forged):
             return lag
-        lag = max([lag, *(now_ms() - moment_of(pointer["sk"]) for pointer in outbox.pointers[:1])])
+        lag = max([lag, *(now_ms() - timestamp_of(pointer["sk"]) for pointer in outbox.pointers[:1])])
         pointers: list[Item] = []
         try:
             if outbox.pointers:
                 head = Head.of(outbox.head)
                 statement = _former_statement(log, head, outbox)
                 pointers = outbox.batch(statement)
-                table.write(_appending(log, head, statement, pointers))
-                name_requests(pointer["requestId"] for pointer in pointers if _names_request(pointer))
+                table.write_transaction(_appending(log, head, statement, pointers))
+                add_request_ids(pointer["requestId"] for pointer in pointers if _names_request(pointer))
             tries = 0
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             if _other_than_head(cancelled) and quarantine.refuse_stale(log, pointers):
                 continue
             tries += 1
-            if tries == _TRIES:
+            if tries == _MAX_TRIES:
                 raise ConcurrentModification from cancelled
-            pause(tries)
+            backoff_seconds(tries)
         if outbox.forged:
             quarantine.refuse(log, outbox.forged[:BATCH])
     return lag
 
 
-def _other_than_head(cancelled: Cancelled) -> bool:
+def _other_than_head(cancelled: TransactionCancelled) -> bool:
     """Return whether it was not another worker who moved the head: then entries are not as their pointers say."""
     return bool(cancelled.failed) and 0 not in cancelled.failed
 
@@ -232,8 +239,8 @@ def _names_request(pointer: Item) -> bool:
     return isinstance(pointer.get("requestId"), str)
 
 
-def _entry_key(log: str, pointer: Item) -> Key:
-    return EntryItem.key_of(log_id=log, id=pointer["sk"])
+def _entry_key(log: str, pointer: Item) -> ItemKey:
+    return EntryItem.make_key(log_id=log, id=pointer["sk"])
 
 
 def _appending(log: str, head: Head, former: Statement | None, pointers: Sequence[Item]) -> list[Write]:
@@ -241,7 +248,10 @@ def _appending(log: str, head: Head, former: Statement | None, pointers: Sequenc
     statement = former.extended(links_of(pointers)) if former else None
     writes = [_move_head(log, size, tree, statement)]
     for sequence, pointer in enumerate(pointers, size + 1):
-        writes += [_number(log, pointer, sequence, tree.size, chained=statement is not None), _settle(log, pointer)]
+        writes += [
+            _assign_sequence(log, pointer, sequence, tree.size, chained=statement is not None),
+            _delete_pending(log, pointer),
+        ]
     return [*writes, _put_batch(log, tree.size, pointers)]
 
 
@@ -256,8 +266,8 @@ def _former_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
         if stated := head.stated(log):
             return stated
     except BrokenStatement:
-        report(brokenStatement=True)
-        measure(ForgedEntries=1)
+        add_fields(brokenStatement=True)
+        add_metrics(ForgedEntries=1)
         lost = 1
     if not lost and unauthenticated_count():
         return None
@@ -280,14 +290,17 @@ def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | N
     checkpoint, seed = Head(tree, "").checkpoint(log), signing_key().secret
     note = checkpoints.sign(checkpoint, seed)
     values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
-    more = _unfollowed_mark(log) if organization_of(log) else {}
+    more = _unfollowed_mark(log) if organization_id_from_log(log) else {}
     more |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
     update, values = _MOVE + "".join(f", #{name} = :{name}" for name in more), values | more
     return Write(
-        "Update", head_key(log), update=update,
-        condition="#size = :was" if size else "attribute_not_exists(#size)", names=list(values),
+        "Update",
+        head_key(log),
+        update=update,
+        condition="#size = :was" if size else "attribute_not_exists(#size)",
+        names=list(values),
         values=values | ({"was": size} if size else {}),
-    )  # fmt: skip
+    )
 
 
 def _unanchored_mark(log: str) -> Item:
@@ -296,56 +309,66 @@ def _unanchored_mark(log: str) -> Item:
 
 def _unfollowed_mark(log: str) -> Item:
     # Whoever follows the log takes it away once the new entries are done; else the sweep wakes the log.
-    return {**due_mark(Due(WAKE, after(now(), seconds=PATIENCE_SECONDS)), head_key(log)), "log": log}
+    return {
+        **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
+        "log": log,
+    }
 
 
-def _number(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
-    sealed = seal(log, sequence, tree_size, pointer["leaf"], chained=chained)
-    values = {**place(log, sequence, tree_size), "seal": sealed}
+def _assign_sequence(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
+    sealed = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
+    values = {**sequence_attributes(log, sequence, tree_size), "seal": sealed}
     return Write(
-        "Update", _entry_key(log, pointer), update=_set(values) + " REMOVE #mac, #link",
-        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)", names=["pk", "mac", "link", *values],
+        "Update",
+        _entry_key(log, pointer),
+        update=_set(values) + " REMOVE #mac, #link",
+        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)",
+        names=["pk", "mac", "link", *values],
         values=values,
-    )  # fmt: skip
+    )
 
 
 def _set(names: Iterable[str]) -> str:
     return "SET " + ", ".join(f"#{name} = :{name}" for name in names)
 
 
-def _settle(log: str, pointer: Item) -> Write:
-    return Write("Delete", pointer_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
+def _delete_pending(log: str, pointer: Item) -> Write:
+    return Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
-def place(log: str, sequence: int, tree_size: int) -> Item:
+def sequence_attributes(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes that say an entry's place, but for its seal: first held by the tree of `tree_size`."""
     pk, sk = sequence_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
-def unanchored(shard: int) -> Iterator[list[Item]]:
+def unanchored_heads(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
-    yield from table.pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE)
+    yield from table.iter_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE)
 
 
-def note_anchored(log: str, size: int) -> None:
+def mark_anchored(log: str, size: int) -> None:
     """Let a head wait for no anchor any more, if it is still the one of that size."""
     names = ["size", "index2pk", "index2sk"]
     anchored = Write(
-        "Update", head_key(log), update="REMOVE #index2pk, #index2sk", condition="#size = :size", names=names,
+        "Update",
+        head_key(log),
+        update="REMOVE #index2pk, #index2sk",
+        condition="#size = :size",
+        names=names,
         values={"size": size},
-    )  # fmt: skip
-    with suppress(Cancelled):
-        table.write([anchored])
+    )
+    with suppress(TransactionCancelled):
+        table.write_transaction([anchored])
 
 
-def await_anchor(log: str, head: Item) -> bool:
+def mark_unanchored(log: str, head: Item) -> bool:
     """Let a head that was read wait for an anchor; return whether it does. One that has grown meanwhile does so."""
     mark = _unanchored_mark(log)
     values = {**mark, "size": head["size"]}
     waits = Write("Update", head_key(log), update=_set(mark), condition="#size = :size", names=[*values], values=values)
-    with suppress(Cancelled):
-        table.write([waits])
+    with suppress(TransactionCancelled):
+        table.write_transaction([waits])
         return True
     return False
 
@@ -355,6 +378,6 @@ def unanchored_pk(shard: object) -> str:
     return f"ANCHOR#{shard}"
 
 
-def pending(log: str) -> int:
+def count_pending(log: str) -> int:
     """Return how many entries wait in a log's outbox (of very many: at least so many)."""
-    return table.count(head_key(log)[0], since=_POINTERS)
+    return table.count_items(head_key(log)[0], since=_POINTERS)

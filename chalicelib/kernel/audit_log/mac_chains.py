@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write, put_new
 
 SHARDS: Final = 16
@@ -50,12 +50,12 @@ class Link(NamedTuple):
         return link if link.shard < SHARDS and link.number else None
 
 
-def chain_key(log: str, shard: int) -> Key:
+def chain_key(log: str, shard: int) -> ItemKey:
     """Return where it stands how far a chain is: behind the log's head, and before its pointers."""
     return f"Q#{log}", f"!{shard:02d}"
 
 
-def chain_keys(log: str, shards: Iterable[int]) -> list[Key]:
+def chain_keys(log: str, shards: Iterable[int]) -> list[ItemKey]:
     """Return where it stands how far some chains are."""
     return [chain_key(log, shard) for shard in shards]
 
@@ -82,13 +82,13 @@ class End(NamedTuple):
         return cls(number, mac) if well else cls()  # type: ignore[arg-type]
 
 
-_NOTHING: Final[Mapping[Key, Item]] = {}
+_NOTHING: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Chains:
     """Some chains of a log as they were read, one of which a mutation extends."""
 
-    def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[Key, Item] = _NOTHING) -> None:
+    def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = _NOTHING) -> None:
         """Take the chains that were read, any if the log is new, and what was found: the others are empty."""
         self.log = log
         shards = shards or candidates()
@@ -102,7 +102,7 @@ class Chains:
         return chains
 
     @classmethod
-    def read_beside(cls, log: str, keys: Iterable[Key]) -> "tuple[Chains, dict[Key, Item]]":
+    def read_beside(cls, log: str, keys: Iterable[ItemKey]) -> "tuple[Chains, dict[ItemKey, Item]]":
         """Return some chains of a log, and the items at some keys, in one round trip."""
         shards = candidates()
         items = table.get_all([*keys, *chain_keys(log, shards)])
@@ -122,9 +122,7 @@ class Chains:
             return put_new(item)
         if not link.previous:  # Somebody altered it: there is nothing to go on from, and nothing to wait for.
             return Write("Put", (pk, sk), item=item)
-        return Write(
-            "Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous}
-        )  # fmt: skip
+        return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})
 
     def extended_by(self, link: Link, mac: bytes) -> None:
         """Take a chain for extended by a link: what is linked next follows it."""

@@ -12,14 +12,14 @@ from hashlib import sha256
 from typing import Any, Final, Literal
 
 from chalicelib.kernel.audit_log.authenticity import is_authentic
-from chalicelib.kernel.audit_log.entries import EntryItem, pointer, pointer_key
+from chalicelib.kernel.audit_log.entries import EntryItem, pending_key, pointer
 from chalicelib.kernel.core.clock import now, now_ms
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import measure, report
+from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.item_json import to_wire
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 Reason = Literal["not_authentic", "altered_pointer", "no_entry", "sealed_before"]
 
@@ -30,7 +30,7 @@ _MAX_NAMED: Final = 20
 _KEPT_SECONDS: Final = 90 * 86_400
 
 
-def quarantine_key(log: str, quarantined_id: str) -> Key:
+def quarantine_key(log: str, quarantined_id: str) -> ItemKey:
     """Return where something stands that was set aside."""
     return f"QUARANTINE#{log}", quarantined_id
 
@@ -79,42 +79,50 @@ def refuse_stale(log: str, pointers: Sequence[Item]) -> int:
 
 def _tell(pointers: Sequence[Item], done: int) -> None:
     if done:
-        report(quarantined=[str(item["sk"])[:100] for item in pointers[:_MAX_NAMED]])
-        measure(ForgedEntries=done)
+        add_fields(quarantined=[str(item["sk"])[:100] for item in pointers[:_MAX_NAMED]])
+        add_metrics(ForgedEntries=done)
 
 
 def _set_aside(
-    log: str, item: Item, reason: Reason, *, entry: Item | None = None, instead: Item | None = None,
+    log: str,
+    item: Item,
+    reason: Reason,
+    *,
+    entry: Item | None = None,
+    instead: Item | None = None,
     check: Write | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Move a pointer, and an entry with it, in one transaction; return False if another worker was there first."""
     pk, sk = quarantine_key(log, new_id(now()))
     kept: Item = {
-        "pk": pk, "sk": sk, "at": now(), "reason": reason, "pointer": _text(item),
-        **({"entry": _text(entry)} if entry else {}), "ttl": now_ms() // 1000 + _KEPT_SECONDS,
-    }  # fmt: skip
+        "pk": pk,
+        "sk": sk,
+        "at": now(),
+        "reason": reason,
+        "pointer": _text(item),
+        **({"entry": _text(entry)} if entry else {}),
+        "ttl": now_ms() // 1000 + _KEPT_SECONDS,
+    }
     kind: Literal["Put", "Delete"] = "Put" if instead else "Delete"
     writes = [
         Write("Put", (pk, sk), item=kept),
-        Write(
-            kind, pointer_key(log, item["sk"]), item=instead, condition="attribute_exists(#pk)", names=["pk"]
-        ),
-    ]  # fmt: skip
+        Write(kind, pending_key(log, item["sk"]), item=instead, condition="attribute_exists(#pk)", names=["pk"]),
+    ]
     if entry:
         unsealed = "attribute_exists(#pk) AND attribute_not_exists(#sequence)"
         writes.append(Write("Delete", _entry_key(log, item), condition=unsealed, names=["pk", "sequence"]))
-    with suppress(Cancelled):
-        table.write([*writes, *([check] if check else [])])
+    with suppress(TransactionCancelled):
+        table.write_transaction([*writes, *([check] if check else [])])
         return True
     return False
 
 
-def _entries_of(log: str, pointers: Sequence[Item]) -> Mapping[Key, Item]:
+def _entries_of(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
     return table.get_all(_entry_key(log, item) for item in pointers)
 
 
-def _entry_key(log: str, item: Item) -> Key:
-    return EntryItem.key_of(log_id=log, id=item["sk"])
+def _entry_key(log: str, item: Item) -> ItemKey:
+    return EntryItem.make_key(log_id=log, id=item["sk"])
 
 
 def _text(item: Item) -> str:

@@ -9,7 +9,7 @@ unnoticed.
 from typing import Final
 
 from chalicelib.kernel.audit_log import entry_macs, ledger
-from chalicelib.kernel.audit_log.entries import EntryItem, canonical, text_key
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, key_id
 from chalicelib.kernel.storage.entity import Item
@@ -19,29 +19,38 @@ _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
 _STAYS: Final = ("id", "created_at", "updated_at", "type", "leaf")
 _GONE: Final = (
-    "body", "actor", "target", "seal", "mac", f"{EntryItem.by_actor.index}pk", f"{EntryItem.by_target.index}pk",
-)  # fmt: skip
+    "body",
+    "actor",
+    "target",
+    "seal",
+    "mac",
+    f"{EntryItem.by_actor.index}pk",
+    f"{EntryItem.by_target.index}pk",
+)
 
 
-def erase(log: str, item: Item, *, proven: bool) -> list[Write]:
+def redact_entry(log: str, item: Item, *, proven: bool) -> list[Write]:
     """Return the writes that take from a sealed entry all but its place, its type and its time.
 
     Only that of a `proven` one is signed: an entry that somebody altered stays one that verification finds.
     """
     erased = Write(
-        "Update", (item["pk"], item["sk"]), names=["pk", "erased", *_GONE], condition="attribute_exists(#pk)",
+        "Update",
+        (item["pk"], item["sk"]),
+        names=["pk", "erased", *_GONE],
+        condition="attribute_exists(#pk)",
         update="SET #erased = :erased REMOVE " + ", ".join(f"#{name}" for name in _GONE),
         values={"erased": _sign(_claim(log, item)) if proven else _UNSIGNED},
-    )  # fmt: skip
-    return [erased, Write("Delete", text_key(log, item["sk"]))]
+    )
+    return [erased, Write("Delete", body_key(log, item["sk"]))]
 
 
-def signature_of(entry: EntryItem) -> str | None:
+def redaction_signature(entry: EntryItem) -> str | None:
     """Return the signature of what stays of an erased entry in base64; None of one that was altered before it was."""
     return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 
 
-def is_whole(log: str, sequence: int, item: Item) -> bool:
+def is_intact(log: str, sequence: int, item: Item) -> bool:
     """Return whether what stays of an erased entry is what the service left there, no more and no less.
 
     The item has what an entry is shown by; nothing else of it is taken for granted.
@@ -50,13 +59,13 @@ def is_whole(log: str, sequence: int, item: Item) -> bool:
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
     stays = EntryItem(**{name: item[name] for name in _STAYS}, log_id=log, erased=signature)
-    whole = stays.item() | ledger.place(log, sequence, size)
+    whole = stays.item() | ledger.sequence_attributes(log, sequence, size)
     return whole == item and _is_signed(_claim(log, item), signature)
 
 
 def _claim(log: str, item: Item) -> bytes:
     said = [item[name] for name in ("sequence", "tree_size", "id", "created_at", "updated_at", "type")]
-    return _PURPOSE + canonical([log, *said, item["leaf"].hex()])
+    return _PURPOSE + canonical_json([log, *said, item["leaf"].hex()])
 
 
 def _sign(claim: bytes) -> bytes:

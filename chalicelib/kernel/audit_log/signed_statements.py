@@ -118,12 +118,19 @@ class Statement:
         """
         links = [each for each in waiting if each.link.number <= ends.get(each.link.shard, End()).number]
         shards = {
-            shard: Reached(end.number, tag_of(end.mac), tuple(sorted(
-                Gap(link.number, link.number, tag_of(link.previous), tag_of(mac))
-                for link, mac in links if link.shard == shard
-            )))
+            shard: Reached(
+                end.number,
+                tag_of(end.mac),
+                tuple(
+                    sorted(
+                        Gap(link.number, link.number, tag_of(link.previous), tag_of(mac))
+                        for link, mac in links
+                        if link.shard == shard
+                    )
+                ),
+            )
             for shard, end in ends.items()
-        }  # fmt: skip
+        }
         return cls(since, 0, shards)
 
     def reached(self, shard: int) -> Reached:

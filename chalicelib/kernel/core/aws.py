@@ -21,15 +21,31 @@ from botocore.session import Session as BotocoreSession
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 
-_THROTTLES: Final = frozenset({
-    "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "RequestLimitExceeded",
-    "RequestThrottled", "SlowDown", "ThrottledException", "Throttling", "ThrottlingError", "ThrottlingException",
-    "TooManyRequestsException",
-})  # fmt: skip
-_FAULTS: Final = frozenset({
-    "InternalFailure", "InternalServerError", "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable",
-    "TransactionInProgressException", "InternalError",
-})  # fmt: skip
+_THROTTLES: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ProvisionedThroughputExceeded",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingError",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+_FAULTS: Final = frozenset(
+    {
+        "InternalFailure",
+        "InternalServerError",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServiceUnavailable",
+        "TransactionInProgressException",
+        "InternalError",
+    }
+)
 
 _OF_ITEMS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
 """Calls of DynamoDB that requests are made of."""
@@ -37,7 +53,7 @@ _OF_ITEMS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactW
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
 """Where botocore looks first for what it knows of AWS. Only the package has this folder (`infrastructure.models`)."""
 
-_PATIENCE: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
+_TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
 """Attempts, and seconds for each: of one call that is lost a request hears within the gateway's 29 s.
 
 Mail has one attempt: SES sends it again for every try whose answer was lost.
@@ -57,7 +73,7 @@ _making = Lock()
 
 
 @contextmanager
-def counted() -> Iterator[Usage]:
+def count_calls() -> Iterator[Usage]:
     """Count the calls made within the block, in this context."""
     usage = Usage()
     token = _usage.set(usage)
@@ -76,7 +92,7 @@ def client(service: str) -> Any:
 @cache
 def _client(service: str) -> Any:
     known = settings()
-    attempts, seconds = _PATIENCE.get(service, _PATIENCE[""])
+    attempts, seconds = _TIMEOUTS.get(service, _TIMEOUTS[""])
     config = Config(
         # Retries are bounded and have jitter; what still fails is the caller's to try again, after `Retry-After`.
         retries={"mode": "standard", "total_max_attempts": attempts},
@@ -143,7 +159,7 @@ def _count_throttle(response: Any, **_: object) -> None:
 
 
 @contextmanager
-def reaching(what: str) -> Iterator[None]:
+def translate_errors(what: str) -> Iterator[None]:
     """Turn what AWS throttles, times out or fails to do into 503 with `Retry-After`; `what` names it for the caller."""
     try:
         yield

@@ -32,12 +32,12 @@ def ascii_lower(text: str) -> str:
 
 def lower(text: str) -> str:
     """Return text in lower case, but for the letters that would become ASCII ones."""
-    return _but_for(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
+    return _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
 
 
 def casefold(text: str) -> str:
     """Return text as Unicode compares it without case, but for the letters that would become ASCII ones."""
-    return _but_for(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
+    return _casefold_except(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
 
 
 def ascii_domain(text: str) -> str:
@@ -47,7 +47,7 @@ def ascii_domain(text: str) -> str:
     """
     import idna
 
-    name = _but_for(_BECOMES_ASCII_IN_LOWER_CASE, _canonical, text)
+    name = _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, _canonical, text)
     if name.isascii() and "xn--" not in name:
         return name
     if len(name) > _MAX_DOMAIN_CHARACTERS:
@@ -71,7 +71,7 @@ def email_address(text: str) -> str:
     return address
 
 
-def email_claimed(text: str) -> str | None:
+def email_from_claim(text: str) -> str | None:
     """Return the e-mail address that an issuer says is somebody's, as it is compared; None if it can't be.
 
     Issuers know more addresses than can be invited, such as `ada@localhost`.
@@ -82,7 +82,7 @@ def email_claimed(text: str) -> str | None:
         return None
 
 
-def spellings(address: str) -> list[str]:
+def address_spellings(address: str) -> list[str]:
     """Return an address as it is compared, and as it was stored before domains were: with a domain in Unicode."""
     import idna
 
@@ -110,7 +110,7 @@ def _canonical(text: str) -> str:
     return unicodedata.normalize("NFC", text.lower())
 
 
-def _but_for(kept: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
+def _casefold_except(kept: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
     if text.isascii():
         return ascii_lower(text)
     return "".join(part if at % 2 else change(part) for at, part in enumerate(kept.split(text)))

@@ -28,7 +28,7 @@ def now() -> str:
     return timestamp(now_ms())
 
 
-def milliseconds(moment: str) -> int:
+def timestamp_ms(moment: str) -> int:
     """Return a timestamp's milliseconds since 1970. Raises ValueError if it is no RFC 3339 time with an offset."""
     parsed = datetime.fromisoformat(moment)
     if parsed.tzinfo is None:
@@ -38,9 +38,9 @@ def milliseconds(moment: str) -> int:
 
 def after(moment: str, *, days: float = 0, hours: float = 0, seconds: float = 0) -> str:
     """Return the timestamp that lies so much later."""
-    return timestamp(milliseconds(moment) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))
+    return timestamp(timestamp_ms(moment) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))
 
 
-def pause(attempt: int, *, first: float = 0.05, most: float = 0.4) -> None:
+def backoff_seconds(attempt: int, *, first: float = 0.05, most: float = 0.4) -> None:
     """Wait a random time that may double with each attempt from `first`, up to `most` seconds (full jitter)."""
     time.sleep(random.uniform(0, min(most, first * 2 ** min(attempt, _DOUBLINGS))))  # noqa: S311 - jitter is no secret

@@ -17,7 +17,7 @@ _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 _WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
 _CLIENT_BITS: Final = 64
 _DNS_PORT: Final = 53
-_MOST_PORT: Final = 65_535
+_MAX_PORT: Final = 65_535
 
 
 def within(address: str, networks: Sequence[str]) -> bool:
@@ -33,7 +33,7 @@ def within(address: str, networks: Sequence[str]) -> bool:
     return any(caller in n for n in parsed)
 
 
-def beyond(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
+def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
     """Return those networks of which a part lies outside of the allowed ones. Raises ValueError if one is not valid."""
     parsed = [network(each) for each in allowed]
     whole: list[IPv4Network | IPv6Network] = [
@@ -94,7 +94,7 @@ def _with_port(text: str) -> tuple[str, int]:
         found = str(ip_address(bracketed or plain or bare)), int(port or _DNS_PORT)
     except ValueError:
         raise ValueError("must be addresses, such as 192.0.2.7, 192.0.2.7:53 or [2001:db8::7]:53") from None
-    if not 0 < found[1] <= _MOST_PORT:
+    if not 0 < found[1] <= _MAX_PORT:
         raise ValueError("must have a port from 1 to 65535")
     return found
 

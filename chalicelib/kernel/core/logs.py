@@ -49,9 +49,14 @@ def logger() -> Logger:
     """Return the service's logger."""
     known = settings()
     return Logger(
-        service=_SERVICE, level=known.log_level, location=None, use_rfc3339=True, utc=True, serialize_stacktrace=False,
+        service=_SERVICE,
+        level=known.log_level,
+        location=None,
+        use_rfc3339=True,
+        utc=True,
+        serialize_stacktrace=False,
         stage=known.stage,
-    )  # fmt: skip
+    )
 
 
 def name_invocation(invocation_id: str) -> None:
@@ -59,20 +64,20 @@ def name_invocation(invocation_id: str) -> None:
     logger().thread_safe_append_keys(invocationId=invocation_id)
 
 
-def report(**facts: Any) -> None:
+def add_fields(**facts: Any) -> None:
     """Add facts to the line of the request or message at hand."""
     if line := _line.get():
         line.facts.update(facts)
 
 
-def measure(**values: float) -> None:
+def add_metrics(**values: float) -> None:
     """Add measures of the stage to the line at hand: counts, or milliseconds if they are a lag."""
     if line := _line.get():
         line.measures.update(values)
 
 
 @contextmanager
-def if_possible(what: str) -> Iterator[None]:
+def best_effort(what: str) -> Iterator[None]:
     """Go on if AWS does not do what the block asks, for whatever reason: by the name `what` the line says why.
 
     It is for what is made up for elsewhere: what could not be queued is due, so the sweep finds it.
@@ -80,10 +85,10 @@ def if_possible(what: str) -> Iterator[None]:
     try:
         yield
     except (Problem, ClientError, BotoCoreError) as error:
-        report(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
+        add_fields(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
-def name_requests(requests: Iterable[str]) -> None:
+def add_request_ids(requests: Iterable[str]) -> None:
     """Let the line at hand name more requests that it is about, up to a hundred; a request's own names no other."""
     line = _line.get()
     if line is None or "requestId" in line.facts:
@@ -93,10 +98,10 @@ def name_requests(requests: Iterable[str]) -> None:
 
 
 @contextmanager
-def done_for(*requests: str | None) -> Iterator[None]:
+def correlate(*requests: str | None) -> Iterator[None]:
     """Let the line at hand name the requests that the block is done for, and what it queues tell them on."""
     named = tuple(filter(None, requests))
-    name_requests(named)
+    add_request_ids(named)
     token = _requests.set(named)
     try:
         yield
@@ -104,19 +109,19 @@ def done_for(*requests: str | None) -> Iterator[None]:
         _requests.reset(token)
 
 
-def note(what: str, **facts: Any) -> None:
+def log_event(what: str, **facts: Any) -> None:
     """Write a line of its own about what is no request, message or tick, but was done for one."""
     request_ids = _requests.get()
     logger().info(what, extra={"requestId": request_ids[0], **facts} if request_ids else facts)
 
 
-def requests() -> tuple[str, ...]:
+def current_request_ids() -> tuple[str, ...]:
     """Return the ids of the requests that the work at hand is done for; of what nobody asked for there are none."""
     return _requests.get()
 
 
 @contextmanager
-def line(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
+def log_scope(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
     """Write one line about the block, with how long it took and what it asked of AWS.
 
     A block that ends in an exception is an error, and its line holds the trace.
@@ -124,7 +129,7 @@ def line(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
     at_hand = _Line({"kind": kind, "operation": operation, **facts})
     known, token, began = at_hand.facts, _line.set(at_hand), time.perf_counter()
     try:
-        with aws.counted() as usage:
+        with aws.count_calls() as usage:
             yield known
     except Exception as error:
         known["error"] = type(error).__name__

@@ -51,7 +51,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unavailable": (503, "The service is not available at the moment"),
 }
 
-MOST_FAULTS: Final = 100
+MAX_ERRORS: Final = 100
 """That one answer names: those of a large body would take more room than an answer has."""
 
 
@@ -74,7 +74,7 @@ class Problem(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, pointer: str, code: str, detail: str) -> "Problem":
+    def for_field(cls, pointer: str, code: str, detail: str) -> "Problem":
         """Return a problem that one place of the request is to blame for; its only fault says the same."""
         return Problem(code, detail, [FieldError(pointer, code, detail)])
 
@@ -100,14 +100,14 @@ class Problem(Exception):
         return document
 
 
-class Invalid(Problem):
+class ValidationProblem(Problem):
     """422 with every fault of the request at once; of more than anybody reads, the first."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         """Take at least one fault."""
         count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
-        shown = "errors" if len(errors) <= MOST_FAULTS else f"errors for the first {MOST_FAULTS}"
-        super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MOST_FAULTS])
+        shown = "errors" if len(errors) <= MAX_ERRORS else f"errors for the first {MAX_ERRORS}"
+        super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MAX_ERRORS])
 
 
 def not_found() -> Problem:

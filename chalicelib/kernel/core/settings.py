@@ -24,14 +24,20 @@ from pydantic import (
 )
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.clock import milliseconds, timestamp
+from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.core.encoding import from_base64, key_of_32_bytes
 from chalicelib.kernel.core.ip_networks import dns_servers
 
 _NEEDED_IN_THE_CLOUD: Final = (
-    "events_queue_url", "jobs_queue_url", "deliveries_queue_url", "deliveries_slow_queue_url", "exports_bucket",
-    "auth_jwks", "auth_issuer", "auth_audience",
-)  # fmt: skip
+    "events_queue_url",
+    "jobs_queue_url",
+    "deliveries_queue_url",
+    "deliveries_slow_queue_url",
+    "exports_bucket",
+    "auth_jwks",
+    "auth_issuer",
+    "auth_audience",
+)
 _KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
 _URL: Final = re.compile(r"https?://[^/?#]+")
 _HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
@@ -228,7 +234,7 @@ class Settings(BaseModel):
     @field_validator("signing_key_seals_until", "unauthenticated_entries_until")
     @classmethod
     def _is_a_moment(cls, value: str) -> str:
-        return timestamp(milliseconds(value)) if value else ""
+        return timestamp(timestamp_ms(value)) if value else ""
 
     @field_validator("mail_from")
     @classmethod
@@ -256,7 +262,7 @@ class Settings(BaseModel):
 
     @field_validator("platforms_addresses")
     @classmethod
-    def _are_addresses(cls, value: str) -> str:
+    def _are_ip_addresses(cls, value: str) -> str:
         try:
             return ",".join(str(ip_address(address.strip())) for address in value.split(",") if value)
         except ValueError:

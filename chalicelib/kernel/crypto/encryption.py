@@ -8,17 +8,17 @@ import os
 from typing import Final
 
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 
 _NONCE_BYTES: Final = 12
 _HEAD_BYTES: Final = KEY_ID_BYTES + _NONCE_BYTES
 
 
-class SealBroken(Exception):
+class DecryptionError(Exception):
     """The bytes were altered, or sealed with another key or for another context."""
 
 
-def seal(plain: bytes, context: str) -> bytes:
+def encrypt(plain: bytes, context: str) -> bytes:
     """Return the bytes sealed with the present key of the setting DATA_KEY, for one context only.
 
     The context names where they are kept, as in `idempotency:<pk>`: a value moved elsewhere can't be unsealed. Raises
@@ -26,21 +26,21 @@ def seal(plain: bytes, context: str) -> bytes:
     """
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    key = keyrings.present(Purpose.DATA_KEY)
+    key = keyrings.current_key(KeyPurpose.DATA_KEY)
     nonce = os.urandom(_NONCE_BYTES)
     return key.id + nonce + AESGCM(key.secret).encrypt(nonce, plain, context.encode(errors="surrogatepass"))
 
 
-def unseal(sealed: bytes, context: str) -> bytes:
+def decrypt(sealed: bytes, context: str) -> bytes:
     """Return the bytes that were sealed for the context. Raises SealBroken, and Problem as `seal` does."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    key = keyrings.named(Purpose.DATA_KEY, sealed[:KEY_ID_BYTES])
+    key = keyrings.key_by_id(KeyPurpose.DATA_KEY, sealed[:KEY_ID_BYTES])
     nonce, ciphertext = sealed[KEY_ID_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
     if key is None or len(nonce) != _NONCE_BYTES:
-        raise SealBroken("the value was sealed with another key")
+        raise DecryptionError("the value was sealed with another key")
     try:
         return AESGCM(key.secret).decrypt(nonce, ciphertext, context.encode(errors="surrogatepass"))
     except InvalidTag:
-        raise SealBroken("the value was altered, or sealed for another context") from None
+        raise DecryptionError("the value was altered, or sealed for another context") from None

@@ -25,7 +25,7 @@ KEY_CONTEXT: Final[Mapping[str, str]] = {"service": "atrium"}
 _KEY_BYTES: Final = 32
 
 
-class Purpose(StrEnum):
+class KeyPurpose(StrEnum):
     """What a key is for. The setting that lists such keys has its name: `DATA_KEY` lists those of `data-key`."""
 
     AUDIT_SIGNING_KEY = "audit-signing-key"
@@ -51,16 +51,16 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, repr=False)
-class Key:
+class SecretKey:
     """A key of 32 bytes; `id` is the beginning of its SHA-256, of one that signs of the public half's."""
 
     id: bytes
     secret: bytes
 
     @classmethod
-    def of(cls, purpose: Purpose, secret: bytes) -> "Key":
+    def of(cls, purpose: KeyPurpose, secret: bytes) -> "SecretKey":
         """Return a key with its id."""
-        if purpose is Purpose.AUDIT_SIGNING_KEY:
+        if purpose is KeyPurpose.AUDIT_SIGNING_KEY:
             from chalicelib.kernel.crypto.checkpoints import public_key
 
             return cls(key_id(public_key(secret)), secret)
@@ -72,33 +72,33 @@ def key_id(key: bytes) -> bytes:
     return sha256(key).digest()[:KEY_ID_BYTES]
 
 
-def present(purpose: Purpose) -> Key:
+def current_key(purpose: KeyPurpose) -> SecretKey:
     """Return the key that is used. Raises Problem `unavailable` if it is wrapped and can't be unwrapped now."""
-    return next(every(purpose))
+    return next(all_keys(purpose))
 
 
-def named(purpose: Purpose, key_id: bytes) -> Key | None:
+def key_by_id(purpose: KeyPurpose, key_id: bytes) -> SecretKey | None:
     """Return the key that has an id, or None if none that is listed has it. Raises Problem as `present` does.
 
     Keys behind it stay wrapped.
     """
-    return next((key for key in every(purpose) if key.id == key_id), None)
+    return next((key for key in all_keys(purpose) if key.id == key_id), None)
 
 
-def every(purpose: Purpose) -> Iterator[Key]:
+def all_keys(purpose: KeyPurpose) -> Iterator[SecretKey]:
     """Yield the keys that are listed, the present one first. Raises Problem as `present` does."""
     for text in getattr(settings(), purpose.setting).split(","):
         yield _key(purpose, text)
 
 
 @cache
-def _key(purpose: Purpose, text: str) -> Key:
-    return Key.of(purpose, _unwrapped(purpose, text) if text.startswith(WRAPPED) else from_base64(text))
+def _key(purpose: KeyPurpose, text: str) -> SecretKey:
+    return SecretKey.of(purpose, _unwrapped(purpose, text) if text.startswith(WRAPPED) else from_base64(text))
 
 
-def _unwrapped(purpose: Purpose, text: str) -> bytes:
+def _unwrapped(purpose: KeyPurpose, text: str) -> bytes:
     ciphertext = from_base64(text.removeprefix(WRAPPED))
-    with aws.reaching("key service"):
+    with aws.translate_errors("key service"):
         answer = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=purpose.context)
     secret: bytes = answer["Plaintext"]
     if len(secret) != _KEY_BYTES:

@@ -27,7 +27,7 @@ def digest_tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
 
 
-def unchanged(request: Request, tag: str) -> bool:
+def if_none_match(request: Request, tag: str) -> bool:
     """Return whether the caller has this representation already (`If-None-Match`; weak tags match, as they should)."""
     header = request.headers.get("if-none-match")
     if header is None:
@@ -35,7 +35,7 @@ def unchanged(request: Request, tag: str) -> bool:
     return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _tags("If-None-Match", header)]
 
 
-def check_match(request: Request, record: Entity | None) -> bool:
+def check_if_match(request: Request, record: Entity | None) -> bool:
     """Return whether the request has an `If-Match`.
 
     Raises Problem `precondition_failed` if the record isn't what that names, or isn't there.
@@ -50,7 +50,7 @@ def check_match(request: Request, record: Entity | None) -> bool:
         detail = f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
     else:
         return True
-    raise Problem.at("header/If-Match", "precondition_failed", detail)
+    raise Problem.for_field("header/If-Match", "precondition_failed", detail)
 
 
 def _prefix(record_id: str, version: int) -> str:
@@ -60,5 +60,5 @@ def _prefix(record_id: str, version: int) -> str:
 def _tags(name: str, header: str) -> list[str]:
     if not _TAGS.fullmatch(header):
         detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
-        raise Problem.at(f"header/{name}", "invalid_header", detail)
+        raise Problem.for_field(f"header/{name}", "invalid_header", detail)
     return _TAG.findall(header)

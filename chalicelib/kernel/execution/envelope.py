@@ -20,7 +20,7 @@ _MAX_BYTES_PER_BYTE: Final = 6
 """What one byte of UTF-8 takes inside JSON at most."""
 
 
-def fits(response: Response) -> bool:
+def fits_envelope(response: Response) -> bool:
     """Return whether Lambda takes an answer. Only one that may be too large is measured."""
     if not response.body:
         return True
@@ -30,7 +30,7 @@ def fits(response: Response) -> bool:
     return reserved + _escaped(response.body.decode()) <= MAX_ENVELOPE_BYTES
 
 
-def count_fitting(items: Sequence[bytes], rest: Response) -> int:
+def count_fitting_items(items: Sequence[bytes], rest: Response) -> int:
     """Return how many of the items of a list fit into one answer beside the `rest` of it: the first ones."""
     left = MAX_ENVELOPE_BYTES - _RESERVED_BYTES - sum(_escaped(v) + len(name) for name, v in rest.headers.items())
     left -= len(rest.body) * _MAX_BYTES_PER_BYTE
@@ -41,12 +41,12 @@ def count_fitting(items: Sequence[bytes], rest: Response) -> int:
     return len(items)
 
 
-def too_large(operation: Operation) -> Problem:
+def response_too_large(operation: Operation) -> Problem:
     """Return the problem of an answer that no envelope holds: it says what to ask for instead."""
     if operation.mutates:
         advice = "Nothing was changed. Send less, or make what is there already smaller first."
     else:
-        advice = operation.instead or "Ask for its parts, by operations of their own."
+        advice = operation.alternative or "Ask for its parts, by operations of their own."
     detail = f"The answer would take more than the {MAX_ENVELOPE_BYTES:,} bytes that one answer has. {advice}"
     return Problem("limit_exceeded", detail)
 

@@ -14,11 +14,11 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 
-_KEPT_SECONDS: Final = 24 * 3600
-_LONGEST: Final = 255
+_RETENTION_SECONDS: Final = 24 * 3600
+_MAX_KEY_CHARACTERS: Final = 255
 _HEADER: Final = "header/Idempotency-Key"
 _QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 
@@ -27,7 +27,7 @@ _QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 class IdempotentRequest:
     """A request with a key: where its answer is stored, and what tells it from another with the same key."""
 
-    key: Key
+    key: ItemKey
     fingerprint: str
 
     @classmethod
@@ -40,26 +40,36 @@ class IdempotentRequest:
 
     def replay(self, stored: Item | None) -> Response | None:
         """Return the stored answer, if there is one. Raises Problem if the key belongs to another request."""
-        if stored is None or table.expired(stored):
+        if stored is None or table.is_expired(stored):
             return None
         if stored["fingerprint"] != self.fingerprint:
             detail = "This Idempotency-Key came with another request before. Use a new key for a new request."
-            raise Problem.at(_HEADER, "idempotency_key_reused", detail)
-        body = encryption.unseal(stored["body"], self._context) if stored["sealed"] else stored["body"]
+            raise Problem.for_field(_HEADER, "idempotency_key_reused", detail)
+        body = encryption.decrypt(stored["body"], self._context) if stored["sealed"] else stored["body"]
         return Response(stored["status"], body, {**stored["headers"], "Idempotency-Replayed": "true"})
 
     def write(self, response: Response) -> Write:
         """Return the write that stores the answer, unless one is stored already; a secret is stored encrypted."""
         now = int(time.time())
-        body = encryption.seal(response.body, self._context) if response.secret else response.body
+        body = encryption.encrypt(response.body, self._context) if response.secret else response.body
         item = {
-            "pk": self.key[0], "sk": self.key[1], "fingerprint": self.fingerprint, "status": response.status,
-            "headers": response.headers, "body": body, "sealed": response.secret, "ttl": now + _KEPT_SECONDS,
-        }  # fmt: skip
+            "pk": self.key[0],
+            "sk": self.key[1],
+            "fingerprint": self.fingerprint,
+            "status": response.status,
+            "headers": response.headers,
+            "body": body,
+            "sealed": response.secret,
+            "ttl": now + _RETENTION_SECONDS,
+        }
         return Write(
-            "Put", self.key, item=item, condition="attribute_not_exists(#pk) OR #ttl <= :now", names=["pk", "ttl"],
+            "Put",
+            self.key,
+            item=item,
+            condition="attribute_not_exists(#pk) OR #ttl <= :now",
+            names=["pk", "ttl"],
             values={"now": now},
-        )  # fmt: skip
+        )
 
     @property
     def _context(self) -> str:
@@ -70,9 +80,9 @@ def _key(header: str) -> str:
     # A string of RFC 8941, or the same without its quotes.
     quoted = _QUOTED.fullmatch(header.strip())
     key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else header.strip()
-    if not 1 <= len(key) <= _LONGEST or not key.isprintable():
-        detail = f"An Idempotency-Key has 1 to {_LONGEST} printable characters."
-        raise Problem.at(_HEADER, "invalid_header", detail)
+    if not 1 <= len(key) <= _MAX_KEY_CHARACTERS or not key.isprintable():
+        detail = f"An Idempotency-Key has 1 to {_MAX_KEY_CHARACTERS} printable characters."
+        raise Problem.for_field(_HEADER, "invalid_header", detail)
     return key
 
 

@@ -12,21 +12,21 @@ from typing import Any
 from chalicelib.kernel.core.encoding import from_base64url, to_base64url
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.storage.entity import Item
 
 
-def cursor(position: Item, binding: str) -> str:
+def encode_cursor(position: Item, binding: str) -> str:
     """Return an opaque cursor for a position, a small JSON object, bound to what `binding` names.
 
     Raises Problem `unavailable` if the TOKEN_KEY is wrapped and can't be unwrapped now.
     """
     payload = json.dumps(position, separators=(",", ":")).encode()
-    key = keyrings.present(Purpose.TOKEN_KEY)
+    key = keyrings.current_key(KeyPurpose.TOKEN_KEY)
     return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _good_for(binding)))
 
 
-def position(text: str, binding: str) -> Item:
+def decode_cursor(text: str, binding: str) -> Item:
     """Return the position a cursor holds.
 
     Raises Problem `invalid_cursor` if it was altered or made elsewhere, and `unavailable` as `cursor` does.
@@ -37,13 +37,13 @@ def position(text: str, binding: str) -> Item:
         payload = _decrypted(from_base64url(text), binding)
     except (ValueError, InvalidTag):
         detail = "The cursor was not made for this list with these filters. Start without one."
-        raise Problem.at("query/cursor", "invalid_cursor", detail) from None
+        raise Problem.for_field("query/cursor", "invalid_cursor", detail) from None
     found: Item = json.loads(payload)
     return found
 
 
 def _decrypted(data: bytes, binding: str) -> bytes:
-    key = keyrings.named(Purpose.TOKEN_KEY, data[:KEY_ID_BYTES])
+    key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, data[:KEY_ID_BYTES])
     if key is None:
         raise ValueError("made with no key that is listed")
     payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _good_for(binding))

@@ -10,48 +10,48 @@ from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity.api_key_format import PREFIX
-from chalicelib.kernel.identity.auth import Anonymous, KeyHolder, credential
+from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey, authenticate
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.rate_limits import request_quota
-from chalicelib.kernel.rate_limits.buckets import Share, said
+from chalicelib.kernel.rate_limits.buckets import RateLimitState, merge_rate_limit_headers
 
 
 @dataclass
-class Usage:
+class RateLimitUsage:
     """What one request counts against. `share`: what its principal has left, once it is counted as theirs."""
 
-    caller: User | KeyHolder | Anonymous
+    caller: User | UnverifiedApiKey | Anonymous
     network: str
-    share: Share | None = None
+    share: RateLimitState | None = None
 
     @classmethod
-    def begin(cls, request: Request) -> "Usage":
+    def begin(cls, request: Request) -> "RateLimitUsage":
         """Return the usage of a request, counted before anything else is read, as far as it is known whose it is.
 
         Raises Problem as `credential` does, and `rate_limited`.
         """
         network = ip_networks.client_network(request.ip)
         try:
-            caller = credential(request)
+            caller = authenticate(request)
         except Problem as problem:
             if problem.code not in ("unavailable", "rate_limited") and not _has_api_key(request):
-                request_quota.count_anonymous(network)
+                request_quota.check_anonymous_rate(network)
             raise
         usage = cls(caller, network)
         if isinstance(caller, Anonymous):
-            request_quota.count_anonymous(network)
-        elif isinstance(caller, User) or caller.proven(request.ip):
-            usage.share = request_quota.count(caller.id)
+            request_quota.check_anonymous_rate(network)
+        elif isinstance(caller, User) or caller.verify(request.ip):
+            usage.share = request_quota.check_request_rate(caller.id)
         return usage
 
     def accept(self) -> None:
         """Count the request as its API key's, now that this holds. Raises Problem `rate_limited`."""
-        if self.share is None and isinstance(self.caller, KeyHolder):
-            self.share = request_quota.count(self.caller.id)
+        if self.share is None and isinstance(self.caller, UnverifiedApiKey):
+            self.share = request_quota.check_request_rate(self.caller.id)
 
     def refuse(self, problem: Problem) -> None:
         """Let a request that is answered with a problem count as its API key's only if that was found to hold."""
-        if isinstance(self.caller, KeyHolder) and not self.caller.accepted:
+        if isinstance(self.caller, UnverifiedApiKey) and not self.caller.accepted:
             if self.share:
                 request_quota.give_back(self.caller.id)
             self.share = None
@@ -59,12 +59,12 @@ class Usage:
                 request_quota.count_refused(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
             self.accept()
-        problem.headers = said(problem.headers, self.share) if self.share else problem.headers
+        problem.headers = merge_rate_limit_headers(problem.headers, self.share) if self.share else problem.headers
 
-    def tell(self, response: Response) -> None:
+    def add_headers(self, response: Response) -> None:
         """Let an answer say what the principal has left. It is not kept with one that may be asked for again."""
         if self.share:
-            response.headers = said(response.headers, self.share)
+            response.headers = merge_rate_limit_headers(response.headers, self.share)
 
 
 def _has_api_key(request: Request) -> bool:

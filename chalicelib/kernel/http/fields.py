@@ -9,20 +9,98 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
 
 from chalicelib.kernel.core.case_folding import ascii_lower, email_address
-from chalicelib.kernel.core.clock import milliseconds, timestamp
+from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
-RESERVED_SLUGS: Final = frozenset({
-    "about", "acceptance", "account", "admin", "api", "app", "assets", "atrium", "audit", "auth", "autoconfig",
-    "autodiscover", "billing", "blog", "by-path", "by-slug", "by-user", "by-username", "cdn", "cname", "config",
-    "console", "dashboard", "docs", "domains", "ftp", "health", "help", "home", "imap", "internal", "invitations",
-    "invite", "join", "leave", "localhost", "login", "logout", "mail", "me", "members", "mx", "new", "ns", "ns1", "ns2",
-    "null", "openapi", "operator", "pages", "platforms", "pop", "public", "reference", "resolve", "root", "search",
-    "security", "settings", "signin", "signup", "sites", "smtp", "spaces", "static", "status", "support", "system",
-    "taxonomy", "undefined", "webmail", "wpad", "www",
-})  # fmt: skip
-RESERVED_ON_SITES: Final = frozenset({
-    "admin", "api", "app", "by-slug", "docs", "invitations", "resolve", "status", "www",
-})  # fmt: skip
+RESERVED_SLUGS: Final = frozenset(
+    {
+        "about",
+        "acceptance",
+        "account",
+        "admin",
+        "api",
+        "app",
+        "assets",
+        "atrium",
+        "audit",
+        "auth",
+        "autoconfig",
+        "autodiscover",
+        "billing",
+        "blog",
+        "by-path",
+        "by-slug",
+        "by-user",
+        "by-username",
+        "cdn",
+        "cname",
+        "config",
+        "console",
+        "dashboard",
+        "docs",
+        "domains",
+        "ftp",
+        "health",
+        "help",
+        "home",
+        "imap",
+        "internal",
+        "invitations",
+        "invite",
+        "join",
+        "leave",
+        "localhost",
+        "login",
+        "logout",
+        "mail",
+        "me",
+        "members",
+        "mx",
+        "new",
+        "ns",
+        "ns1",
+        "ns2",
+        "null",
+        "openapi",
+        "operator",
+        "pages",
+        "platforms",
+        "pop",
+        "public",
+        "reference",
+        "resolve",
+        "root",
+        "search",
+        "security",
+        "settings",
+        "signin",
+        "signup",
+        "sites",
+        "smtp",
+        "spaces",
+        "static",
+        "status",
+        "support",
+        "system",
+        "taxonomy",
+        "undefined",
+        "webmail",
+        "wpad",
+        "www",
+    }
+)
+RESERVED_SITE_SLUGS: Final = frozenset(
+    {
+        "admin",
+        "api",
+        "app",
+        "by-slug",
+        "docs",
+        "invitations",
+        "resolve",
+        "status",
+        "www",
+    }
+)
 """What of these no page is called either. The rest are names of hosts or of the service's own paths; sites have both to
 themselves, and many have a page such as `/about`."""
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
@@ -40,8 +118,8 @@ _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _FREE_FORM_BYTES: Final = 64 * 1024
 _FREE_FORM_DEPTH: Final = 24
 """Less than the table holds, and than the log does around it: 32."""
-_LEAST_NUMBER: Final = 1e-100
-_MOST_NUMBER: Final = 2**53 - 1
+_MIN_NUMBER: Final = 1e-100
+_MAX_NUMBER: Final = 2**53 - 1
 _UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
 _UNSEEN_OTHERS: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -69,7 +147,7 @@ def is_visible(text: str) -> bool:
     return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
 
 
-def visible(text: str) -> str:
+def require_visible(text: str) -> str:
     """Return text of which something can be seen; none at all, or blanks only, is too short."""
     if not is_visible(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
@@ -78,7 +156,7 @@ def visible(text: str) -> str:
 
 def _moment(text: str) -> str:
     try:
-        return timestamp(milliseconds(text))
+        return timestamp(timestamp_ms(text))
     except ValueError:
         lost = "; in a query `+` has to be sent as `%2B`" if _LOST_PLUS.fullmatch(text) else ""
         raise ValueError(f"{_TIME_ADVICE}{lost}") from None
@@ -93,7 +171,7 @@ def _slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
 
 
 def _slug_on_a_site(text: str) -> str:
-    return _slug(text, RESERVED_ON_SITES)
+    return _slug(text, RESERVED_SITE_SLUGS)
 
 
 def _web_url(text: str) -> str:
@@ -116,22 +194,22 @@ def _free_form(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _FREE_FORM_BYTES:
         raise PydanticCustomError("too_large", "", {"most": _FREE_FORM_BYTES, "size": size})
-    _refuse_unkept(value, "", _FREE_FORM_DEPTH)
+    _reject_unsupported(value, "", _FREE_FORM_DEPTH)
     return value
 
 
-def _refuse_unkept(value: Any, path: str, depth: int) -> None:
+def _reject_unsupported(value: Any, path: str, depth: int) -> None:
     """Refuse what the table or another reader of JSON would not keep as it is (RFC 7493)."""
     where = f"{path[:100]} " if path else ""
     if isinstance(value, dict | list) and depth == 0:
         raise out_of_range(f"{where}must not be nested deeper than {_FREE_FORM_DEPTH}")
     if isinstance(value, dict) and "" in value:
         raise ValueError(f"{where}must not hold members without a name")
-    if isinstance(value, int | float) and value and not _LEAST_NUMBER <= abs(value) <= _MOST_NUMBER:
+    if isinstance(value, int | float) and value and not _MIN_NUMBER <= abs(value) <= _MAX_NUMBER:
         raise out_of_range(f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text")
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, member in members:
-        _refuse_unkept(member, f"{path}/{name}", depth - 1)
+        _reject_unsupported(member, f"{path}/{name}", depth - 1)
 
 
 def out_of_range(words: str) -> PydanticCustomError:
@@ -144,7 +222,7 @@ def lower_case(value: object) -> object:
     return ascii_lower(value) if isinstance(value, str) else value
 
 
-def shape(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
+def matching(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
     """Return what makes text match a pattern, for `Annotated[str, *shape(…)]`; `advice` is what a caller reads."""
 
     def check(text: str) -> str:
@@ -156,48 +234,56 @@ def shape(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
 
 
 Uuid = Annotated[
-    str, BeforeValidator(lower_case), *shape(UUID_PATTERN, "must be a UUID"),
+    str,
+    BeforeValidator(lower_case),
+    *matching(UUID_PATTERN, "must be a UUID"),
     Field(json_schema_extra={"format": "uuid"}),
-]  # fmt: skip
-Timestamp = Annotated[
-    str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])
-]  # fmt: skip
-Moment = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+]
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
+DateTime = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(visible),
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    AfterValidator(_one_line),
+    AfterValidator(require_visible),
     Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
-]  # fmt: skip
+]
 Text = Annotated[
-    str, StringConstraints(max_length=4000), AfterValidator(_printable),
+    str,
+    StringConstraints(max_length=4000),
+    AfterValidator(_printable),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
-]  # fmt: skip
-Prose = Annotated[
-    str, StringConstraints(strip_whitespace=False), AfterValidator(_printable),
+]
+LongText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=False),
+    AfterValidator(_printable),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
-]  # fmt: skip
+]
 """Text of any length, kept as it was written: spaces at its ends may mean something."""
-Slug = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
-SlugOnSite = Annotated[str, *shape(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]
+Slug = Annotated[str, *matching(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
+SiteSlug = Annotated[str, *matching(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]
 Locale = Annotated[
-    str, StringConstraints(max_length=100),
-    *shape(
+    str,
+    StringConstraints(max_length=100),
+    *matching(
         # Language with extensions of it, script, region, variants, extensions, private use (RFC 5646, section 2.1).
         r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
         r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
         r"(?:-[xX](?:-[A-Za-z0-9]{1,8})+)?$",
         "must be a language tag (BCP 47) such as en or pt-BR",
     ),
-]  # fmt: skip
+]
 WebUrl = Annotated[
     str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
 ]
 Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_link)]
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(email_address), Field(json_schema_extra={"format": "email"})
-]  # fmt: skip
+]
 
 
-def distinct(name: str) -> AfterValidator:
+def unique_by(name: str) -> AfterValidator:
     """Return what refuses elements of a list, all models, whose field `name` says what that of one before them says."""
 
     def check(elements: list[Any]) -> list[Any]:
@@ -215,19 +301,21 @@ def distinct(name: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-HANDLE_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
-Handle = Annotated[
+IDENTIFIER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
+Identifier = Annotated[
     str,
-    *shape(HANDLE_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"),
+    *matching(
+        IDENTIFIER_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"
+    ),
 ]
 """An id that callers choose: of a module, a capability, an entity type, a project block. Any UUID is one."""
-ElementId = Handle
+ElementId = Identifier
 """An id that callers give a part of a document: a block, an item of a navigation."""
-FreeForm = Annotated[dict[str, Any], AfterValidator(_free_form)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_free_form)]
 """JSON of any shape that the service keeps as it is."""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return text as it is compared where case, accents and spaces make no difference."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
@@ -235,4 +323,4 @@ def folded(text: str) -> str:
 
 def slug_from(name: str) -> str:
     """Return a slug derived from a name, be it a reserved word; an empty string if nothing of the name fits in."""
-    return re.sub(r"[^a-z0-9]+", "-", folded(name))[:63].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", fold_text(name))[:63].strip("-")

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from chalicelib.kernel.core import case_folding
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 
 URL_ENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
@@ -23,7 +23,7 @@ def fields_of(content_type: str, body: bytes) -> dict[str, str]:
     except (ValueError, LookupError):
         fields = {}
     if not fields or len(fields) > _MAX_FIELDS:
-        raise Invalid([FieldError("", "malformed", f"The form can't be read. Send {' or '.join(FORMS)}.")])
+        raise ValidationProblem([FieldError("", "malformed", f"The form can't be read. Send {' or '.join(FORMS)}.")])
     return fields
 
 

@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
-from chalicelib.kernel.http.fields import Moment, Timestamp, Uuid, out_of_range
+from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, out_of_range
 
 
 def _or_default(value: Any) -> Any:
@@ -43,9 +43,13 @@ class Input(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", strict=True, str_strip_whitespace=True,
-        defer_build=True, hide_input_in_errors=True,
-    )  # fmt: skip
+        alias_generator=to_camel,
+        extra="forbid",
+        strict=True,
+        str_strip_whitespace=True,
+        defer_build=True,
+        hide_input_in_errors=True,
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_words: Any) -> None:
@@ -81,35 +85,39 @@ class Query(BaseModel):
     """The query parameters an operation understands; others are ignored."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, str_strip_whitespace=True, defer_build=True,
+        alias_generator=to_camel,
+        str_strip_whitespace=True,
+        defer_build=True,
         hide_input_in_errors=True,
-    )  # fmt: skip
+    )
 
 
-class Continued(Query):
+class CursorQuery(Query):
     """What goes on where the answer before ended."""
 
     cursor: str | None = Field(None, description="Where to go on: `nextCursor` of the answer before.", max_length=8192)
 
 
-class ListQuery(Continued):
+class ListQuery(CursorQuery):
     """What every list understands."""
 
     limit: int = Field(25, ge=1, le=100, description="Items a page.", examples=[25])
 
 
-class SetQuery(Continued):
+class SmallListQuery(CursorQuery):
     """What the list of a small set understands: it fits into one page."""
 
     limit: int | None = Field(None, ge=1, le=100, description="Items a page; left out, all of them.", examples=[25])
 
 
-class Span(BaseModel):
+class TimeRange(BaseModel):
     """A time that a caller names by its ends, both of which are part of it."""
 
-    until: Moment | None = Field(None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None])
+    until: DateTime | None = Field(
+        None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None]
+    )
     # Stands last, so that its validator sees the other.
-    since: Moment | None = Field(
+    since: DateTime | None = Field(
         None, alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.", examples=[None]
     )
 
@@ -132,15 +140,15 @@ class Output(BaseModel):
         hide_input_in_errors=True,
     )
 
-    one_time: ClassVar[frozenset[str]] = frozenset()
+    secret_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold a secret in the answer that makes it, and null everywhere else."""
-    after: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Event → examples of fields that it shows otherwise than an answer."""
     no_store: ClassVar[bool] = False
     """Whether no cache may keep the answer, secret or not."""
-    named_by: ClassVar[str] = "id"
+    id_field: ClassVar[str] = "id"
     """The field by which paths name it; none of what is the only one of its kind where it is."""
-    by_content: ClassVar[bool] = False
+    content_etag: ClassVar[bool] = False
     """Whether it is no record, and its entity tag tells one content from another."""
 
     @classmethod

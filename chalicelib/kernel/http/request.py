@@ -39,7 +39,7 @@ class Request:
         return self.headers.get("user-agent", "")[:256] or None
 
     @property
-    def said(self) -> Mapping[str, Any]:
+    def unvalidated_body(self) -> Mapping[str, Any]:
         """What the body says, as it was sent and nobody has validated yet; nothing if it is no JSON object."""
         try:
             body = from_json(self.body)
@@ -53,17 +53,19 @@ class Request:
         Of two that are accepted alike the one that is named first is preferred.
         """
         ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
-        quality = {each.partition(";")[0].strip(): (_quality(each), -place) for place, each in enumerate(ranges)}
+        quality = {
+            each.partition(";")[0].strip(): (_media_range_quality(each), -place) for place, each in enumerate(ranges)
+        }
         wanted, other = quality.get(kind), quality.get(to, quality.get("*/*", (0.0, -len(ranges))))
         return wanted is not None and wanted[0] > 0 and wanted > other
 
-    def url(self, **changed: str) -> str:
+    def build_url(self, **changed: str) -> str:
         """Return the request's own address with some query parameters changed."""
         query = {name: values[-1] for name, values in self.query.items()} | changed
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")
 
 
-def _quality(media_range: str) -> float:
+def _media_range_quality(media_range: str) -> float:
     found = _QUALITY.search(media_range)
     return float(found[1]) if found else 1.0
 

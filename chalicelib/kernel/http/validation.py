@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.json_equality import same
-from chalicelib.kernel.core.problems import FieldError, Invalid, Problem
+from chalicelib.kernel.core.json_equality import json_equal
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.forms import FORMS, fields_of
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.request import Request
@@ -18,10 +18,10 @@ from chalicelib.kernel.http.request import Request
 M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
-_LONGEST_NAME: Final = 200
+_MAX_NAME_CHARACTERS: Final = 200
 """That a pointer repeats; ours are shorter."""
 _JSON: Final = ("application/json", "application/merge-patch+json")
-_FAULTS: Final = {
+_ERROR_DETAILS: Final = {
     "missing": ("required", "This field is required."),
     "null": ("required", "This field is required: it can't be null."),
     "extra_forbidden": ("unknown_field", "There is no such field."),
@@ -56,7 +56,9 @@ class _Nothing(Input):
     """The body of an operation that takes none."""
 
 
-def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False) -> Input:
+def validate_body(
+    model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False
+) -> Input:
     """Return the request's body as its model. `shown`: the record as the caller sees it, for a merge patch.
 
     `form`: whether it may be an HTML form as well.
@@ -75,32 +77,32 @@ def body(model: type[Input] | None, request: Request, shown: Mapping[str, Any] |
         raise _problem(error) from None
 
 
-def checked(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
+def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
     """Return a value that was put together here as its model. Raises Invalid, with what is wrong below a pointer."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise Invalid([_fault(e, pointer) for e in error.errors(include_url=False)]) from None
+        raise ValidationProblem([_error_detail(e, pointer) for e in error.errors(include_url=False)]) from None
 
 
-def query(model: type[Query], request: Request) -> Query:
+def validate_query(model: type[Query], request: Request) -> Query:
     """Return the request's query as its model; of a repeated parameter the last counts. Raises Problem."""
     given = {name: values[-1] for name, values in request.query.items() if values}
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise Invalid([_fault(e, "query") for e in error.errors(include_url=False)]) from None
+        raise ValidationProblem([_error_detail(e, "query") for e in error.errors(include_url=False)]) from None
 
 
 def is_valid_query(model: type[Query] | None, request: Request) -> bool:
     """Return whether `query` takes the request's query, or the operation looks at none."""
     try:
-        return model is None or bool(query(model, request))
-    except Invalid:
+        return model is None or bool(validate_query(model, request))
+    except ValidationProblem:
         return False
 
 
-def refuse_misplaced(body: type[Input], query: type[Query] | None, request: Request) -> None:
+def reject_misplaced_fields(body: type[Input], query: type[Query] | None, request: Request) -> None:
     """Raise Invalid if the query names a field of the body: to pass it over would do more than the caller asked for.
 
     A parameter that neither knows is ignored.
@@ -109,7 +111,9 @@ def refuse_misplaced(body: type[Input], query: type[Query] | None, request: Requ
     places = {name: place for name, place in _places(body).items() if name in request.query and name not in known}
     if places:
         advice = "This belongs into the body, as {}; nothing was done."
-        raise Invalid([FieldError(f"query/{name}", "misplaced", advice.format(at)) for name, at in places.items()])
+        raise ValidationProblem(
+            [FieldError(f"query/{name}", "misplaced", advice.format(at)) for name, at in places.items()]
+        )
 
 
 def _field_names(model: type[Input | Query]) -> set[str]:
@@ -155,15 +159,15 @@ def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
     current = {name: value for name, value in shown.items() if name in names}
     wanted = {name: value for name, value in patch.items() if name in names}
     try:
-        merged = model.model_validate_json(json.dumps(merge(current, wanted)))
+        merged = model.model_validate_json(json.dumps(merge_patch(current, wanted)))
     except ValidationError as error:
-        raise Invalid([*faults, *(_fault(e, "") for e in error.errors(include_url=False))]) from None
+        raise ValidationProblem([*faults, *(_error_detail(e, "") for e in error.errors(include_url=False))]) from None
     if faults:
-        raise Invalid(faults)
+        raise ValidationProblem(faults)
     return merged
 
 
-def merge(target: Any, patch: Any) -> Any:
+def merge_patch(target: Any, patch: Any) -> Any:
     """Return the target with a JSON Merge Patch applied (RFC 7396, section 2)."""
     if not isinstance(patch, Mapping):
         return patch
@@ -172,14 +176,14 @@ def merge(target: Any, patch: Any) -> Any:
         if value is None:
             merged.pop(name, None)
         else:
-            merged[name] = merge(merged.get(name), value)
+            merged[name] = merge_patch(merged.get(name), value)
     return merged
 
 
 def _object(raw: bytes) -> dict[str, Any]:
     patch = _parse(raw)
     if not isinstance(patch, dict):
-        raise Invalid([FieldError("", *_FAULTS["model_type"])])
+        raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
     return patch
 
 
@@ -187,33 +191,33 @@ def _parse(raw: bytes) -> Any:
     try:
         return from_json(raw, allow_inf_nan=False)
     except ValueError as error:
-        raise _malformed(str(error)) from None
+        raise _malformed_body(str(error)) from None
 
 
 def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
-    return name in shown and same(shown[name], value)
+    return name in shown and json_equal(shown[name], value)
 
 
 def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
     pointer = _pointer([name], "")
     if name in shown:
         return FieldError(pointer, "read_only", "The service sets this field; leave it out.")
-    return FieldError(pointer, *_FAULTS["extra_forbidden"])
+    return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 
 
 def _problem(error: ValidationError) -> Problem:
     details = error.errors(include_url=False)
     if details[0]["type"] == "json_invalid":
-        return _malformed(details[0]["msg"].removeprefix("Invalid JSON: "))
-    return Invalid([_fault(e, "") for e in details])
+        return _malformed_body(details[0]["msg"].removeprefix("Invalid JSON: "))
+    return ValidationProblem([_error_detail(e, "") for e in details])
 
 
-def _malformed(why: str) -> Problem:
+def _malformed_body(why: str) -> Problem:
     return Problem("malformed_json", f"The body is not JSON: {why}.")
 
 
-def _fault(error: Mapping[str, Any], source: str) -> FieldError:
-    code, words = _FAULTS.get(error["type"], ("malformed", "is not valid"))
+def _error_detail(error: Mapping[str, Any], source: str) -> FieldError:
+    code, words = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
     return FieldError(_pointer(error["loc"], source), code, words.format(**context))
@@ -222,9 +226,9 @@ def _fault(error: Mapping[str, Any], source: str) -> FieldError:
 def _pointer(location: Sequence[int | str], source: str) -> str:
     if location and location[-1] == "[key]":
         location = location[:-1]  # It is the name that is not valid.
-    parts = [_cut(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
+    parts = [_truncate(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
     return "/".join([source, *parts]) if source or parts else ""
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+def _truncate(name: str) -> str:
+    return name if len(name) <= _MAX_NAME_CHARACTERS else f"{name[:_MAX_NAME_CHARACTERS]}…"

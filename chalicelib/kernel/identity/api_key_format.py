@@ -14,23 +14,23 @@ _HINT_CHARACTERS: Final = 4
 _SHAPE: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
 
 
-def generate() -> str:
+def generate_api_key() -> str:
     """Return a new key of 190 random bits."""
     body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
     return body + _checksum(body)
 
 
-def well_formed(text: str) -> bool:
+def is_well_formed(text: str) -> bool:
     """Tell whether the text can be a key at all: no other is worth looking up."""
     return bool(_SHAPE.fullmatch(text)) and text.endswith(_checksum(text[:-_CHECKSUM_CHARACTERS]))
 
 
-def digest(key: str) -> str:
+def digest_api_key(key: str) -> str:
     """Return the SHA-256 in hexadecimal that stands for the key wherever it is stored."""
     return sha256(key.encode()).hexdigest()
 
 
-def hint(key: str) -> str:
+def api_key_hint(key: str) -> str:
     """Return what its owner may see of the key later: `atr_…` and its last 4 characters."""
     return f"{PREFIX}…{key[-_HINT_CHARACTERS:]}"
 

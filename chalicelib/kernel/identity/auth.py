@@ -13,29 +13,29 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.jwt import User, verify_token
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.permissions.roles import Role, role_of_key
+from chalicelib.kernel.permissions.roles import Role, role_for_scopes
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 _KNOWN_KEYS: Final = 1000
-_known: OrderedDict[str, Key] = OrderedDict()
+_known: OrderedDict[str, ItemKey] = OrderedDict()
 _accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
 """The API keys that this process accepted last, by the digest of the secret and the client's address."""
 
 
 @dataclass
-class KeyHolder:
+class UnverifiedApiKey:
     """Whoever sent an API key: where its record stands, and the SHA-256 it was sent as.
 
     `accepted`: whether this request's key holds; None as long as its record is not read.
     """
 
-    record: Key
+    record: ItemKey
     digest: str
     accepted: bool | None = None
 
-    def proven(self, ip: str) -> bool:
+    def verify(self, ip: str) -> bool:
         """Return whether this process accepted the same secret from the same address before."""
         return (self.digest, ip) in _accepted
 
@@ -50,7 +50,7 @@ class ApiKeyPrincipal:
     """An API key whose record, stored at `record`, has been read and holds."""
 
     credential: Credential
-    record: Key
+    record: ItemKey
 
     @property
     def id(self) -> str:
@@ -60,7 +60,7 @@ class ApiKeyPrincipal:
     @property
     def role(self) -> Role:
         """The role the key acts as in its organization."""
-        return role_of_key(self.credential.scopes)
+        return role_for_scopes(self.credential.scopes)
 
     @property
     def actor(self) -> dict[str, str | None]:
@@ -88,7 +88,7 @@ class Anonymous:
 Principal = User | ApiKeyPrincipal | Anonymous
 
 
-def credential(request: Request) -> User | KeyHolder | Anonymous:
+def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
     """Return who the `Authorization` header says is calling.
 
     A user is verified here; an API key's record is read with the place, and judged by `api_key`.
@@ -106,18 +106,18 @@ def credential(request: Request) -> User | KeyHolder | Anonymous:
     return verify_token(secret)
 
 
-def key_address(digest: str) -> Key:
+def api_key_pointer_key(digest: str) -> ItemKey:
     """Return where the pointer from an API key's SHA-256 to its record stands."""
     return f"K#{digest}", "#"
 
 
-def key_pointer(digest: str, record: Key) -> Item:
+def key_pointer(digest: str, record: ItemKey) -> Item:
     """Return the pointer from an API key's SHA-256 to its record."""
-    pk, sk = key_address(digest)
+    pk, sk = api_key_pointer_key(digest)
     return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
 
 
-def ending_keys_key(record: Key) -> Key:
+def ending_keys_key(record: ItemKey) -> ItemKey:
     """Return where it stands which keys of an organization have ended although their records do not say so yet.
 
     More keys may end at once than one transaction can write; `record`: where one of its keys is stored.
@@ -125,27 +125,27 @@ def ending_keys_key(record: Key) -> Key:
     return record[0], "ENDING-KEYS"
 
 
-def _key_holder(secret: str, ip: str) -> KeyHolder:
+def _key_holder(secret: str, ip: str) -> UnverifiedApiKey:
     # A pointer never changes, so it is remembered; whether the key still holds, its record says each time.
     unknown = unauthenticated("The API key is not known. Check that it was copied whole.")
-    if not api_key_format.well_formed(secret):
+    if not api_key_format.is_well_formed(secret):
         raise unknown
-    digest = api_key_format.digest(secret)
+    digest = api_key_format.digest_api_key(secret)
     if (digest, ip) not in _accepted:
         # A flood of what is refused costs no read, and the key's own requests are none of it.
         request_quota.check_unproven(digest, ip_networks.client_network(ip))
     if digest not in _known:
-        pointer = table.get(key_address(digest))
+        pointer = table.get(api_key_pointer_key(digest))
         if pointer is None:
             request_quota.count_refused(digest, ip_networks.client_network(ip))
             raise unknown
         _known[digest] = (pointer["record_pk"], pointer["record_sk"])
         if len(_known) > _KNOWN_KEYS:
             _known.popitem(last=False)
-    return KeyHolder(_known[digest], digest)
+    return UnverifiedApiKey(_known[digest], digest)
 
 
-def api_key(holder: KeyHolder, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
+def verify_api_key(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
     """Return the API key if its record holds. Raises 401 if it ended, 403 if the address is not allowed.
 
     What is refused is counted by the secret and the client's network, and costs the key itself nothing. `ending`: what
@@ -166,7 +166,7 @@ def api_key(holder: KeyHolder, item: Item | None, ending: Item | None, ip: str) 
     return principal
 
 
-def _judged(holder: KeyHolder, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
+def _judged(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
     if record is None or holder.digest not in record.digests:
         raise unauthenticated("The API key is not known. It may have been rotated or removed.")

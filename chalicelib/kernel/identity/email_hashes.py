@@ -9,17 +9,17 @@ import os
 from typing import Final
 
 from chalicelib.kernel.crypto import encryption, keyrings
-from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, Purpose
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
-KEY: Final[Key] = ("ADDRESS-HASH-KEY", "#")
+KEY: Final[ItemKey] = ("ADDRESS-HASH-KEY", "#")
 HASH_BYTES: Final = 32
 
 _CONTEXT: Final = "address-hash-key"
 _KEY_BYTES: Final = 32
-_known: dict[Key, bytes] = {}
+_known: dict[ItemKey, bytes] = {}
 
 
 def keyed_hash(address: str) -> bytes:
@@ -35,7 +35,7 @@ def remember(secret: bytes) -> None:
     _known[KEY] = secret
 
 
-def forget() -> None:
+def reset() -> None:
     """Let this process read the key again."""
     _known.clear()
 
@@ -46,27 +46,27 @@ def reseal() -> bool:
     Raises SealBroken, Problem `unavailable`.
     """
     item = table.get(KEY)
-    if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.present(Purpose.DATA_KEY).id:
+    if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
-    sealed = encryption.seal(encryption.unseal(item["sealed"], _CONTEXT), _CONTEXT)
-    table.write([
-        Write("Update", KEY, update="SET #sealed = :sealed", names=["sealed"], values={"sealed": sealed})
-    ])  # fmt: skip
+    sealed = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
+    table.write_transaction(
+        [Write("Update", KEY, update="SET #sealed = :sealed", names=["sealed"], values={"sealed": sealed})]
+    )
     return True
 
 
 def _secret() -> bytes:
     if KEY not in _known:
-        remember(encryption.unseal((table.get(KEY) or _made())["sealed"], _CONTEXT))
+        remember(encryption.decrypt((table.get(KEY) or _made())["sealed"], _CONTEXT))
     return _known[KEY]
 
 
 def _made() -> Item:
     """Make the key, unless another process does at this moment, and return the item that holds it."""
     pk, sk = KEY
-    item: Item = {"pk": pk, "sk": sk, "sealed": encryption.seal(os.urandom(_KEY_BYTES), _CONTEXT)}
+    item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
-        table.write([table.put_new(item)])
-    except Cancelled:
+        table.write_transaction([table.put_new(item)])
+    except TransactionCancelled:
         return table.get(KEY) or _made()
     return item

@@ -18,10 +18,10 @@ from pydantic import (
     WrapValidator,
 )
 
-from chalicelib.kernel.core.case_folding import ascii_lower, email_claimed
+from chalicelib.kernel.core.case_folding import ascii_lower, email_from_claim
 from chalicelib.kernel.core.problems import unauthenticated
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.http.fields import UUID_PATTERN, visible
+from chalicelib.kernel.http.fields import UUID_PATTERN, require_visible
 from chalicelib.kernel.identity.jwks import ALGORITHMS, algorithms_of, issuer_keys
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _KNOWN: Final = 512
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
-MOST_CHARACTERS: Final = 255
+MAX_LABEL_CHARACTERS: Final = 255
 """What is kept of a name."""
 _Moment = int | Annotated[float, Field(allow_inf_nan=False)]
 
@@ -49,7 +49,7 @@ def _or_nothing(value: object, validated: ValidatorFunctionWrapHandler) -> objec
 
 
 def _cut(value: object) -> object:
-    return value[:MOST_CHARACTERS] if isinstance(value, str) else value
+    return value[:MAX_LABEL_CHARACTERS] if isinstance(value, str) else value
 
 
 def _is_true(value: object) -> bool:
@@ -59,7 +59,7 @@ def _is_true(value: object) -> bool:
 
 _Optional = WrapValidator(_or_nothing)
 # The length is looked at also because that finds what is no Unicode, such as half a surrogate pair.
-_Shown = Annotated[str, Field(max_length=MOST_CHARACTERS), AfterValidator(visible)]
+_Shown = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)]
 _Label = Annotated[_Shown | None, BeforeValidator(_cut), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
 _Text = Annotated[str | None, _Optional]
@@ -91,7 +91,7 @@ class _Claims(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     iss: str
-    sub: str = Field(min_length=1, max_length=MOST_CHARACTERS)
+    sub: str = Field(min_length=1, max_length=MAX_LABEL_CHARACTERS)
     exp: _Moment
     nbf: _Moment | None = None
     aud: str | list[str] | None = None
@@ -208,9 +208,13 @@ def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
             algorithms=algorithms_of(key),
             issuer=issuer,
             options={
-                "verify_aud": False, "verify_exp": False, "verify_iat": False, "verify_jti": False, "verify_nbf": False,
+                "verify_aud": False,
+                "verify_exp": False,
+                "verify_iat": False,
+                "verify_jti": False,
+                "verify_nbf": False,
             },
-        )  # fmt: skip
+        )
         return _Claims.model_validate(claims)
     except jwt.PyJWTError as error:
         raise unauthenticated(_reason(error)) from None
@@ -281,7 +285,7 @@ def _user(claims: _Claims) -> User:
         id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _id_at_issuer(claims),
         username=claims.preferred_username or claims.cognito_username or None,
         name=claims.name or None,
-        email=email_claimed(claims.email) if claims.email else None,
+        email=email_from_claim(claims.email) if claims.email else None,
         email_verified=bool(claims.email) and claims.email_verified,
         operator=claims.is_in(OPERATORS),
     )

@@ -7,14 +7,14 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Key
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 _MINUTE: Final = len("2026-11-20T09:30")
 _noted: dict[str, str] = {}
 
 
-def note(principal: Principal) -> None:
+def note_last_used(principal: Principal) -> None:
     """Note that an API key is in use, once a minute and process; the caller doesn't wait for it."""
     if not isinstance(principal, ApiKeyPrincipal):
         return
@@ -24,12 +24,16 @@ def note(principal: Principal) -> None:
         Thread(target=_write, args=(principal.record, minute), daemon=True).start()
 
 
-def _write(key: Key, minute: str) -> None:
+def _write(key: ItemKey, minute: str) -> None:
     used = Write(
-        "Update", key, update="SET #last_used_at = :minute", condition="attribute_exists(#pk)",
-        names=["last_used_at", "pk"], values={"minute": minute},
-    )  # fmt: skip
+        "Update",
+        key,
+        update="SET #last_used_at = :minute",
+        condition="attribute_exists(#pk)",
+        names=["last_used_at", "pk"],
+        values={"minute": minute},
+    )
     try:
-        table.write([used])
-    except (Cancelled, Problem):
+        table.write_transaction([used])
+    except (TransactionCancelled, Problem):
         _noted.clear()  # The next request tries again.

@@ -18,8 +18,8 @@ from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import Budget, Scope
-from chalicelib.kernel.storage.entity import Collection, Entity, Key, Place
+from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
 
 _EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 _SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
@@ -38,20 +38,20 @@ class Caller(StrEnum):
 
 
 @dataclass(frozen=True)
-class Below:
+class DescendantRule:
     """The kind of place below the one at hand where the role may be held instead, for what is about such a place.
 
     The record that the path names says which, or the query does; else it is all of the caller's. Rows at the place at
     hand lead there: `rows` returns what the sort keys of a user's begin with. The index `joined` finds older ones.
     """
 
-    place: type[Place]
-    joined: Collection
-    rows: Callable[[str], str]
+    container_type: type[Container]
+    user_index: Collection
+    row_prefix: Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class At:
+class RequireRole:
     """Who may call an operation that is done at a place: those with the role, or one above it, there.
 
     Without a role any user may, and the operation says who; the place itself is there for everyone then. The path names
@@ -63,45 +63,45 @@ class At:
     `or_below`: where else the role may be held.
     """
 
-    place: type[Place]
+    container_type: type[Container]
     role: Role | None
     by_slug: bool = False
     in_body: bool = False
-    through: type[Entity] | None = None
-    above: type[Place] | None = None
-    published: bool = False
-    everyone: str = ""
-    reopened_by: Mapping[str, str] = field(default_factory=dict)
-    or_below: Below | None = None
+    via_record: type[Entity] | None = None
+    role_at: type[Container] | None = None
+    if_published: bool = False
+    public_label: str = ""
+    restore_body: Mapping[str, str] = field(default_factory=dict)
+    allow_descendant_role: DescendantRule | None = None
 
     @property
     def parameter(self) -> str:
         """The path parameter that names the place or, with `in_body`, the one that would."""
-        if self.through:
-            return self.through.parameter
-        return "slug" if self.by_slug else self.place.parameter
+        if self.via_record:
+            return self.via_record.parameter
+        return "slug" if self.by_slug else self.container_type.parameter
 
     @property
     def field(self) -> str:
         """The field that names the place, with `in_body`."""
-        return to_camel(self.place.parameter)
+        return to_camel(self.container_type.parameter)
 
     @property
-    def judged(self) -> type[Place]:
+    def role_scope(self) -> type[Container]:
         """The kind of place where the role has to be held."""
-        return self.above or self.place
+        return self.role_at or self.container_type
 
     @property
-    def access(self) -> str:
+    def label(self) -> str:
         """Who may, in one word."""
-        if self.everyone:
-            return self.everyone
-        word = f"{self.judged.kind}:{self.role}" if self.role else Caller.USER.value
-        return f"published|{word}" if self.published else word
+        if self.public_label:
+            return self.public_label
+        word = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
+        return f"published|{word}" if self.if_published else word
 
 
 @dataclass(frozen=True)
-class ByToken:
+class RequireRecordToken:
     """Who may call an operation about one record: whoever carries a signed token of it, in a header of its own.
 
     A credential adds nothing to that. What the path names is there only for the token that names it; where the path
@@ -109,21 +109,21 @@ class ByToken:
     names, and raises Problem 401 if it does not hold.
     """
 
-    access: str
+    label: str
     header: str
-    named: Callable[[str], str]
+    verify: Callable[[str], str]
 
-    def carried(self, request: Request) -> str | None:
+    def token_subject(self, request: Request) -> str | None:
         """Return the id that the request's token names, if it carries one. Raises Problem 401."""
         token = request.headers.get(ascii_lower(self.header))
-        return None if token is None else self.named(token.strip())
+        return None if token is None else self.verify(token.strip())
 
 
-Needs = Caller | At | ByToken
+AccessRule = Caller | RequireRole | RequireRecordToken
 
 
 @dataclass(frozen=True)
-class Document:
+class RawResponse:
     """A page, a script or a file: `body` is its text, or what returns it; `tag` is its entity tag, if it is known."""
 
     body: str | Callable[[], str]
@@ -138,7 +138,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Moved:
+class Redirect:
     """A redirect to `location`, an absolute path of the service or an address elsewhere."""
 
     location: str
@@ -146,7 +146,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Page(Generic[T]):
+class ListPage(Generic[T]):
     """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are.
 
     `beside`: what stands beside the items, in an answer of an operation that says so.
@@ -154,7 +154,7 @@ class Page(Generic[T]):
 
     items: list[T] | list[bytes]
     next_cursor: str | None
-    beside: Output | None = None
+    metadata: Output | None = None
 
 
 @dataclass(frozen=True)
@@ -181,29 +181,29 @@ class Operation:
     method: str
     path: str
     function: Callable[..., Any]
-    needs: Needs
+    access: AccessRule
     scope: str | None
     emits: tuple[str, ...]
     success: int
-    listed_at: str | None = None
-    also: Callable[[Request], Iterable[Key]] | None = None
-    of_caller: Callable[[Request, User], Iterable[Key]] | None = None
-    whose: str = ""
-    keys: bool = True
-    irrevocable: bool = False
-    again: int | None = None
-    beside: type[Output] | None = None
-    tagged: bool = False
-    kept: str = ""
-    budgets: tuple[Budget, ...] = ()
-    form: bool = False
-    instead: str = ""
-    admits: Callable[[Any, Request], None] | None = None
+    collection_path: str | None = None
+    prefetch: Callable[[Request], Iterable[ItemKey]] | None = None
+    prefetch_for_user: Callable[[Request, User], Iterable[ItemKey]] | None = None
+    subject_user_param: str = ""
+    allows_api_keys: bool = True
+    has_external_effects: bool = False
+    existing_status: int | None = None
+    list_metadata: type[Output] | None = None
+    has_etag: bool = False
+    cache_control: str = ""
+    rate_limits: tuple[RateLimit, ...] = ()
+    accepts_form: bool = False
+    alternative: str = ""
+    extra_check: Callable[[Any, Request], None] | None = None
     grants_access: bool = False
 
-    def budgets_per(self, scope: Scope) -> list[Budget]:
+    def rate_limits_per(self, scope: Scope) -> list[RateLimit]:
         """Return its limits of one scope."""
-        return [budget for budget in self.budgets if budget.per == scope]
+        return [budget for budget in self.rate_limits if budget.per == scope]
 
     @property
     def id(self) -> str:
@@ -231,30 +231,32 @@ class Operation:
         return self.success in (_CREATED, _ACCEPTED)
 
     @property
-    def conditional(self) -> bool:
+    def is_conditional(self) -> bool:
         """Whether it honours `If-Match`: every change of a record, or of a place, that is there already.
 
         A GET is no change, though it may emit that it was made.
         """
-        changes = self.mutates and (self.renews or not self.creates) and self.method != "GET"
-        return changes and bool(self.records or isinstance(self.needs, At))
+        changes = self.mutates and (self.returns_target or not self.creates) and self.method != "GET"
+        return changes and bool(self.records or isinstance(self.access, RequireRole))
 
     @property
-    def renews(self) -> bool:
+    def returns_target(self) -> bool:
         """Whether it answers a record that its path names: then nothing is new but what it says of that."""
-        return self.answer is not None and any(record.public is self.answer for record in self.records.values())
+        return self.response_model is not None and any(
+            record.output_model is self.response_model for record in self.records.values()
+        )
 
     @property
-    def access(self) -> str:
+    def access_label(self) -> str:
         """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
-        return self.needs.value if isinstance(self.needs, Caller) else self.needs.access
+        return self.access.value if isinstance(self.access, Caller) else self.access.label
 
     @property
-    def everyones(self) -> bool:
+    def allows_anonymous(self) -> bool:
         """Whether anybody at all may call it, without a credential too."""
-        if isinstance(self.needs, At):
-            return bool(self.needs.everyone)
-        return self.needs is Caller.PUBLIC or isinstance(self.needs, ByToken)
+        if isinstance(self.access, RequireRole):
+            return bool(self.access.public_label)
+        return self.access is Caller.PUBLIC or isinstance(self.access, RequireRecordToken)
 
     @cached_property
     def path_parameters(self) -> tuple[str, ...]:
@@ -271,21 +273,24 @@ class Operation:
         return {name: self._path_pattern(name) for name in self.path_parameters}
 
     def _path_pattern(self, name: str) -> str:
-        needs = self.needs
-        if isinstance(needs, At) and name == needs.parameter:
-            return SLUG_PATTERN if needs.by_slug else (needs.through or needs.place).parameter_pattern
+        needs = self.access
+        if isinstance(needs, RequireRole) and name == needs.parameter:
+            return SLUG_PATTERN if needs.by_slug else (needs.via_record or needs.container_type).parameter_pattern
         for record in self.records.values():
             if record.parameter == name:
                 return record.parameter_pattern
         parameter = self._signature.parameters.get(name)
-        said = [each.json_schema_extra for each in getattr(parameter and parameter.annotation, "__metadata__", ())
-                if isinstance(each, FieldInfo)]  # fmt: skip
+        said = [
+            each.json_schema_extra
+            for each in getattr(parameter and parameter.annotation, "__metadata__", ())
+            if isinstance(each, FieldInfo)
+        ]
         patterns = [str(extra["pattern"]) for extra in said if isinstance(extra, dict) and "pattern" in extra]
         if not patterns:
             raise ValueError(f"{self.id}: annotate {name} with a type that has a pattern, such as Uuid")
         return patterns[0]
 
-    def names_something(self, parameters: Mapping[str, str]) -> bool:
+    def is_addressable(self, parameters: Mapping[str, str]) -> bool:
         """Return whether each path parameter has a value that can name something."""
         return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_patterns.items())
 
@@ -294,7 +299,7 @@ class Operation:
         return inspect.signature(self.function)
 
     def _annotated(self, base: type) -> dict[str, type]:
-        named = {name: _present(p.annotation) for name, p in self._signature.parameters.items()}
+        named = {name: _without_none(p.annotation) for name, p in self._signature.parameters.items()}
         return {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, base)}
 
     @cached_property
@@ -310,19 +315,21 @@ class Operation:
     @cached_property
     def records(self) -> Mapping[str, type[Entity]]:
         """The records that the path names, the place aside, by the parameter that takes each."""
-        return {name: entity for name, entity in self._annotated(Entity).items() if name != self.place_argument}
+        return {name: entity for name, entity in self._annotated(Entity).items() if name != self.container_argument}
 
     @cached_property
-    def optional(self) -> frozenset[str]:
+    def optional_records(self) -> frozenset[str]:
         """Those of the records that may be missing: their parameters take None then."""
         return frozenset(n for n in self.records if not isinstance(self._signature.parameters[n].annotation, type))
 
     @cached_property
-    def place_argument(self) -> str | None:
+    def container_argument(self) -> str | None:
         """The parameter that takes the place the operation is done at."""
-        if not isinstance(self.needs, At):
+        if not isinstance(self.access, RequireRole):
             return None
-        return next((n for n, entity in self._annotated(Place).items() if entity is self.needs.place), None)
+        return next(
+            (n for n, entity in self._annotated(Container).items() if entity is self.access.container_type), None
+        )
 
     @cached_property
     def plain_arguments(self) -> tuple[str, ...]:
@@ -330,19 +337,19 @@ class Operation:
         return tuple(name for name in self.path_parameters if name in self._signature.parameters)
 
     @cached_property
-    def answer(self) -> type[Output] | None:
+    def response_model(self) -> type[Output] | None:
         """The model of the answer or, for a list, of its items; None if it answers no record."""
         annotation = self._signature.return_annotation
         alternatives = [annotation, *get_args(annotation)]
         return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
 
     @cached_property
-    def lists(self) -> bool:
+    def is_list(self) -> bool:
         """Whether it answers a page of a list."""
-        return get_origin(self._signature.return_annotation) is Page
+        return get_origin(self._signature.return_annotation) is ListPage
 
 
-def _present(annotation: Any) -> Any:
+def _without_none(annotation: Any) -> Any:
     """Return what an annotation stands for if it is not None."""
     return next((kind for kind in get_args(annotation) if kind is not NoneType), annotation)
 
@@ -354,25 +361,25 @@ class RouteGroup:
     name: str
     operations: list[Operation] = field(default_factory=list)
 
-    def get(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+    def get(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a read."""
-        return self._declare("GET", path, _OK, **words)
+        return self._declare("GET", path, _OK, **options)
 
-    def post(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+    def post(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a creation (201), or with `success=` an action (200, 202, 204)."""
-        return self._declare("POST", path, words.pop("success", _CREATED), **words)
+        return self._declare("POST", path, options.pop("success", _CREATED), **options)
 
-    def patch(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+    def patch(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a change by JSON Merge Patch (RFC 7396)."""
-        return self._declare("PATCH", path, _OK, **words)
+        return self._declare("PATCH", path, _OK, **options)
 
-    def put(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+    def put(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a replacement."""
-        return self._declare("PUT", path, _OK, **words)
+        return self._declare("PUT", path, _OK, **options)
 
-    def delete(self, path: str, **words: Any) -> Callable[[Callable[..., Any]], Operation]:
+    def delete(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a removal."""
-        return self._declare("DELETE", path, _NO_CONTENT, **words)
+        return self._declare("DELETE", path, _NO_CONTENT, **options)
 
     def _declare(
         self,
@@ -380,10 +387,10 @@ class RouteGroup:
         path: str,
         success: int,
         *,
-        needs: Needs,
+        access: AccessRule,
         scope: str | None,
         emits: str | tuple[str, ...] | None,
-        **more: Any,
+        **options: Any,
     ) -> Callable[[Callable[..., Any]], Operation]:
         # None of the three has a default: a forgotten permission or event fails at import.
         events = (emits,) if isinstance(emits, str) else emits or ()
@@ -392,7 +399,7 @@ class RouteGroup:
                 raise ValueError(f"{method} {path}: {word!r} is not well-formed")
 
         def declare(function: Callable[..., Any]) -> Operation:
-            operation = Operation(self.name, method, path, function, needs, scope, events, success, **more)
+            operation = Operation(self.name, method, path, function, access, scope, events, success, **options)
             self.operations.append(operation)
             return operation
 

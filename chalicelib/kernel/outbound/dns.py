@@ -21,7 +21,7 @@ NO_SUCH_NAME: Final[list[str]] = []
 _ONE_TRY_SECONDS: Final = 1.0
 
 
-class Unanswered(Exception):
+class DnsError(Exception):
     """Nobody knows what a name holds. `timed_out` tells whether its servers have just not answered in time."""
 
     def __init__(self, *, timed_out: bool) -> None:
@@ -29,7 +29,7 @@ class Unanswered(Exception):
         self.timed_out = timed_out
 
 
-def ask(name: str, question: Question, seconds: float) -> list[str]:
+def query_dns(name: str, question: Question, seconds: float) -> list[str]:
     """Return what a name holds; `NO_SUCH_NAME` if there is none. Raises Unanswered, after so many seconds."""
     from dns.exception import DNSException, Timeout
     from dns.resolver import NXDOMAIN
@@ -41,7 +41,7 @@ def ask(name: str, question: Question, seconds: float) -> list[str]:
     except NXDOMAIN:
         return NO_SUCH_NAME
     except DNSException as error:
-        raise Unanswered(timed_out=isinstance(error, Timeout)) from error
+        raise DnsError(timed_out=isinstance(error, Timeout)) from error
     return [_text(record) for record in answer.rrset or ()]
 
 

@@ -15,15 +15,23 @@ from chalicelib.kernel.outbound.ip_addresses import is_local_name
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-MOST_CHARACTERS: Final = 235
+MAX_NAME_CHARACTERS: Final = 235
 """DNS takes names of 253; a name that stands below this one, such as that of a proof, needs some of them."""
 
 _MAX_HOST_CHARACTERS: Final = 253
 """Of a name of the DNS (RFC 1035, section 2.3.4)."""
 
 SPECIAL_USE_SUFFIXES: Final = (
-    "alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test",
-)  # fmt: skip
+    "alt",
+    "arpa",
+    "example",
+    "internal",
+    "invalid",
+    "local",
+    "localhost",
+    "onion",
+    "test",
+)
 """Top-level names that nobody registers domains below (IANA's registry of special-use domain names, RFC 6761).
 
 Below `arpa` are names of infrastructure only, such as `home.arpa` for networks at home (RFC 8375).
@@ -46,8 +54,8 @@ def domain_name(text: str) -> str:
     if _NEVER.search(text):
         raise ValueError("must be a name alone, such as shop.example.com: no https://, port, path, blank or wildcard")
     name = _ascii(text)
-    if len(name) > MOST_CHARACTERS:
-        raise ValueError(f"must have {MOST_CHARACTERS} characters or fewer, so that a record can stand below it")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise ValueError(f"must have {MAX_NAME_CHARACTERS} characters or fewer, so that a record can stand below it")
     if _is_own(name):
         raise ValueError("is one of the service's own; give a domain of yours")
     if is_local_name(name):
@@ -56,12 +64,12 @@ def domain_name(text: str) -> str:
         raise ValueError(f"must have a name below {name}, such as shop.{name}")
     if name.rpartition(".")[2] in SPECIAL_USE_SUFFIXES or not _is_registrable(name):
         raise ValueError("must be a name of the public DNS, below a top-level domain where domains can be registered")
-    if registered(name) is None:
+    if registrable_domain(name) is None:
         raise ValueError(f"is a public suffix, which nobody has for themselves; give a name below it: shop.{name}")
     return name
 
 
-def registered(name: str) -> str | None:
+def registrable_domain(name: str) -> str | None:
     """Return the domain that was registered with a registry: the name or one above it; None of a public suffix."""
     found: str | None = _suffixes().privatesuffix(name)
     return found

@@ -18,14 +18,14 @@ from typing import Any, Final
 import httpcore
 
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.outbound.ip_addresses import Unresolved, addresses, is_public
+from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_public, resolve_host
 
 CONNECT_SECONDS: Final = 3.0
 """What DNS, TCP and TLS may take together."""
 
 _IDLE_SECONDS: Final = 30.0
-_MOST_IDLE: Final = 50
-_LEAST_TRY_SECONDS: Final = 1.0
+_MAX_IDLE: Final = 50
+_MIN_TRY_SECONDS: Final = 1.0
 """What one of several addresses is given to be connected to, as long as there is time: a lost packet takes a second."""
 
 _making: Final = Lock()
@@ -61,7 +61,7 @@ _present: ContextVar[Exchange] = ContextVar("exchange")
 
 
 @contextmanager
-def exchange(seconds: float) -> Iterator[Exchange]:
+def guarded_exchange(seconds: float) -> Iterator[Exchange]:
     """Let all that the pool does within the block, in this thread, last no longer than these seconds."""
     begun = Exchange(until=monotonic() + seconds)
     token = _present.set(begun)
@@ -77,7 +77,7 @@ def pool() -> httpcore.ConnectionPool:
         return _pool()
 
 
-def forget_connections() -> None:
+def reset() -> None:
     """End those that are kept, and make new ones at the next use: what is trusted has changed."""
     with _making:
         _pool().close()
@@ -89,7 +89,7 @@ def _pool() -> httpcore.ConnectionPool:
     return httpcore.ConnectionPool(
         ssl_context=ssl.create_default_context(),
         max_connections=None,
-        max_keepalive_connections=_MOST_IDLE,
+        max_keepalive_connections=_MAX_IDLE,
         keepalive_expiry=_IDLE_SECONDS,
         network_backend=_Network(),
     )
@@ -170,8 +170,8 @@ def _left(until: float) -> float:
 def _allowed(host: str, until: float) -> list[str]:
     """Return the addresses of a host that may be connected to; there is at least one."""
     try:
-        found = addresses(host, until)
-    except Unresolved as error:
+        found = resolve_host(host, until)
+    except HostNotResolved as error:
         raise Unreachable(str(error), timed_out=error.timed_out, misconfigured=error.no_such_name) from error
     allowed = found if settings().webhook_allow_private else [address for address in found if is_public(address)]
     if not allowed:
@@ -185,7 +185,7 @@ def _connection(candidates: list[str], port: int, until: float) -> socket.socket
     for tried, address in enumerate(candidates):
         try:
             left = _left(until)
-            share = max(left / (len(candidates) - tried), min(left, _LEAST_TRY_SECONDS))
+            share = max(left / (len(candidates) - tried), min(left, _MIN_TRY_SECONDS))
             return _dialled(address, port, share)
         except OSError as error:
             failures.append(error)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.logs import report
+from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MOST_SUBJECT: Final = 200
+MAX_SUBJECT_CHARACTERS: Final = 200
 """Characters of a subject; more is cut."""
 
 _TEMPLATES: Final = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ _DIRECTIONS: Final = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202
 
 
 @dataclass(frozen=True)
-class Letter:
+class Email:
     """What a mail says. `subject` is one line."""
 
     subject: str
@@ -45,21 +45,21 @@ class Letter:
     html: str
 
 
-class Refused(Exception):
+class EmailRejected(Exception):
     """The mail service won't ever send this letter; says why, and names nobody's address."""
 
 
-def write(template: str, **words: str | None) -> Letter:
+def render_email(template: str, **words: str | None) -> Email:
     """Return the letter that a template makes of the words; `template` is a path within the package.
 
     The template sets `subject`, and says the rest by the macros of its `layout`: paragraph, quotation, link, name.
     """
     harmless = {name: value and _harmless(value) for name, value in words.items()}
     text, html = (_rendered(template, name, harmless) for name in ("txt", "html"))
-    return Letter(_one_line(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
+    return Email(_one_line(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
 
-def send(to: str, letter: Letter, *, unsubscribe_url: str | None = None) -> None:
+def send_email(to: str, letter: Email, *, unsubscribe_url: str | None = None) -> None:
     """Send a letter to one address. `unsubscribe_url`: where one click ends such mails (RFC 8058).
 
     Nothing is tried twice here: a letter whose answer was lost may have been sent.
@@ -74,7 +74,7 @@ def send(to: str, letter: Letter, *, unsubscribe_url: str | None = None) -> None
             {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
         ]
     try:
-        with aws.reaching("mail service"):
+        with aws.translate_errors("mail service"):
             aws.client("sesv2").send_email(
                 FromEmailAddress=settings().mail_from,
                 Destination={"ToAddresses": [to]},
@@ -84,8 +84,8 @@ def send(to: str, letter: Letter, *, unsubscribe_url: str | None = None) -> None
         code, said = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         why = f"{code}: {_WORD.sub(_unless_an_address, said)}"
         if code in _ABOUT_THE_LETTER and _NOT_VERIFIED not in said:
-            raise Refused(why) from error
-        report(mail=why)
+            raise EmailRejected(why) from error
+        add_fields(mail=why)
         raise unavailable("The mail service sends nothing at the moment.") from error
 
 
@@ -124,7 +124,7 @@ def _harmless(text: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MOST_SUBJECT else line[: MOST_SUBJECT - 1].rstrip() + "…"
+    return line if len(line) <= MAX_SUBJECT_CHARACTERS else line[: MAX_SUBJECT_CHARACTERS - 1].rstrip() + "…"
 
 
 def _utf8(text: str) -> dict[str, str]:

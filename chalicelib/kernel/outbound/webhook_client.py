@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TOTAL_SECONDS: Final = 15.0
 """What one request may take: connection, request and answer together."""
 
-MOST_BODY: Final = 1024
+MAX_BODY_BYTES: Final = 1024
 """Bytes of an answer that are read and kept."""
 
 _CLOSED: Final = "It closed the connection without an answer."
@@ -30,7 +30,7 @@ _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
-class Answer:
+class WebhookResponse:
     """What came of a request. `body`: the first KiB of the answer as text. `retry_after`: in seconds, if it was said.
 
     `error` says in words why there is no `status`; `timed_out` whether it took too long, be it that the body did.
@@ -45,7 +45,7 @@ class Answer:
     retry_after: int | None = None
     timed_out: bool = False
     misconfigured: bool = False
-    earlier: tuple["Answer", ...] = ()
+    earlier: tuple["WebhookResponse", ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -53,20 +53,20 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float | None = None) -> Answer:
+def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: float | None = None) -> WebhookResponse:
     """Send a body to a target (see kernel/targets) and return what came of it; redirects are not followed.
 
     `seconds`: what all of it may take, if not `TOTAL_SECONDS`. Never raises for what the other side does.
     """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
-    from chalicelib.kernel.outbound.egress import Unreachable, exchange
+    from chalicelib.kernel.outbound.egress import Unreachable, guarded_exchange
 
     begun = monotonic()
     most = TOTAL_SECONDS if seconds is None else seconds
-    answer: Answer
-    earlier: list[Answer] = []
-    with exchange(most) as present:
+    answer: WebhookResponse
+    earlier: list[WebhookResponse] = []
+    with guarded_exchange(most) as present:
         try:
             answer = _sent(present, url, body, headers, earlier)
         except Unreachable as error:
@@ -80,8 +80,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float | Non
 
 
 def _sent(
-    present: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier: list[Answer]
-) -> Answer:  # fmt: skip
+    present: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier: list[WebhookResponse]
+) -> WebhookResponse:
     """Send, once more if a connection that was kept turns out to be dead; then at last a new one is made.
 
     Nobody knows whether a server took what was written to such a connection. So each of these requests, if a byte of it
@@ -100,7 +100,7 @@ def _sent(
                 earlier.append(replace(_failure(_CLOSED), duration_ms=round((monotonic() - begun) * 1000)))
 
 
-def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     from chalicelib.kernel.outbound.egress import pool
 
     usual = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
@@ -109,7 +109,7 @@ def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         said = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         asked = _seconds(said.get(b"retry-after", ""))
         read, timed_out = _first_bytes(response)
-        return Answer(response.status, None, _text(read), 0, asked, timed_out)
+        return WebhookResponse(response.status, None, _text(read), 0, asked, timed_out)
 
 
 def _first_bytes(response: "Response") -> tuple[bytes, bool]:
@@ -123,18 +123,18 @@ def _first_bytes(response: "Response") -> tuple[bytes, bool]:
     try:
         for part in response.iter_stream():
             read += part
-            if len(read) >= MOST_BODY:
+            if len(read) >= MAX_BODY_BYTES:
                 break
     except TimeoutException:
         return read, True
     except (NetworkError, RemoteProtocolError):
         pass
-    return read[:MOST_BODY], False
+    return read[:MAX_BODY_BYTES], False
 
 
 def _text(data: bytes) -> str:
     """Return text of at most so many bytes: what stands for bytes that are none has three where they had one."""
-    return data.decode(errors="replace").encode()[:MOST_BODY].decode(errors="ignore")
+    return data.decode(errors="replace").encode()[:MAX_BODY_BYTES].decode(errors="ignore")
 
 
 def _seconds(retry_after: str) -> int | None:
@@ -149,5 +149,5 @@ def _seconds(retry_after: str) -> int | None:
     return max(0, ceil(moment.timestamp() - now_ms() / 1000))
 
 
-def _failure(why: str, *, timed_out: bool = False) -> Answer:
-    return Answer(None, why, "", 0, timed_out=timed_out)
+def _failure(why: str, *, timed_out: bool = False) -> WebhookResponse:
+    return WebhookResponse(None, why, "", 0, timed_out=timed_out)

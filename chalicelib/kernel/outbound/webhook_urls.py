@@ -14,13 +14,13 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.ip_addresses import is_local_name, is_public
 
-MOST_CHARACTERS: Final = 2_000
+MAX_URL_CHARACTERS: Final = 2_000
 PORTS: Final = (443, 8443)
 """Where servers are sent to outside of the local stage."""
 
 _PARTS: Final = re.compile(r"(https?)://([^/?]*)((?:/[^?]*)?(?:\?.*)?)", re.IGNORECASE)
 _AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
-_MOST_PORT: Final = 65_535
+_MAX_PORT: Final = 65_535
 _NEVER: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _NAME: Final = re.compile(
     r"(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -49,7 +49,7 @@ def _authority(text: str) -> tuple[str, str]:
     if "@" in text:
         raise ValueError("must not hold a user name or password")
     parts = _AUTHORITY.fullmatch(text)
-    if not parts or int(parts[2] or 1) > _MOST_PORT:
+    if not parts or int(parts[2] or 1) > _MAX_PORT:
         raise ValueError("must have a host, and after it at most a port from 1 to 65535")
     host = _ipv6(parts[1][1:-1]) if parts[1].startswith("[") else _name(parts[1])
     return host, parts[2] or ""
@@ -106,12 +106,14 @@ def _check_reach(host: str) -> None:
         raise ValueError(f"must lead to a public address, and {host} is none")
 
 
-def host_of(url: str) -> str:
+def url_host(url: str) -> str:
     """Return the host of a target: a name in ASCII, or an address without brackets."""
     return urlsplit(url).hostname or ""
 
 
 TargetUrl = Annotated[
-    str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_target),
+    str,
+    StringConstraints(min_length=1, max_length=MAX_URL_CHARACTERS),
+    AfterValidator(_target),
     Field(json_schema_extra={"format": "uri"}),
-]  # fmt: skip
+]

@@ -20,7 +20,7 @@ flight is still to meet.
 import hashlib
 import secrets
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
@@ -29,8 +29,8 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.grants import Credential, Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item, Key, Place
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
 SHARDS: Final = 3
 EVERYONE: Final = "everyone"
@@ -41,7 +41,7 @@ MAX_SUBJECTS: Final = 2
 SETTLED_SECONDS: Final = 120
 """No request takes so long from its first read to its last, and no transaction from its making to its end."""
 
-_KEPT_SECONDS: Final = 24 * 3600
+_RETENTION_SECONDS: Final = 24 * 3600
 _CLOSING_SECONDS: Final = 2
 
 
@@ -52,19 +52,19 @@ class Subject(NamedTuple):
     id: str
 
     @property
-    def shards(self) -> list[Key]:
+    def shards(self) -> list[ItemKey]:
         """Where its shards stand."""
         return [(self.pk, f"EPOCH#{self._digest}#{shard}") for shard in range(SHARDS)]
 
     @property
-    def mark(self) -> Key:
+    def closing_mark_key(self) -> ItemKey:
         """Where it stands that somebody is about to set a new epoch."""
         return self.pk, f"CLOSING-EPOCH#{self._digest}"
 
     @property
-    def read_at(self) -> list[Key]:
+    def keys(self) -> list[ItemKey]:
         """Where to look to know the epoch: at one of the shards, which is left to chance, and at the mark."""
-        return [secrets.choice(self.shards), self.mark]
+        return [secrets.choice(self.shards), self.closing_mark_key]
 
     @property
     def _digest(self) -> str:
@@ -72,14 +72,14 @@ class Subject(NamedTuple):
         return hashlib.sha256(f"{self.pk}#{self.id}".encode()).hexdigest()[:32]
 
 
-def partition_of(organization_id: str) -> str:
+def log_partition(organization_id: str) -> str:
     """Return the partition of an organization, in which the epochs of all who are in it stand."""
     return f"O#{organization_id}"
 
 
-def log_of(pk: str) -> str:
+def log_from_partition(pk: str) -> str:
     """Return the log of the organization whose partition it is."""
-    return pk.removeprefix(partition_of(""))
+    return pk.removeprefix(log_partition(""))
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,17 @@ class Epoch:
     closing: str = ""
 
     @classmethod
-    def read(cls, subject: Subject, items: Mapping[Key, Item]) -> Self:
+    def read(cls, subject: Subject, items: Mapping[ItemKey, Item]) -> Self:
         """Return the epoch that some shard says, among what was read; without one, nothing was lowered."""
         shard = next((items[key] for key in subject.shards if key in items), {})
-        closing = items.get(subject.mark, {}).get("until", "")
+        closing = items.get(subject.closing_mark_key, {}).get("until", "")
         return cls(subject, shard.get("epoch"), shard.get("since", ""), closing)
 
     def is_settled(self, moment: str) -> bool:
         """Return whether all that a request read, which is under way at a moment, is of after the epoch was set."""
         return not self.since or after(self.since, seconds=SETTLED_SECONDS) < moment
 
-    def check(self) -> Write:
+    def condition_write(self) -> Write:
         """Return the condition that it holds still: of one shard, any."""
         same, values = self._same()
         key = secrets.choice(self.subject.shards)
@@ -125,11 +125,11 @@ class Epoch:
         return "#epoch = :epoch", {"epoch": self.value}
 
 
-def writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) -> list[Write]:
+def epoch_writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) -> list[Write]:
     """Return the checks of epochs, and the writes that set new ones for those whose rights are lowered."""
     subjects = {*lowered}
     renewals = [epochs[each].renewal() if each in epochs else _renewal(each) for each in sorted(subjects)]
-    checks = [epoch.check() for subject, epoch in epochs.items() if subject not in subjects]
+    checks = [epoch.condition_write() for subject, epoch in epochs.items() if subject not in subjects]
     return [*checks, *(write for renewal in renewals for write in renewal)]
 
 
@@ -143,15 +143,15 @@ def _new_shards(subject: Subject) -> Iterator[Item]:
 
 
 def _ttl() -> int:
-    return int(time.time()) + _KEPT_SECONDS
+    return int(time.time()) + _RETENTION_SECONDS
 
 
-def all_lowered(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[Subject]:
+def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[Subject]:
     """Return whose epochs end with some changes of records: everyone's where they are many."""
     found = {
-        Subject(partition_of(record.log), whose)
+        Subject(log_partition(record.log), whose)
         for before, changed in changes
-        if (whose := lowered(before, changed)) and (record := before or changed)
+        if (whose := subjects_lowered_by(before, changed)) and (record := before or changed)
     }
     for pk in {subject.pk for subject in found}:
         if len(many := {subject for subject in found if subject.pk == pk}) > MAX_SUBJECTS:
@@ -159,61 +159,70 @@ def all_lowered(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[S
     return found
 
 
-def lowered(before: Entity | None, changed: Entity | None) -> str | None:
+def subjects_lowered_by(before: Entity | None, changed: Entity | None) -> str | None:
     """Return the id of whose rights a change of a record lowers, or `EVERYONE`; None if it does not."""
     if changed and changed is not before and changed.ends_access:
         return EVERYONE
     match before:
         case Membership():
-            kept = isinstance(changed, Membership) and Role(changed.role).covers(Role(before.role))
+            kept = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
             return None if kept else before.user_id
         case Credential():
             return None if isinstance(changed, Credential) and _allows_as_much(before, changed) else before.id
-        case Place():
-            return None if isinstance(changed, Place) and before.openness == changed.openness else EVERYONE
+        case Container():
+            return (
+                None
+                if isinstance(changed, Container) and before.visibility_state == changed.visibility_state
+                else EVERYONE
+            )
     return None
 
 
-def unfenced(changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Container[Subject]) -> set[str]:
+def unfenced_records(changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[Subject]) -> set[str]:
     """Return the kinds of records that give access and change with no regard to these epochs.
 
     What gives access to a place that is made with it needs none, nor what the service itself notes of such a record.
     """
-    made = {changed.log for before, changed in changes if isinstance(changed, Place) and _is_new_root(before, changed)}
+    made = {
+        changed.log for before, changed in changes if isinstance(changed, Container) and _is_new_root(before, changed)
+    }
     giving = [
-        record for before, changed in changes if (record := changed or before) and record.gives_access
+        record
+        for before, changed in changes
+        if (record := changed or before)
+        and record.gives_access
         and (before is None or changed is None or before.version != changed.version)
-    ]  # fmt: skip
+    ]
     return {
         record.kind
         for record in giving
-        if record.log not in made and Subject(partition_of(record.log), EVERYONE) not in epochs
+        if record.log not in made and Subject(log_partition(record.log), EVERYONE) not in epochs
     }
 
 
-def _is_new_root(before: Entity | None, changed: Place) -> bool:
-    return before is None and changed.within is None
+def _is_new_root(before: Entity | None, changed: Container) -> bool:
+    return before is None and changed.parent_type is None
 
 
 def _allows_as_much(before: Credential, changed: Credential) -> bool:
     same = ("scopes", "revoked_at", "expires_at", "allowed_ips")
     as_before = all(getattr(before, name) == getattr(changed, name) for name in same)
-    return as_before and _live(before) <= _live(changed)
+    return as_before and _is_live(before) <= _is_live(changed)
 
 
-def _live(credential: Credential) -> set[str]:
+def _is_live(credential: Credential) -> set[str]:
     moment = now()
     return {digest for digest, ends in credential.digests.items() if ends is None or ends > moment}
 
 
-def close(subjects: Iterable[Subject]) -> None:
+def close_epochs(subjects: Iterable[Subject]) -> None:
     """Let nobody check these epochs for a moment, so that whoever sets new ones is not kept from it by them.
 
     Nothing depends on that it succeeds: it only keeps requests from getting into the way.
     """
     until = after(now(), seconds=_CLOSING_SECONDS)
-    marks = [each.mark for each in sorted(subjects)]
+    marks = [each.closing_mark_key for each in sorted(subjects)]
     items = [{"pk": pk, "sk": sk, "until": until, "ttl": _ttl()} for pk, sk in marks]
-    with suppress(Cancelled):
+    with suppress(TransactionCancelled):
         if marks:
-            table.write([Write("Put", key, item=item) for key, item in zip(marks, items, strict=True)])
+            table.write_transaction([Write("Put", key, item=item) for key, item in zip(marks, items, strict=True)])

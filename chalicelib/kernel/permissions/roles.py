@@ -18,7 +18,7 @@ class Role(StrEnum):
         """The role's position, from 0."""
         return _ORDER.index(self)
 
-    def covers(self, needed: "Role") -> bool:
+    def includes(self, needed: "Role") -> bool:
         """Return whether this role is the needed one or above it."""
         return self.rank >= needed.rank
 
@@ -28,19 +28,19 @@ _ORDER: Final = tuple(Role)
 GENERAL_SCOPES: Final = ("read", "write", "admin")
 """Scopes over all areas; each implies those before it."""
 
-AREAS: Final = (
+SCOPE_AREAS: Final = (
     *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms"),
     *("spaces", "taxonomy", "research", "sites"),
 )
 
-OPEN_TO_MEMBERS: Final = frozenset({"organizations", "domains", "platforms", "taxonomy", "research", "sites"})
+MEMBER_READABLE_AREAS: Final = frozenset({"organizations", "domains", "platforms", "taxonomy", "research", "sites"})
 """Areas of which each member may read all; of the others there is more that only admins see, or only some members."""
 
-SCOPES: Final = (*GENERAL_SCOPES, *(f"{area}:{verb}" for area in AREAS for verb in ("read", "write")))
+SCOPES: Final = (*GENERAL_SCOPES, *(f"{area}:{verb}" for area in SCOPE_AREAS for verb in ("read", "write")))
 """Every scope an API key can hold."""
 
 
-def implied(scopes: Iterable[str]) -> frozenset[str]:
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return the scopes together with all that they imply."""
     held = set(scopes)
     for scope in scopes:
@@ -53,9 +53,9 @@ def implied(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(held)
 
 
-def role_of_key(scopes: Iterable[str]) -> Role:
+def role_for_scopes(scopes: Iterable[str]) -> Role:
     """Return the role a key acts as: `admin` as admin, `write` as editor, anything else as member."""
-    held = implied(scopes)
+    held = expand_scopes(scopes)
     if "admin" in held:
         return Role.ADMIN
     return Role.EDITOR if "write" in held else Role.MEMBER
@@ -66,35 +66,37 @@ def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
 
     A person who asks has no scopes (None) and is an admin. `read` and `write` read the areas that are open to members.
     """
-    held = implied(scopes) if scopes is not None else {"admin"}
+    held = expand_scopes(scopes) if scopes is not None else {"admin"}
     if "admin" in held:
         return None
-    return [area for area in AREAS if f"{area}:read" in held or ("read" in held and area in OPEN_TO_MEMBERS)]
+    return [
+        area for area in SCOPE_AREAS if f"{area}:read" in held or ("read" in held and area in MEMBER_READABLE_AREAS)
+    ]
 
 
-def scopes_of_role(role: Role) -> tuple[str, ...]:
+def grantable_scopes(role: Role) -> tuple[str, ...]:
     """Return the scopes that somebody with a role may give: one over all areas, or every one as an admin."""
     return {Role.MEMBER: ("read",), Role.EDITOR: ("write",)}.get(role, ("admin",))
 
 
-def satisfies(scopes: Iterable[str], scope: str, needed: Role) -> bool:
+def scopes_allow(scopes: Iterable[str], scope: str, needed: Role) -> bool:
     """Return whether a key with these scopes may perform an operation of that scope that needs that role.
 
     An area's own scope satisfies its operations whatever the role; `read` and `write` satisfy those up to member and
     editor; the rest needs `admin`.
     """
-    held = implied(scopes)
+    held = expand_scopes(scopes)
     if scope in held:
         return True
     if scope.endswith(":read") and needed == Role.MEMBER:
         return "read" in held
-    return Role.EDITOR.covers(needed) and "write" in held
+    return Role.EDITOR.includes(needed) and "write" in held
 
 
-def beyond(scopes: Iterable[str], held: Iterable[str]) -> list[str]:
+def ungrantable_scopes(scopes: Iterable[str], held: Iterable[str]) -> list[str]:
     """Return, in order, the scopes that whoever holds `held` can't give away.
 
     `write` holds no area's own scope: that satisfies operations for admins, which `write` does not.
     """
-    given = implied(held)
+    given = expand_scopes(held)
     return [scope for scope in scopes if scope not in given]

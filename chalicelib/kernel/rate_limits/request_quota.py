@@ -13,11 +13,11 @@ from threading import Lock
 from typing import Final
 
 from chalicelib.kernel.core.clock import now_ms, timestamp
-from chalicelib.kernel.core.logs import if_possible, report
+from chalicelib.kernel.core.logs import add_fields, best_effort
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.rate_limits.buckets import Budget, Share, digest, exhausted
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, digest, rate_limited
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Key
+from chalicelib.kernel.storage.entity import ItemKey
 
 BATCH: Final = 20
 SECONDS: Final = 60
@@ -34,11 +34,11 @@ _SECRETS: Final = 5
 """Into how many parts what a network may send of refused API keys is divided: one that is sent again and again, by a
 program that nobody told, leaves the others theirs."""
 
-_counts: dict[str, OrderedDict[str, "_Count"]] = {}
+_counts: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
 _finding: Final = Lock()
 
 
-def count(principal: str) -> Share | None:
+def check_request_rate(principal: str) -> RateLimitState | None:
     """Count a request of a principal, by id, and return what they have left; None: the setting is off.
 
     Raises Problem `rate_limited` if they have nothing left. Goes on uncounted where the table does not answer.
@@ -47,9 +47,9 @@ def count(principal: str) -> Share | None:
     if budget is None:
         return None
     share = _of(budget, principal).take(budget)
-    if share.used >= budget.most:
-        report(limited=principal)
-        raise share.refusal
+    if share.used >= budget.limit:
+        add_fields(limited=principal)
+        raise share.problem
     return share
 
 
@@ -59,16 +59,16 @@ def give_back(principal: str) -> None:
         _of(budget, principal).give_back()
 
 
-def count_anonymous(network: str) -> None:
+def check_anonymous_rate(network: str) -> None:
     """Count a request without a valid credential, by its client's network.
 
     Raises Problem `rate_limited` if that network has nothing left.
     """
     if budget := _of_networks(_ANONYMOUS):
         share = _of(budget, network).take(budget)
-        if share.used >= budget.most:
-            report(limited="network")
-            raise share.refusal
+        if share.used >= budget.limit:
+            add_fields(limited="network")
+            raise share.problem
 
 
 def count_refused(secret: str, network: str) -> None:
@@ -84,33 +84,35 @@ def check_unproven(secret: str, network: str) -> None:
     """
     for budget, whose in _refused(secret, network):
         share = _of(budget, whose).look(budget)
-        if share.used >= budget.most:
-            report(limited="network")
-            detail = f"Too many requests came with an API key that is refused. Try again in {share.left_seconds} s."
-            raise exhausted(budget.name, budget.most, SECONDS, share.left_seconds, detail)
+        if share.used >= budget.limit:
+            add_fields(limited="network")
+            detail = (
+                f"Too many requests came with an API key that is refused. Try again in {share.reset_after_seconds} s."
+            )
+            raise rate_limited(budget.name, budget.limit, SECONDS, share.reset_after_seconds, detail)
 
 
-def minute_key(name: str, whose: str, end: str) -> Key:
+def minute_key(name: str, whose: str, end: str) -> ItemKey:
     """Return where requests are counted of whoever has this digest, in the minute that ends then."""
     return f"Y#{name}#{whose}", end
 
 
-def forget() -> None:
+def reset() -> None:
     """Forget all counts, as a new process has none."""
     _counts.clear()
 
 
-def _of_principals() -> Budget | None:
+def _of_principals() -> RateLimit | None:
     most = settings().requests_per_minute
-    return Budget(REQUESTS, most=most, seconds=SECONDS, per="principal") if most else None
+    return RateLimit(REQUESTS, limit=most, seconds=SECONDS, per="principal") if most else None
 
 
-def _of_networks(name: str, share: int = 1) -> Budget | None:
+def _of_networks(name: str, share: int = 1) -> RateLimit | None:
     most = settings().network_requests_per_minute
-    return Budget(name, most=max(1, most // share), seconds=SECONDS, per="network") if most else None
+    return RateLimit(name, limit=max(1, most // share), seconds=SECONDS, per="network") if most else None
 
 
-def _refused(secret: str, network: str) -> list[tuple[Budget, str]]:
+def _refused(secret: str, network: str) -> list[tuple[RateLimit, str]]:
     """Return what limits requests whose API key is refused, and by what each is counted.
 
     The secret counts within the network only: whoever holds it rightfully may be in another.
@@ -119,10 +121,10 @@ def _refused(secret: str, network: str) -> list[tuple[Budget, str]]:
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _of(budget: Budget, whose: str) -> "_Count":
+def _of(budget: RateLimit, whose: str) -> "_WindowCounter":
     with _finding:
         known = _counts.setdefault(budget.name, OrderedDict())
-        found = known.get(whose) or known.setdefault(whose, _Count(budget.name, digest(whose)))
+        found = known.get(whose) or known.setdefault(whose, _WindowCounter(budget.name, digest(whose)))
         known.move_to_end(whose)
         if len(known) > _KNOWN:
             known.popitem(last=False)
@@ -130,7 +132,7 @@ def _of(budget: Budget, whose: str) -> "_Count":
 
 
 @dataclass
-class _Count:
+class _WindowCounter:
     """What this process knows of somebody's requests in the minute that ends at `until`, in milliseconds.
 
     `asked`: how many there were, also refused ones and those of earlier minutes, since it last wrote. `taken`: what all
@@ -152,27 +154,27 @@ class _Count:
         """How many requests are used up, as far as this process knows."""
         return self.taken + self.untold - self.left
 
-    def take(self, budget: Budget) -> Share:
+    def take(self, budget: RateLimit) -> RateLimitState:
         """Return what is left, and let one request through if anything is."""
         with self.lock:
             moment = now_ms()
             self._turn_to(moment)
             self.asked += 1
-            if not self.left and self.asked >= BATCH and self.used < budget.most:
+            if not self.left and self.asked >= BATCH and self.used < budget.limit:
                 self._lease(budget)
-            share = Share(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
+            share = RateLimitState(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
             if self.left:
                 self.left -= 1
-            elif share.used < budget.most:
+            elif share.used < budget.limit:
                 self.untold += 1
             return share
 
-    def look(self, budget: Budget) -> Share:
+    def look(self, budget: RateLimit) -> RateLimitState:
         """Return what is left, as far as this process knows."""
         with self.lock:
             moment = now_ms()
             self._turn_to(moment)
-            return Share(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
+            return RateLimitState(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
 
     def give_back(self) -> None:
         """Let one request more through than there would be: one that was let through did not count."""
@@ -189,19 +191,19 @@ class _Count:
         if until != self.until:
             self.until, self.taken, self.left, self.untold = until, 0, 0, 0
 
-    def _lease(self, budget: Budget) -> None:
+    def _lease(self, budget: RateLimit) -> None:
         """Tell the table what was let through, and take a batch; it may be less, or nothing.
 
         If that fails the next twenty pass untold. If it was done all the same, they were taken twice.
         """
         self.asked = 0
-        batch = min(BATCH, budget.most - self.used)
-        with if_possible("uncounted"):
+        batch = min(BATCH, budget.limit - self.used)
+        with best_effort("uncounted"):
             ttl = self.until // 1000 + SECONDS
-            total = table.add(self._key, "used", self.untold + batch, ttl=ttl)
-            self.taken, self.untold = min(total, budget.most), 0
-            self.left = max(0, min(batch, budget.most - (total - batch)))
+            total = table.increment(self._key, "used", self.untold + batch, ttl=ttl)
+            self.taken, self.untold = min(total, budget.limit), 0
+            self.left = max(0, min(batch, budget.limit - (total - batch)))
 
     @property
-    def _key(self) -> Key:
+    def _key(self) -> ItemKey:
         return minute_key(self.name, self.whose, timestamp(self.until))

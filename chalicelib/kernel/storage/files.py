@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
 
-LEAST_PART_BYTES: Final = 5 * 1024 * 1024
+MIN_PART_BYTES: Final = 5 * 1024 * 1024
 """What every part of a file but the last has to have (S3)."""
 
 _MISSING: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload"})
@@ -15,22 +15,22 @@ _THERE: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 _CHUNK: Final = 1024 * 1024
 
 
-class NoFile(Exception):
+class FileNotFound(Exception):
     """There is no such file, or it is no longer being made."""
 
 
-def begin(bucket: str, key: str, content_type: str) -> str:
+def start_upload(bucket: str, key: str, content_type: str) -> str:
     """Begin a file that is made part by part, and return the upload's id."""
     answer = _call("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
     return str(answer["UploadId"])
 
 
-def put_part(bucket: str, key: str, upload: str, number: int, data: bytes) -> None:
+def upload_part(bucket: str, key: str, upload: str, number: int, data: bytes) -> None:
     """Put a part, numbered from 1 to 10,000. Raises NoFile."""
     _call("upload_part", Bucket=bucket, Key=key, UploadId=upload, PartNumber=number, Body=data)
 
 
-def complete(bucket: str, key: str, upload: str, numbers: Collection[int]) -> None:
+def complete_upload(bucket: str, key: str, upload: str, numbers: Collection[int]) -> None:
     """Make the file of these parts, in the order of their numbers.
 
     Raises NoFile if a part is gone, and if it is no longer being made: because it is complete already, for one.
@@ -40,18 +40,18 @@ def complete(bucket: str, key: str, upload: str, numbers: Collection[int]) -> No
     while page["IsTruncated"]:
         after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
         page = _call("list_parts", Bucket=bucket, Key=key, UploadId=upload, **after)
-        parts += [_named(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
+        parts += [_part_entry(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
     if len(parts) < len(numbers):
-        raise NoFile(key)
+        raise FileNotFound(key)
     _call("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
 
 
-def put(bucket: str, key: str, data: bytes) -> None:
+def write_file(bucket: str, key: str, data: bytes) -> None:
     """Put a small file, in the place of one of that name."""
     _call("put_object", Bucket=bucket, Key=key, Body=data)
 
 
-def put_once(bucket: str, key: str, data: bytes) -> bool:
+def write_file_once(bucket: str, key: str, data: bytes) -> bool:
     """Put a small file if there is none of that name; return whether there was none."""
     try:
         # S3 takes nothing without a checksum that it is to lock.
@@ -63,20 +63,20 @@ def put_once(bucket: str, key: str, data: bytes) -> bool:
     return True
 
 
-def first(bucket: str, prefix: str) -> str | None:
+def find_first_key(bucket: str, prefix: str) -> str | None:
     """Return the name of the first file, in the order of names, that begins so; None if there is none."""
     answer = _call("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
     return next((str(found["Key"]) for found in answer.get("Contents", [])), None)
 
 
-def read(bucket: str, key: str) -> Iterator[bytes]:
+def read_file(bucket: str, key: str) -> Iterator[bytes]:
     """Yield a file's bytes, a megabyte or so at a time. Raises NoFile."""
     stream = _call("get_object", Bucket=bucket, Key=key)["Body"]
-    with aws.reaching("file store"):
+    with aws.translate_errors("file store"):
         yield from stream.iter_chunks(_CHUNK)
 
 
-def clear(bucket: str, prefix: str) -> None:
+def delete_prefix(bucket: str, prefix: str) -> None:
     """Remove every file whose name begins so, and whatever is still being made of one."""
     while found := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
         for upload in found:
@@ -86,22 +86,22 @@ def clear(bucket: str, prefix: str) -> None:
             _call("delete_object", Bucket=bucket, Key=file["Key"])
 
 
-def address(bucket: str, key: str, *, name: str, seconds: int) -> str:
+def presign_url(bucket: str, key: str, *, name: str, seconds: int) -> str:
     """Return a URL by which anybody can fetch the file as `name`, for so many seconds. Asks S3 for nothing."""
     asked = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{name}"'}
     return str(aws.client("s3").generate_presigned_url("get_object", Params=asked, ExpiresIn=seconds))
 
 
-def _named(part: dict[str, Any]) -> dict[str, Any]:
+def _part_entry(part: dict[str, Any]) -> dict[str, Any]:
     # Where S3 was given a checksum of each part, it wants to hear them again.
     return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
 def _call(operation: str, **words: Any) -> Any:
     try:
-        with aws.reaching("file store"):
+        with aws.translate_errors("file store"):
             return getattr(aws.client("s3"), operation)(**words)
     except ClientError as error:
         if error.response["Error"]["Code"] in _MISSING:
-            raise NoFile(words["Key"]) from error
+            raise FileNotFound(words["Key"]) from error
         raise

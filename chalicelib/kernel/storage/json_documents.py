@@ -13,13 +13,13 @@ _MAX_PLAIN_BYTES: Final = 1024
 _LEVEL: Final = 6
 
 
-def packed(document: Any) -> str | bytes:
+def pack(document: Any) -> str | bytes:
     """Return a document as it is stored: JSON, and compressed if it is long."""
     text = to_json(document)
     return zlib.compress(text, _LEVEL) if len(text) > _MAX_PLAIN_BYTES else text.decode()
 
 
-def unpacked(stored: Any) -> Any:
+def unpack(stored: Any) -> Any:
     """Return the document that a stored value is; one from before documents were packed is one already."""
     if isinstance(stored, bytes):
         return from_json(zlib.decompress(stored))

@@ -7,7 +7,7 @@ defence, so that what slipped through is not found, or refused as a fault of the
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.core.problems import FieldError, Invalid
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 
 MAX_PARTITION_KEY_BYTES: Final = 2048
 MAX_SORT_KEY_BYTES: Final = 1024
@@ -19,24 +19,24 @@ _LIMITS: Final = {
 }
 
 
-def fits(partition_key: str, sort_key: str | None = None) -> bool:
+def key_fits(partition_key: str, sort_key: str | None = None) -> bool:
     """Return whether an item, or with `sort_key` None a partition, can have a key: not empty, nor too long in UTF-8."""
-    of_sort_key = sort_key is None or _is_within(sort_key, MAX_SORT_KEY_BYTES)
-    return of_sort_key and _is_within(partition_key, MAX_PARTITION_KEY_BYTES)
+    of_sort_key = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
+    return of_sort_key and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
 
 
-def refuse_misfits(attributes: Mapping[str, Any]) -> None:
+def check_key_lengths(attributes: Mapping[str, Any]) -> None:
     """Refuse attributes of which one is a key of the table or an index that no item can have.
 
     Raises Problem `validation_failed`.
     """
     for name, limit in _LIMITS.items():
-        if name in attributes and not _is_within(attributes[name], limit):
+        if name in attributes and not _is_within_limit(attributes[name], limit):
             detail = f"A value is too long to be stored by: {limit} bytes in UTF-8, with what stands around it."
-            raise Invalid([FieldError("", "too_long", f"{detail} Send a shorter one.")])
+            raise ValidationProblem([FieldError("", "too_long", f"{detail} Send a shorter one.")])
 
 
-def _is_within(key: str, limit: int) -> bool:
+def _is_within_limit(key: str, limit: int) -> bool:
     try:
         return 0 < len(key) <= limit and len(key.encode()) <= limit
     except UnicodeEncodeError:

@@ -6,14 +6,14 @@ from string import Formatter
 from typing import Any
 
 
-def filled(template: str, values: Mapping[str, Any]) -> str | None:
+def render(template: str, values: Mapping[str, Any]) -> str | None:
     """Return the template with its fields filled in, or None if one of them is missing."""
-    if any(values.get(name) is None for name in names_in(template)):
+    if any(values.get(name) is None for name in fields_of(template)):
         return None
     return template.format_map(values)
 
 
 @cache
-def names_in(template: str) -> tuple[str, ...]:
+def fields_of(template: str) -> tuple[str, ...]:
     """Return the fields of a template, in order."""
     return tuple(name for _, name, _, _ in Formatter().parse(template) if name)

@@ -18,7 +18,7 @@ MAX_MEMBERSHIPS: Final = 25
 
 
 @dataclass(frozen=True)
-class Group:
+class MembershipGroup:
     """Memberships that follow each other, whose lists one request reads.
 
     `after`: the sort key of the last membership before the group, "" for the first group. `until`: the sort key of its
@@ -35,23 +35,23 @@ class Group:
         """Whether no group comes before it: what is listed beside the memberships belongs to it."""
         return not self.after
 
-    def is_left_to_a_later_group(self, sort_key: str) -> bool:
+    def belongs_to_later_group(self, sort_key: str) -> bool:
         """Return whether a membership with this sort key comes in a group behind this one."""
         return bool(self.until) and sort_key > self.until
 
-    def merged(self, partitions: Sequence[str | Partition], *, limit: int, **words: Any) -> table.Found:
+    def query_merged(self, partitions: Sequence[str | Partition], *, limit: int, **words: Any) -> table.QueryResult:
         """Return a page of the lists of the group, oldest first. `last` leads on, within the group or to the next."""
-        found = table.merged(partitions, limit=limit, after=self.position, newest_first=False, **words)
-        if found.last:
-            return table.Found(found.items, self._named(found.last))
+        found = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **words)
+        if found.last_evaluated_key:
+            return table.QueryResult(found.items, self._parse_position(found.last_evaluated_key))
         behind = {"after": self.until} if self.until else None
-        return table.Found(found.items, behind)
+        return table.QueryResult(found.items, behind)
 
-    def _named(self, position: Item) -> Item:
+    def _parse_position(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def read_group(memberships: Partition, position: Item | None) -> Group:
+def read_membership_group(memberships: Partition, position: Item | None) -> MembershipGroup:
     """Return the group at a position of a list, by one Query. `memberships`: those of the caller, in an index.
 
     The group that a position names is read up to its end, so that who leaves an organization between two pages shifts
@@ -61,7 +61,7 @@ def read_group(memberships: Partition, position: Item | None) -> Group:
     at = position or {}
     after, until = at.get("after", ""), at.get("until", "")
     found = table.query(
-        memberships, since=table.right_behind(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
+        memberships, since=table.just_after(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
     )
-    end = str(found.items[-1][table.sort_key_of(memberships)]) if found.last and found.items else until
-    return Group(found.items, after, end, {"at": at["at"]} if "at" in at else None)
+    end = str(found.items[-1][table.sort_key_of(memberships)]) if found.last_evaluated_key and found.items else until
+    return MembershipGroup(found.items, after, end, {"at": at["at"]} if "at" in at else None)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.core.case_folding import lower
 
-IN_THEIR_STEAD: Final = "…"
+REDACTED: Final = "…"
 
 _WORD: Final = r"[\w\u0300-\u036f]"
 _BEFORE: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
@@ -25,43 +25,43 @@ _NOTHING: Final = "(?!)"
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonalData:
     """Somebody by the ids they have as a user and by their e-mail addresses, in lower case."""
 
     user_ids: frozenset[str]
     emails: frozenset[str]
 
-    def in_text(self, text: str) -> bool:
+    def appears_in(self, text: str) -> bool:
         """Return whether a text names them."""
-        return self.out_of(text) != text
+        return self.redact(text) != text
 
-    def may_be_in(self, text: str) -> bool:
+    def may_appear_in(self, text: str) -> bool:
         """Return whether JSON in its canonical form (RFC 8785) is worth a closer look: where not, it names nobody."""
         lowered = lower(text)
         return any(mark in lowered for mark in self._marks)
 
-    def in_value(self, value: Any) -> bool:
+    def appears_in_value(self, value: Any) -> bool:
         """Return whether a value as JSON has them names them, in any text, also by what a member is called."""
-        return any(map(self.in_text, _texts(value)))
+        return any(map(self.appears_in, _texts(value)))
 
-    def out_of(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text that names them no more."""
         if lower(text) in self.emails:
-            return IN_THEIR_STEAD
+            return REDACTED
         named = self._user_named if _ADDRESS.fullmatch(text) else self._named
-        return named.sub(IN_THEIR_STEAD, text)
+        return named.sub(REDACTED, text)
 
-    def out_of_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def redact_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of some texts, or other JSON, that name them, as they have to be that they name them no more."""
-        return {name: self.out_of_value(value) for name, value in values.items() if self.in_value(value)}
+        return {name: self.redact_value(value) for name, value in values.items() if self.appears_in_value(value)}
 
-    def out_of_value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """Return JSON that names them no more, in any text, also by what a member is called."""
         if isinstance(value, str):
-            return self.out_of(value)
+            return self.redact(value)
         if isinstance(value, dict):
-            return {self.out_of(name): self.out_of_value(member) for name, member in value.items()}
-        return [self.out_of_value(element) for element in value] if isinstance(value, list) else value
+            return {self.redact(name): self.redact_value(member) for name, member in value.items()}
+        return [self.redact_value(element) for element in value] if isinstance(value, list) else value
 
     @cached_property
     def _marks(self) -> list[str]:

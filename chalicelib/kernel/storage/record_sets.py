@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 from pydantic_core import to_json
 
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage.entity import EVERY_RECORDS, Entity, Place
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity
 
 
-class Whole(Entity):
+class RecordSet(Entity):
     """A set of records of a place as one: what an entry is about that tells how the set has changed.
 
     It is not stored: its records are, each by itself, `most` of them and `most_bytes` in all, so that one Query reads
@@ -28,23 +28,23 @@ class Whole(Entity):
     items: tuple[Any, ...]
 
     @classmethod
-    def of(cls, place: Place, items: Iterable[Any]) -> Self:
+    def of(cls, place: Container, items: Iterable[Any]) -> Self:
         """Return the whole of some records of a place."""
-        about = {name: getattr(place, name) for name in EVERY_RECORDS}
-        return cls(**about, organization_id=place.log, name=place.name_shown, items=tuple(items))
+        about = {name: getattr(place, name) for name in RECORD_FIELDS}
+        return cls(**about, organization_id=place.log, name=place.log_label, items=tuple(items))
 
-    def apart(self, public: Mapping[str, Any]) -> dict[str, Any]:
+    def diffable(self, public: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public whole item by item, and which there are in which order: so an entry tells what changed."""
         items = {str(item[self.keyed_by]): item for item in public["items"]}
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
     @classmethod
-    def refuse_excess(cls, records: Sequence[Entity]) -> None:
+    def check_size(cls, records: Sequence[Entity]) -> None:
         """Raise Problem `limit_exceeded` if these are more than the set may hold."""
         noun = cls.kind.rpartition(".")[2].replace("_", " ")
         if len(records) > cls.most:
             raise Problem("limit_exceeded", f"At most {cls.most} {noun} are allowed. {cls.advice}")
-        size = sum(len(to_json(record.said)) for record in records)
+        size = sum(len(to_json(record.domain_fields)) for record in records)
         if size > cls.most_bytes:
             detail = f"The {noun} and their settings would take {size} bytes in all, and {cls.most_bytes} are allowed."
             raise Problem("limit_exceeded", f"{detail} Shorten some settings first.")

@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Final
 
-from chalicelib.kernel.storage.entity import KINDS, Entity, Item, Place
+from chalicelib.kernel.storage.entity import KINDS, Container, Entity, Item
 
 _targets: Final[dict[str, str]] = {}
 
 
-class UnknownKind(LookupError):
+class UnknownRecordType(LookupError):
     """No kind of record has the name."""
 
 
-def declare(targets: Mapping[str, str]) -> None:
+def register_types(targets: Mapping[str, str]) -> None:
     """Register where the kinds of records are defined: `module:Class` by the kind's name."""
     _targets.update(targets)
 
 
-def find_kind(name: str) -> type[Entity] | None:
+def find_record_type(name: str) -> type[Entity] | None:
     """Return the class of records of a kind, or None if no kind has the name."""
     if name not in KINDS and name in _targets:
         module, _, class_name = _targets[name].partition(":")
@@ -31,23 +31,23 @@ def find_kind(name: str) -> type[Entity] | None:
     return KINDS.get(name)
 
 
-def kind_named(name: str) -> type[Entity]:
+def record_type(name: str) -> type[Entity]:
     """Return the class of records of a kind. Raises UnknownKind."""
-    if kind := find_kind(name):
+    if kind := find_record_type(name):
         return kind
-    raise UnknownKind(f"no kind of record is named {name!r}; if it is new, run `make generate`")
+    raise UnknownRecordType(f"no kind of record is named {name!r}; if it is new, run `make generate`")
 
 
-def every_kind() -> list[type[Entity]]:
+def all_record_types() -> list[type[Entity]]:
     """Return the classes of all kinds of records."""
-    return [kind_named(name) for name in sorted({*KINDS, *_targets})]
+    return [record_type(name) for name in sorted({*KINDS, *_targets})]
 
 
-def kinds_within(place: type[Place]) -> list[type[Place]]:
+def child_types(place: type[Container]) -> list[type[Container]]:
     """Return the kinds of place that lie in a kind of place."""
-    return [kind for kind in every_kind() if issubclass(kind, Place) and kind.within is place]
+    return [kind for kind in all_record_types() if issubclass(kind, Container) and kind.parent_type is place]
 
 
-def record_of(item: Item) -> Entity:
+def record_from_item(item: Item) -> Entity:
     """Return the record that an item is, of whatever kind it says. Raises UnknownKind."""
-    return kind_named(item["kind"]).from_item(item)
+    return record_type(item["kind"]).from_item(item)

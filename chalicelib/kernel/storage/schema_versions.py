@@ -23,12 +23,12 @@ _MARKS: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
 """What puts an item into indexes: it follows from the record."""
 
 
-def of(item: Item) -> int:
+def version_of(item: Item) -> int:
     """Return the shape of an item; one that says none has the first."""
     return int(item.get("shape", 1))
 
 
-def check(kind: str, shape: int, upcasts: Upcasts) -> None:
+def check_upcasters(kind: str, shape: int, upcasts: Upcasts) -> None:
     """Raise TypeError unless there is a way from every older shape to that of today."""
     if {*upcasts} != {*range(1, shape)}:
         raise TypeError(f"{kind} has the shape {shape}: it takes an upcast from each of 1 to {shape - 1}")
@@ -36,21 +36,21 @@ def check(kind: str, shape: int, upcasts: Upcasts) -> None:
 
 def upcast(item: Item, shape: int, upcasts: Upcasts) -> Item:
     """Return an item in today's shape. Raises Problem `unavailable` if newer code wrote it: nobody here can read it."""
-    if of(item) > shape:
+    if version_of(item) > shape:
         raise unavailable("A newer version of the service has written this, and it is being put into service.")
-    for older in range(of(item), shape):
+    for older in range(version_of(item), shape):
         item = upcasts[older](dict(item))
     return item
 
 
-def remember(record: T, older: Item | None) -> T:
+def attach_legacy_item(record: T, older: Item | None) -> T:
     """Return a record that knows the item it was read from, if that is of an older shape."""
     if older is not None:
         object.__setattr__(record, "older", older)  # It is no field: two records that say the same are the same.
     return record
 
 
-def accounted(older: Item, today: Item, item: Item) -> Item:
+def migrated_quota_fields(older: Item, today: Item, item: Item) -> Item:
     """Return what a record accounts for of an item of an older shape.
 
     `today`: that item, upcast. `item`: the record as it would be stored today. What is neither consumed by the upcasts

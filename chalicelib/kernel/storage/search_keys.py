@@ -2,18 +2,18 @@
 
 from typing import Final
 
-_MOST_CHARACTERS: Final = 200
+_MAX_CHARACTERS: Final = 200
 _END: Final = "#"
 """Ends a word in a key. In a word a sign stands for it that no folded text holds."""
 
 _FULL_WIDTH: Final = "\uff03"
 
 
-def beginning(kind: str, word: str) -> str:
+def prefix_key(kind: str, word: str) -> str:
     """Return how the keys of all words begin that begin so."""
-    return kind + word[:_MOST_CHARACTERS].replace(_END, _FULL_WIDTH)
+    return kind + word[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
 
 
-def exactly(kind: str, word: str) -> str:
+def exact_key(kind: str, word: str) -> str:
     """Return how the keys of a word begin."""
-    return beginning(kind, word) + _END
+    return prefix_key(kind, word) + _END

@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, Key
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 NODE: Final = "N#{id}"
 STATE: Final = "N~"
 """Behind all nodes: who reads a partition to its end reads the state of the tree last."""
 
-MOST_REMEMBERED: Final = 64
+MAX_REMEMBERED_MOVES: Final = 64
 KEEP_MOVING: Final = "Others keep moving what is in this tree."
-_TRIES: Final = 5
-_WHOLE_TRIES: Final = 3
+_MAX_TRIES: Final = 5
+_MAX_WHOLE_TREE_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,20 @@ class Tree:
     partition: str
 
     @property
-    def state_key(self) -> Key:
+    def state_key(self) -> ItemKey:
         """Where it stands which version the tree has, and which nodes were placed anew last."""
         return self.partition, STATE
 
-    def key(self, node_id: str) -> Key:
+    def key(self, node_id: str) -> ItemKey:
         """Return where a node stands."""
         return self.partition, NODE.format(id=node_id)
 
 
-def remembered(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
+def add_move(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
     """Return which nodes were placed anew last, once some of them are so with a version."""
     latest = sorted(moved.items(), key=lambda one: one[1], reverse=True)
     now = dict.fromkeys(nodes, version)
-    kept = [one for one in latest if one[0] not in now][: MOST_REMEMBERED - len(now)]
+    kept = [one for one in latest if one[0] not in now][: MAX_REMEMBERED_MOVES - len(now)]
     return {**now, **dict(kept)}
 
 
@@ -58,15 +58,15 @@ def is_settled(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) 
 
 
 @dataclass
-class Reading:
+class TreeReader:
     """What was read of a tree's nodes and its state. `asked`: all keys that were looked at, be there something."""
 
     tree: Tree
-    items: dict[Key, Item] = field(default_factory=dict)
-    asked: set[Key] = field(default_factory=set)
+    items: dict[ItemKey, Item] = field(default_factory=dict)
+    asked: set[ItemKey] = field(default_factory=set)
 
     @classmethod
-    def of(cls, tree: Tree, items: dict[Key, Item]) -> "Reading":
+    def of(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
         """Return what some items hold; what is read more is added to them."""
         return cls(tree, items, {*items})
 
@@ -80,7 +80,7 @@ class Reading:
         item = self.items.get(self.tree.key(node_id))
         return item if item and item.get("listed") else None
 
-    def read(self, keys: Iterable[Key]) -> None:
+    def read(self, keys: Iterable[ItemKey]) -> None:
         """Read what stands at some keys, again if it was read before; and the state of the tree with it."""
         wanted = {self.tree.state_key, *keys}
         found = table.get_all(sorted(wanted))  # In an order, so that the same is asked the same way.
@@ -89,17 +89,17 @@ class Reading:
         self.items.update(found)
         self.asked |= wanted
 
-    def note(self, items: Iterable[Item]) -> None:
+    def add_items(self, items: Iterable[Item]) -> None:
         """Take over what was read otherwise."""
         for item in items:
             key = item["pk"], item["sk"]
             self.items[key] = item
             self.asked.add(key)
 
-    def complete(self, nodes: Sequence[str]) -> None:
+    def load_ancestors(self, nodes: Sequence[str]) -> None:
         """Read what is missing of the chains of some nodes, until it is of one state."""
         again = False
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             while lacking := {key for node_id in nodes for key in self._lacking(node_id)}:
                 self.read(lacking)
             if all(self._agree(node_id, again=again) for node_id in nodes):
@@ -113,14 +113,14 @@ class Reading:
         chain = [*self._upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
-    def unsettled(self) -> list[Key]:
+    def unsettled_keys(self) -> list[ItemKey]:
         """Return where nodes stand that were read before the tree says they were placed anew, or after."""
         return [key for key, item in self.items.items() if "placed" in item and not self._settled(item)]
 
-    def reaches_back(self, version: int) -> bool:
+    def covers_version(self, version: int) -> bool:
         """Return whether the tree still says all that was placed anew since a version of it."""
         moved = self.state.get("moved", {})
-        return len(moved) < MOST_REMEMBERED or min(moved.values()) <= version
+        return len(moved) < MAX_REMEMBERED_MOVES or min(moved.values()) <= version
 
     def _upwards(self, node_id: str | None) -> Iterator[Item]:
         """Yield a node and its ancestors as far as they were read; what was read between two moves may be a ring."""
@@ -130,13 +130,13 @@ class Reading:
             seen.add(node_id)
             node_id = item.get("parent_id")
 
-    def _lacking(self, node_id: str) -> set[Key]:
+    def _lacking(self, node_id: str) -> set[ItemKey]:
         above: str | None = node_id
         hints: Sequence[str] = ()
         levels = 0
         for item in self._upwards(node_id):
             above, hints, levels = item.get("parent_id"), item["lineage"], levels + 1
-        wanted = {self.tree.state_key} if levels > 1 else set[Key]()
+        wanted = {self.tree.state_key} if levels > 1 else set[ItemKey]()
         if above is not None and self.tree.key(above) not in self.asked:
             wanted |= {self.tree.key(above), *map(self.tree.key, hints)}
         return wanted - self.asked
@@ -163,22 +163,22 @@ def children(tree: Tree, node_id: str) -> list[Item]:
 
     An index would find them sooner, but lags.
     """
-    nodes = (item for page in table.pages(tree.partition, begins=STATE[0]) for item in page)
+    nodes = (item for page in table.iter_pages(tree.partition, begins=STATE[0]) for item in page)
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
-def read_whole(tree: Tree, version: int) -> Reading:
+def read_tree(tree: Tree, version: int) -> TreeReader:
     """Return all nodes of a tree as they were at one moment, read since it had a version: a Query for each megabyte.
 
     Those that were placed anew meanwhile are read once more. Raises Problem `unavailable` if that does not end.
     """
-    for _ in range(_WHOLE_TRIES):
-        reading = Reading(tree)
-        for page in table.pages(tree.partition, begins=STATE[0]):
-            reading.note(page)
-        if unsettled := reading.unsettled():
+    for _ in range(_MAX_WHOLE_TREE_TRIES):
+        reading = TreeReader(tree)
+        for page in table.iter_pages(tree.partition, begins=STATE[0]):
+            reading.add_items(page)
+        if unsettled := reading.unsettled_keys():
             reading.read(unsettled)
-        if reading.reaches_back(version) and not reading.unsettled():
+        if reading.covers_version(version) and not reading.unsettled_keys():
             return reading
         version = reading.state.get("version", 0)
     raise unavailable(KEEP_MOVING)

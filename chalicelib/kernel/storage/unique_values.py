@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-NAMES_HELD_DAYS: Final = 90
+FORMER_NAME_DAYS: Final = 90
 MAX_FORMER_NAMES: Final = 5
 
 
@@ -25,14 +25,14 @@ class Unique:
     value to them, because somebody may still come to it.
     """
 
-    space: str
-    value: str
-    taken: str
+    namespace: str
+    key: str
+    error_code: str
     field: str
-    former: str = ""
-    lapses: str = ""
+    former_values_field: str = ""
+    expires_at_field: str = ""
     advice: str = "Choose another."
-    holds: Callable[[Any], bool] = lambda _record: True
-    served: Callable[[Any], bool] = lambda _record: False
-    refers: str = "id"
-    tells: tuple[str, ...] = ()
+    applies_to: Callable[[Any], bool] = lambda _record: True
+    keeps_value_on_delete: Callable[[Any], bool] = lambda _record: False
+    ref_field: str = "id"
+    projected_fields: tuple[str, ...] = ()

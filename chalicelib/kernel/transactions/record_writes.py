@@ -3,36 +3,35 @@
 from collections.abc import Container
 from typing import Any, Literal
 
-from chalicelib.kernel.core.json_equality import same
+from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.table import Write
 
 
-def update(before: Entity, now: Entity, unguarded: Container[str]) -> Write:
+def update_write(before: Entity, now: Entity, unguarded: Container[str]) -> Write:
     """Return the write that makes a record another, which has the same key. `unguarded`: fields that may differ."""
-    old, new = before.as_read, now.item()
-    changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
+    old, new = before.stored_attributes, now.item()
+    changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     gone = [name for name in old if name not in new]
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
     condition, was = _as_read(before, unguarded)
     names = dict.fromkeys([*changed, *gone, *_guarding(before, unguarded)])
-    return Write("Update", now.stored_at, update=update, condition=condition, names=list(names),
-                 values={**changed, **was})  # fmt: skip
+    return Write("Update", now.key, update=update, condition=condition, names=list(names), values={**changed, **was})
 
 
-def if_unchanged(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
+def unchanged_condition(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
     """Return a write that is only done if a record is as it was read."""
     condition, was = _as_read(record)
-    return Write(kind, record.stored_at, condition=condition, names=list(_guarding(record)), values=was)
+    return Write(kind, record.key, condition=condition, names=list(_guarding(record)), values=was)
 
 
 def _guarding(record: Entity, unguarded: Container[str] = ()) -> dict[str, Any]:
     """Return what has to be in the table as it was read; of an older shape that it is in that still."""
-    guards = [name for name in record.guarded_by if name not in unguarded]
-    if record.older is None:
+    guards = [name for name in record.version_fields if name not in unguarded]
+    if record.legacy_item is None:
         return {name: getattr(record, name) for name in guards}
-    return {name: record.older.get(name) for name in (*guards, "shape")}
+    return {name: record.legacy_item.get(name) for name in (*guards, "shape")}
 
 
 def _as_read(record: Entity, unguarded: Container[str] = ()) -> tuple[str, dict[str, Any]]:
@@ -41,9 +40,9 @@ def _as_read(record: Entity, unguarded: Container[str] = ()) -> tuple[str, dict[
     return " AND ".join(terms), {f"was_{name}": value for name, value in was.items() if value is not None}
 
 
-def companions(before: Entity | None, now: Entity | None) -> list[Write]:
+def derived_item_writes(before: Entity | None, now: Entity | None) -> list[Write]:
     """Return the writes of what comes, changes and goes with a record."""
-    old = {(item["pk"], item["sk"]): item for item in before.companions} if before else {}
-    new = {(item["pk"], item["sk"]): item for item in now.companions} if now else {}
+    old = {(item["pk"], item["sk"]): item for item in before.derived_items} if before else {}
+    new = {(item["pk"], item["sk"]): item for item in now.derived_items} if now else {}
     puts = [Write("Put", key, item=item) for key, item in new.items() if old.get(key) != item]
     return puts + [Write("Delete", key) for key in old if key not in new]

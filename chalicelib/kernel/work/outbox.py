@@ -7,11 +7,11 @@ from typing import Any
 from chalicelib.kernel.audit_log.entries import Event, differences
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import if_possible, report
+from chalicelib.kernel.core.logs import add_fields, best_effort
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_sets import Whole
+from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.table import Write
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 
 
@@ -32,17 +32,19 @@ class Origin:
     @classmethod
     def system(cls, task: str) -> "Origin":
         """Return the origin of what the service does by itself, in a task. Raises UnknownTask."""
-        return cls({"type": "system", "id": None, "name": None}, task, tasks.find(task).emits)
+        return cls({"type": "system", "id": None, "name": None}, task, tasks.get_task(task).emits)
 
     def context(self) -> dict[str, str | None]:
         """Return the entry's `context`."""
         return {
-            "operationId": self.operation_id, "requestId": self.request_id, "ipAddress": self.ip,
+            "operationId": self.operation_id,
+            "requestId": self.request_id,
+            "ipAddress": self.ip,
             "userAgent": self.user_agent,
-        }  # fmt: skip
+        }
 
 
-def commit(changes: Changes, event_type: str, origin: Origin, first: Write | None = None) -> None:
+def commit(changes: UnitOfWork, event_type: str, origin: Origin, first: Write | None = None) -> None:
     """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
 
     Raises ValueError if nobody who listens for events can know of this one: its origin does not declare it.
@@ -54,37 +56,39 @@ def commit(changes: Changes, event_type: str, origin: Origin, first: Write | Non
         raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
     event = _event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
-        changes.chains = Chains(event.log) if changes.begins(event.log) else Chains.read(event.log)
+        changes.chains = Chains(event.log) if changes.starts_log(event.log) else Chains.read(event.log)
     changes.commit(first, event)
-    report(event=event.type, eventId=event.id)
-    with if_possible("wake"):
-        queues.wake(event.log, event.id, changes.starts)
+    add_fields(event=event.type, eventId=event.id)
+    with best_effort("wake"):
+        queues.notify_ledger(event.log, event.id, changes.starts)
 
 
-def _event(changes: Changes, event_type: str, origin: Origin) -> Event:
-    before, now = changes.target
+def _event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
+    before, now = changes.event_subject
     record = now or before
     if record is None:
         raise ValueError("an entry is about a record")
-    public = shown(record)
+    public = public_view(record)
     return Event(
-        id=new_id(changes.moment),
+        id=new_id(changes.effective_at),
         type=event_type,
-        occurred_at=changes.moment,
+        occurred_at=changes.effective_at,
         log=record.log,
         actor=origin.actor,
-        target={"type": record.kind, "id": record.id, "name": record.name_shown},
+        target={"type": record.kind, "id": record.id, "name": record.log_label},
         context=origin.context(),
-        changes=differences(_told(before), _told(now), record.unlogged) if before and now else [],
+        changes=differences(_public_fields(before), _public_fields(now), record.untracked_fields)
+        if before and now
+        else [],
         data=public,
     )
 
 
-def _told(record: Entity) -> Mapping[str, Any]:
-    return record.apart(shown(record)) if isinstance(record, Whole) else shown(record)
+def _public_fields(record: Entity) -> Mapping[str, Any]:
+    return record.diffable(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
 
 
-def shown(record: Entity) -> Mapping[str, Any]:
+def public_view(record: Entity) -> Mapping[str, Any]:
     """Return the public record: what an entry and its event say, and what a merge patch is merged into."""
-    public: Mapping[str, Any] = record.public.of(record).model_dump(mode="json", by_alias=True)
+    public: Mapping[str, Any] = record.output_model.of(record).model_dump(mode="json", by_alias=True)
     return public

@@ -11,13 +11,13 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel.audit_log.entries import WAKE
-from chalicelib.kernel.core.clock import after, milliseconds, now, now_ms, timestamp
-from chalicelib.kernel.core.ids import moment_of, new_id
-from chalicelib.kernel.core.logs import measure, report
+from chalicelib.kernel.audit_log.entries import APPEND_TASK
+from chalicelib.kernel.core.clock import after, now, now_ms, timestamp, timestamp_ms
+from chalicelib.kernel.core.ids import new_id, timestamp_of
+from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import DUE_SHARDS, Due, Item, Partition, due_mark
-from chalicelib.kernel.storage.table import Cancelled, Write
+from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, Partition, ScheduledTask, schedule_attributes
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
 from chalicelib.kernel.work import queues
 
 _LEASE_SECONDS: Final = 60
@@ -28,7 +28,7 @@ _REFUSED_VALUES: Final = ("ValidationException", "InvalidParameterValue", "Inval
 
 
 @dataclass
-class _Swept:
+class _SweepStats:
     """What a sweep has seen so far: the logs it woke, how much it queued, and what was oldest, in milliseconds."""
 
     began: int
@@ -37,21 +37,21 @@ class _Swept:
     due_lag: int = 0
     ledger_lag: int | None = None
 
-    def saw(self, item: Item) -> None:
-        self.due_lag = max(self.due_lag, self.began - milliseconds(_since(item)))
+    def add_unreadable(self, item: Item) -> None:
+        self.due_lag = max(self.due_lag, self.began - timestamp_ms(_since(item)))
         if "leaf" in item:
-            self.ledger_lag = max(self.ledger_lag or 0, self.began - moment_of(item["sk"]))
+            self.ledger_lag = max(self.ledger_lag or 0, self.began - timestamp_of(item["sk"]))
 
 
-def sweep() -> int:
+def enqueue_due() -> int:
     """Queue all that is due, and return how much that was.
 
     Measures DueLag, how long the longest due has been so, and LedgerLag if entries still wait for their place.
     """
-    swept = _Swept(now_ms())
-    for shard in range(DUE_SHARDS):
+    swept = _SweepStats(now_ms())
+    for shard in range(SCHEDULE_SHARDS):
         _sweep_shard(shard, swept)
-    measure(DueLag=swept.due_lag, **({} if swept.ledger_lag is None else {"LedgerLag": swept.ledger_lag}))
+    add_metrics(DueLag=swept.due_lag, **({} if swept.ledger_lag is None else {"LedgerLag": swept.ledger_lag}))
     return swept.queued
 
 
@@ -63,26 +63,28 @@ class Backlog:
     entry_since: str | None
 
 
-def backlog() -> Backlog:
+def oldest_pending() -> Backlog:
     """Return what is left to be done, by the first hundred marks of each shard.
 
     An entry that waits has a mark that is at most a lease ahead, however often it is moved: its id says its age.
     """
     until, moment = after(now(), seconds=_LEASE_SECONDS), now()
-    firsts = table.side_by_side(lambda shard: _due(shard, until, None, 100).items, range(DUE_SHARDS))
+    firsts = table.gather(lambda shard: _due(shard, until, None, 100).items, range(SCHEDULE_SHARDS))
     shown = [item for items in firsts for item in items if _is_readable(item)]
     late = [item for item in shown if "leaf" in item or _since(item) <= moment]
     # The index lags: what is done by now is no backlog.
-    marks = [item for item in table.as_stored(late) if "duesk" in item and _is_readable(item) and _since(item) <= until]
+    marks = [
+        item for item in table.read_current(late) if "duesk" in item and _is_readable(item) and _since(item) <= until
+    ]
     due = min(map(_since, marks), default="~")
-    waiting = [moment_of(mark["sk"]) for mark in marks if "leaf" in mark]
+    waiting = [timestamp_of(mark["sk"]) for mark in marks if "leaf" in mark]
     return Backlog(due if due <= moment else None, timestamp(min(waiting)) if waiting else None)
 
 
 def _is_readable(item: Item) -> bool:
     """Return whether a mark says since when it is due, and that of an entry how old it is, as the service writes it."""
     try:
-        return milliseconds(_since(item)) > 0 and ("leaf" not in item or moment_of(item["sk"]) > 0)
+        return timestamp_ms(_since(item)) > 0 and ("leaf" not in item or timestamp_of(item["sk"]) > 0)
     except ValueError:
         return False
 
@@ -91,7 +93,7 @@ def _since(item: Item) -> str:
     return str(item["duesk"]).partition("#")[0]
 
 
-def _sweep_shard(shard: int, swept: _Swept) -> None:
+def _sweep_shard(shard: int, swept: _SweepStats) -> None:
     moment, position = now(), None
     for _ in range(_PAGES):
         found = _due(shard, moment, position, 100)
@@ -99,8 +101,8 @@ def _sweep_shard(shard: int, swept: _Swept) -> None:
             with _unless_unreadable(item):
                 if _claim(item):  # What the index shows may be done: it lags.
                     swept.queued += _queue(item, swept.woken)
-                    swept.saw(item)
-        position = found.last
+                    swept.add_unreadable(item)
+        position = found.last_evaluated_key
         if position is None:
             break
 
@@ -111,38 +113,42 @@ def _unless_unreadable(item: Item) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError):
-        report(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
+        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
     except ClientError as error:
         if error.response["Error"]["Code"] not in _REFUSED_VALUES:
             raise
-        report(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
+        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
 
 
-def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.Found:
+def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.QueryResult:
     return table.query(Partition(f"DUE#{shard}", "due"), until=f"{moment}~", after=position, limit=limit)
 
 
 def _queue(item: Item, woken: set[str]) -> bool:
     # All are claimed, though one message wakes a log for all its entries: a log that is stuck moves out of the way.
-    if item["task"] == WAKE and str(item["log"]) in woken:
+    if item["task"] == APPEND_TASK and str(item["log"]) in woken:
         return False
-    if item["task"] == WAKE:
+    if item["task"] == APPEND_TASK:
         woken.add(str(item["log"]))
-        queues.wake(str(item["log"]), new_id(now()))
+        queues.notify_ledger(str(item["log"]), new_id(now()))
     else:
-        queues.start(str(item["task"]), (item["pk"], item["sk"]))
+        queues.enqueue(str(item["task"]), (item["pk"], item["sk"]))
     return True
 
 
 def _claim(item: Item) -> bool:
     key = (item["pk"], item["sk"])
-    mark = due_mark(Due(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
+    mark = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
     claim = Write(
-        "Update", key, update="SET #duesk = :next", condition="#duesk = :seen", names=["duesk"],
+        "Update",
+        key,
+        update="SET #duesk = :next",
+        condition="#duesk = :seen",
+        names=["duesk"],
         values={"next": mark["duesk"], "seen": item["duesk"]},
-    )  # fmt: skip
+    )
     try:
-        table.write([claim])
-    except Cancelled:
+        table.write_transaction([claim])
+    except TransactionCancelled:
         return False
     return True

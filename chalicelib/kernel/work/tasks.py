@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_types import find_kind
+from chalicelib.kernel.storage.record_types import find_record_type
 
 E = TypeVar("E", bound=Entity)
 Work = Callable[[dict[str, Any]], None]
@@ -39,27 +39,27 @@ def task(name: str, *, emits: Mapping[str, type[Entity]] | None = None) -> Calla
     return declare
 
 
-def declared() -> tuple[Task, ...]:
+def all_tasks() -> tuple[Task, ...]:
     """Return every task whose module is imported, by its name."""
     return tuple(_tasks[name] for name in sorted(_tasks))
 
 
-def find(name: str) -> Task:
+def get_task(name: str) -> Task:
     """Return a task by its name. Raises UnknownTask."""
     if name not in _tasks:
         raise UnknownTask(f"no task is named {name!r}")
     return _tasks[name]
 
 
-def about(kind: type[E], message: dict[str, Any]) -> E | None:
+def load_record(kind: type[E], message: dict[str, Any]) -> E | None:
     """Return the record that a message is about, as it is now; None if it is gone, or another kind of record."""
     item = table.get((message["pk"], message["sk"]))
     if item is None:
         return None
-    found = kind if item["kind"] == kind.kind else find_kind(item["kind"]) or Entity
+    found = kind if item["kind"] == kind.kind else find_record_type(item["kind"]) or Entity
     return found.from_item(item) if issubclass(found, kind) else None
 
 
-def run(message: dict[str, Any]) -> None:
+def run_task(message: dict[str, Any]) -> None:
     """Run the task that a message names. Raises UnknownTask."""
-    find(str(message.get("task"))).work(message)
+    get_task(str(message.get("task"))).work(message)

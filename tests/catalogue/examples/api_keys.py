@@ -22,8 +22,15 @@ def crowd(world: World, number: int) -> None:
     """Let the organization have so many former keys."""
     put(
         ApiKey(
-            **begun, name="Former", organization_id=world.id, created_by=world.people.owner.id, scopes=["read"],
-            digests={}, hint="atr_…0000", revoked_at=begun["created_at"], live=False,
+            **begun,
+            name="Former",
+            organization_id=world.id,
+            created_by=world.people.owner.id,
+            scopes=["read"],
+            digests={},
+            hint="atr_…0000",
+            revoked_at=begun["created_at"],
+            live=False,
         )
         for begun in new(number)
-    )  # fmt: skip
+    )

@@ -28,8 +28,12 @@ def crowd(world: World, number: int) -> None:
     attachment = world.organization.attachment
     put(
         Attachment(
-            **begun, organization_id=world.id, platform_id=world.platform.id, node_id=attachment.node.id,
-            entity_type="lesson", entity_id=begun["id"],
+            **begun,
+            organization_id=world.id,
+            platform_id=world.platform.id,
+            node_id=attachment.node.id,
+            entity_type="lesson",
+            entity_id=begun["id"],
         )
         for begun in new(number)
-    )  # fmt: skip
+    )

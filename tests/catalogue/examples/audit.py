@@ -20,14 +20,18 @@ def crowd(world: World, number: int) -> None:
     """Let so many things have happened in the organization."""
     moment = now()
     put_items(items_of(_renaming(world, moment, f"Name {n}") for n in range(number)))
-    ledger.append(world.id)
+    ledger.append_pending(world.id)
 
 
 def _renaming(world: World, moment: str, name: str) -> Event:
     return Event(
-        id=new_id(moment), type="organization.updated", occurred_at=moment, log=world.id,
+        id=new_id(moment),
+        type="organization.updated",
+        occurred_at=moment,
+        log=world.id,
         actor={"type": "system", "id": None, "name": None},
         target={"type": "organization", "id": world.id, "name": name},
         context={"operationId": "crowd", "requestId": None, "ipAddress": None, "userAgent": None},
-        changes=[{"field": "name", "from": None, "to": name}], data={"name": name},
-    )  # fmt: skip
+        changes=[{"field": "name", "from": None, "to": name}],
+        data={"name": name},
+    )

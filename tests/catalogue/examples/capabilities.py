@@ -13,7 +13,8 @@ EXAMPLES: Final[Examples] = {
     ),
     "replace_space_capabilities": lambda world: example(
         {"capabilities": [{"capabilityKey": "polls"}, {"capabilityKey": "video-calls"}]},
-        about=f"{world.space.path}/capabilities", space_id=world.space.id,
+        about=f"{world.space.path}/capabilities",
+        space_id=world.space.id,
     ),
     "get_space_capability": lambda world: example(
         space_id=world.space.id, capability_key=world.organization.capability_key
@@ -21,7 +22,7 @@ EXAMPLES: Final[Examples] = {
     "remove_space_capability": lambda world: example(
         space_id=world.space.id, capability_key=world.organization.capability_key
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:

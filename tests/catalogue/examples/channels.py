@@ -12,7 +12,9 @@ EXAMPLES: Final[Examples] = {
     "list_integration_channels": lambda world: example(organization_id=world.id),
     "create_integration_channel": lambda world: example(
         {
-            "provider": "discord", "name": "#looms", "events": ["organization.member.*", "platform.*"],
+            "provider": "discord",
+            "name": "#looms",
+            "events": ["organization.member.*", "platform.*"],
             "config": {"webhookUrl": URL},
         },
         organization_id=world.id,
@@ -22,7 +24,8 @@ EXAMPLES: Final[Examples] = {
     ),
     "update_integration_channel": lambda world: example(
         {"provider": "discord", "config": {"webhookUrl": URL}},
-        organization_id=world.id, channel_id=world.organization.channel_id,
+        organization_id=world.id,
+        channel_id=world.organization.channel_id,
     ),
     "delete_integration_channel": lambda world: example(
         organization_id=world.id, channel_id=world.organization.channel_id
@@ -30,15 +33,20 @@ EXAMPLES: Final[Examples] = {
     "test_integration_channel": lambda world: example(
         organization_id=world.id, channel_id=world.organization.channel_id
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
     """Let the organization have so many channels more."""
     put(
         IntegrationChannel(
-            **begun, **kept(begun["id"], URL), organization_id=world.id, provider="discord", name="#looms",
-            events=["*"], enabled=False,
+            **begun,
+            **kept(begun["id"], URL),
+            organization_id=world.id,
+            provider="discord",
+            name="#looms",
+            events=["*"],
+            enabled=False,
         )
         for begun in new(number)
-    )  # fmt: skip
+    )

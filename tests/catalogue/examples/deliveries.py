@@ -26,8 +26,16 @@ def crowd(world: World, number: int) -> None:
     """Let so many events have been delivered to the webhook."""
     put_items(
         WebhookDelivery.planned(
-            world.organization.webhook_id, event_id=begun["id"], event_type="organization.updated",
-            organization_id=world.id, sequence=1, occurred_at=now(), now=now(), at=None,
-        ).but(status="succeeded").item()
+            world.organization.webhook_id,
+            event_id=begun["id"],
+            event_type="organization.updated",
+            organization_id=world.id,
+            sequence=1,
+            occurred_at=now(),
+            now=now(),
+            at=None,
+        )
+        .replace(status="succeeded")
+        .item()
         for begun in new(number)
-    )  # fmt: skip
+    )

@@ -16,7 +16,7 @@ EXAMPLES: Final[Examples] = {
     ),
     "remove_custom_domain": lambda world: example(platform_id=world.platform.id, named=path(world.platform)),
     "verify_custom_domain": lambda world: example({}, platform_id=world.platform.id, named=path(world.platform)),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
@@ -27,4 +27,4 @@ def crowd(world: World, number: int) -> None:
     ]
     custom = [CustomDomain.none(platform) for platform in neighbours]
     put(custom)
-    put_items(companion for each in custom for companion in each.companions)
+    put_items(companion for each in custom for companion in each.derived_items)

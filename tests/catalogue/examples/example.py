@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from chalicelib.kernel.operations.operation import At, Operation
+from chalicelib.kernel.operations.operation import Operation, RequireRole
 from tests.catalogue.tenant_fixture import World
 from tests.harness.callers import Person
 
@@ -53,7 +53,7 @@ class Example:
         """Return the same call with a parameter that is well-formed and names nothing."""
         return self.but(**{parameter: _nothing(parameter)})
 
-    def at(self, needs: At, name: str | None = None) -> "Example":
+    def at(self, needs: RequireRole, name: str | None = None) -> "Example":
         """Return the same call at another place, named as the operation names it; without a name at none there is."""
         name = name or _nothing(needs.parameter)
         return (
@@ -72,9 +72,16 @@ Examples = Mapping[str, Callable[[World], Example]]
 
 
 def example(
-    body: Any = None, *, query: Mapping[str, Any] | None = None, only: Person | None = None, about: str | None = None,
-    named: str | None = None, parts: bool = False, everybodys: bool = False, headers: Mapping[str, str] | None = None,
+    body: Any = None,
+    *,
+    query: Mapping[str, Any] | None = None,
+    only: Person | None = None,
+    about: str | None = None,
+    named: str | None = None,
+    parts: bool = False,
+    everybodys: bool = False,
+    headers: Mapping[str, str] | None = None,
     **parameters: str,
-) -> Example:  # fmt: skip
+) -> Example:
     """Return an example of these path parameters."""
     return Example(parameters, body, query or {}, only, about, named, parts, everybodys, headers or {})

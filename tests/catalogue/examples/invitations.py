@@ -30,9 +30,14 @@ def crowd(world: World, number: int) -> None:
     """Let so many people have declined."""
     put(
         Invitation(
-            **begun, **issue(world.id, begun["id"], 1, 7, begun["created_at"]), **ended("declined"),
-            organization_id=world.id, email=f"{n}@example.org", role="member", expires_in_days=7,
+            **begun,
+            **issue(world.id, begun["id"], 1, 7, begun["created_at"]),
+            **ended("declined"),
+            organization_id=world.id,
+            email=f"{n}@example.org",
+            role="member",
+            expires_in_days=7,
             invited_by=world.people.owner.id,
         )
         for n, begun in enumerate(new(number))
-    )  # fmt: skip
+    )

@@ -43,8 +43,15 @@ def put_leads(number: int) -> None:
 def _lead(begun: dict[str, Any], email: str) -> Lead:
     at = begun["created_at"]
     sent = {
-        "id": begun["id"], "submitted_at": at, "contact_name": "Somebody", "company_name": None, "message": None,
-        "source": None, "consent": None, "status": "new", "history": [{"status": "new", "at": at}],
-    }  # fmt: skip
+        "id": begun["id"],
+        "submitted_at": at,
+        "contact_name": "Somebody",
+        "company_name": None,
+        "message": None,
+        "source": None,
+        "consent": None,
+        "status": "new",
+        "history": [{"status": "new", "at": at}],
+    }
     history = [{"status": "new", "at": at, "by": None}]
     return Lead(**begun, contact_email=email, submissions=[sent], history=history)

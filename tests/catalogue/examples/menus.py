@@ -9,17 +9,16 @@ from tests.harness.menus import group, to_page, to_url
 
 EXAMPLES: Final[Examples] = {
     "list_navigation_menus": lambda world: example(site_id=world.site.id),
-    "get_navigation_menu": lambda world: example(
-        site_id=world.site.id, navigation_id=world.organization.navigation_id
-    ),
+    "get_navigation_menu": lambda world: example(site_id=world.site.id, navigation_id=world.organization.navigation_id),
     "put_navigation_menu": lambda world: example(
         {
             "name": "Main menu",
             "items": [to_page(world.page), group("More", to_url("https://example.com/spindles", "Spindles"))],
         },
-        site_id=world.site.id, navigation_id=world.organization.navigation_id,
+        site_id=world.site.id,
+        navigation_id=world.organization.navigation_id,
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:

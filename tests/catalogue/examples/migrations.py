@@ -16,8 +16,12 @@ def crowd(_world: World, number: int) -> None:
     """Let so many migrations have been applied by code of another day."""
     put(
         MigrationRecord(
-            **begun | {"id": f"9{place:03}-a-later-one"}, description="Do more.", checksum="0" * 64, state="applied",
-            position=None, applied_at=begun["created_at"],
+            **begun | {"id": f"9{place:03}-a-later-one"},
+            description="Do more.",
+            checksum="0" * 64,
+            state="applied",
+            position=None,
+            applied_at=begun["created_at"],
         )
         for place, begun in enumerate(new(number))
-    )  # fmt: skip
+    )

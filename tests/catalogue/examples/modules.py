@@ -11,7 +11,8 @@ EXAMPLES: Final[Examples] = {
     "list_platform_modules": lambda world: example(platform_id=world.platform.id),
     "update_platform_modules": lambda world: example(
         {"modules": [{"moduleId": "events", "enabled": False}, {"moduleId": "looms", "settings": {"columns": 2}}]},
-        about=f"{world.platform.path}/modules", platform_id=world.platform.id,
+        about=f"{world.platform.path}/modules",
+        platform_id=world.platform.id,
     ),
     "list_effective_modules": lambda world: example(space_id=world.space.id),
     "list_module_overrides": lambda world: example(space_id=world.space.id),
@@ -20,13 +21,12 @@ EXAMPLES: Final[Examples] = {
     ),
     "replace_module_overrides": lambda world: example(
         {"overrides": [{"moduleId": "research"}, {"moduleId": "feed", "enabled": False}]},
-        about=f"{world.space.path}/module-overrides", space_id=world.space.id,
+        about=f"{world.space.path}/module-overrides",
+        space_id=world.space.id,
     ),
     "get_module_override": lambda world: example(space_id=world.space.id, module_id=world.organization.module_id),
-    "remove_module_override": lambda world: example(
-        space_id=world.space.id, module_id=world.organization.module_id
-    ),
-}  # fmt: skip
+    "remove_module_override": lambda world: example(space_id=world.space.id, module_id=world.organization.module_id),
+}
 
 
 def crowd(world: World, number: int) -> None:

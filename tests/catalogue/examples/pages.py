@@ -12,7 +12,8 @@ EXAMPLES: Final[Examples] = {
     "list_pages": lambda world: example(site_id=world.site.id),
     "create_page": lambda world: example(
         {
-            "title": "Spindles", "parentId": world.page.id,
+            "title": "Spindles",
+            "parentId": world.page.id,
             "blocks": [{"id": "intro", "type": "text", "text": "They **turn**."}],
         },
         site_id=world.site.id,
@@ -20,7 +21,8 @@ EXAMPLES: Final[Examples] = {
     "get_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
     "update_page": lambda world: example(
         {"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}},
-        site_id=world.site.id, page_id=world.page.id,
+        site_id=world.site.id,
+        page_id=world.page.id,
     ),
     "delete_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
     "publish_page": lambda world: example({}, site_id=world.site.id, page_id=world.page.id),
@@ -29,10 +31,12 @@ EXAMPLES: Final[Examples] = {
         site_id=world.site.id, page_id=world.page.id, revision_id=world.organization.revision_id
     ),
     "restore_page_revision": lambda world: example(
-        site_id=world.site.id, page_id=world.page.id, revision_id=world.organization.revision_id,
+        site_id=world.site.id,
+        page_id=world.page.id,
+        revision_id=world.organization.revision_id,
         named=world.page.path,
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
@@ -44,12 +48,19 @@ def _page(world: World, n: int) -> Iterator[Item]:
     (begun,) = new(1)
     place: dict[str, Any] = {"organization_id": world.id, "site_id": world.site.id}
     page = Page(
-        **begun, **place, title=f"Neighbour {n}", slug=f"neighbour-{n}", draft_revision_id=begun["id"],
-        live_slug=f"neighbour-{n}", live_placed=1, published_revision_id=begun["id"], published_at=begun["created_at"],
+        **begun,
+        **place,
+        title=f"Neighbour {n}",
+        slug=f"neighbour-{n}",
+        draft_revision_id=begun["id"],
+        live_slug=f"neighbour-{n}",
+        live_placed=1,
+        published_revision_id=begun["id"],
+        published_at=begun["created_at"],
         status="published",
-    )  # fmt: skip
+    )
     yield page.item()
-    yield from page.companions
+    yield from page.derived_items
 
 
 def _revision(world: World, n: int) -> Iterator[Item]:

@@ -28,10 +28,11 @@ EXAMPLES: Final[Examples] = {
         about=f"{world.club.path}/members/{world.people.member.id}", everybodys=True, platform_id=world.club.id
     ),
     "leave_platform": lambda world: example(
-        only=world.people.editor, about=f"{world.platform.path}/members/{world.people.editor.id}",
+        only=world.people.editor,
+        about=f"{world.platform.path}/members/{world.people.editor.id}",
         platform_id=world.platform.id,
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:

@@ -19,17 +19,20 @@ EXAMPLES: Final[Examples] = {
     "publish_platform": lambda world: example({}, platform_id=world.platform.id, about=world.platform.path),
     "update_platform_home": lambda world: example(
         {"layout": "wide", "blocks": [{"id": "hello", "type": "hero"}]},
-        platform_id=world.platform.id, about=world.platform.path,
+        platform_id=world.platform.id,
+        about=world.platform.path,
     ),
     "update_platform_navigation": lambda world: example(
         {"items": [{"id": "start", "label": "Start", "type": "url", "target": "/"}]},
-        platform_id=world.platform.id, about=world.platform.path,
+        platform_id=world.platform.id,
+        about=world.platform.path,
     ),
     "update_platform_theme": lambda world: example(
         {"colors": {"text": "#222222", "background": "#ffffff"}},
-        platform_id=world.platform.id, about=world.platform.path,
+        platform_id=world.platform.id,
+        about=world.platform.path,
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:

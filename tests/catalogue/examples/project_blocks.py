@@ -11,10 +11,11 @@ EXAMPLES: Final[Examples] = {
     "list_project_blocks": lambda world: example(platform_id=world.platform.id),
     "update_project_blocks": lambda world: example(
         {"projectBlocks": [{"projectBlockId": "gallery"}, {"projectBlockId": "showcase", "enabled": False}]},
-        about=f"{world.platform.path}/project-blocks", platform_id=world.platform.id,
+        about=f"{world.platform.path}/project-blocks",
+        platform_id=world.platform.id,
     ),
     "list_project_block_platforms": lambda world: example(project_block_id=world.organization.project_block_id),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:

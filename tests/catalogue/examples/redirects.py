@@ -16,10 +16,11 @@ EXAMPLES: Final[Examples] = {
     "get_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
     "update_redirect": lambda world: example(
         {"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302},
-        site_id=world.site.id, redirect_id=world.organization.redirect.id,
+        site_id=world.site.id,
+        redirect_id=world.organization.redirect.id,
     ),
     "delete_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
@@ -30,8 +31,11 @@ def crowd(world: World, number: int) -> None:
 def _redirect(world: World, n: int) -> Iterator[Item]:
     (begun,) = new(1)
     made = Redirect(
-        **begun, organization_id=world.id, site_id=world.site.id, from_path=f"/neighbours/{n}",
+        **begun,
+        organization_id=world.id,
+        site_id=world.site.id,
+        from_path=f"/neighbours/{n}",
         to_path=f"/neighbours/{n // 10}-of-them",
-    )  # fmt: skip
+    )
     yield made.item()
-    yield from made.companions
+    yield from made.derived_items

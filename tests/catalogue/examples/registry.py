@@ -41,7 +41,7 @@ def perform(operation: Operation, world: World, example: Example | None = None, 
 
 def look(operation: Operation, world: World, path: str) -> Answer:
     """Return what stands at a path, to whom nothing of the kind is hidden that the operation is about."""
-    sees_all = world.people.operator if operation.needs is Caller.OPERATOR else world.people.owner
+    sees_all = world.people.operator if operation.access is Caller.OPERATOR else world.people.owner
     return world.api.get(path, as_=sees_all, headers=example_of(operation, world).headers)
 
 

@@ -22,8 +22,13 @@ def crowd(world: World, number: int) -> None:
     """Let so many replays have been there."""
     put(
         Replay(
-            **begun, organization_id=world.id, webhook_id=world.organization.webhook_id, since=SINCE, until=SINCE,
-            status="completed", ttl=2**40,
+            **begun,
+            organization_id=world.id,
+            webhook_id=world.organization.webhook_id,
+            since=SINCE,
+            until=SINCE,
+            status="completed",
+            ttl=2**40,
         )
         for begun in new(number)
-    )  # fmt: skip
+    )

@@ -28,11 +28,17 @@ def crowd(world: World, number: int) -> None:
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
         put(
             Artefact(
-                **begun, **place, source="dblp", source_id=f"{library_id}/{n}", type="article", fetched_at=moment,
-                content_hash="0" * 64, stale=False,
+                **begun,
+                **place,
+                source="dblp",
+                source_id=f"{library_id}/{n}",
+                type="article",
+                fetched_at=moment,
+                content_hash="0" * 64,
+                stale=False,
             )
             for n, begun in enumerate(new(number))
-        )  # fmt: skip
+        )
         put(ResearchOutput(**begun, **place) for begun in new(number))
     put(
         ResearchJob(**begun, library_id=world.id, work="reconcile", started_by=world.people.owner.id, ttl=2**40)

@@ -19,4 +19,4 @@ def crowd(_world: World, number: int) -> None:
     """Let so many things have happened outside of any organization."""
     put_items(items_of(posting() for _ in range(number)))
     for log in SYSTEM_LOGS:
-        ledger.append(log)
+        ledger.append_pending(log)

@@ -12,29 +12,40 @@ EXAMPLES: Final[Examples] = {
         query={"path": world.organization.node.record["path"]}, platform_id=world.platform.id
     ),
     "create_system_tags": lambda world: example(
-        {"tags": ["featured", "archived"]}, platform_id=world.platform.id,
+        {"tags": ["featured", "archived"]},
+        platform_id=world.platform.id,
         about=f"{world.platform.path}/taxonomy-nodes?kind=system",
     ),
     "get_taxonomy_tree": lambda world: example(platform_id=world.platform.id),
-    "create_taxonomy_node": lambda world: example({
-        "platformId": world.platform.id, "name": "Spindles", "parentId": world.organization.node.id,
-        "altLabels": ["Bobbins"],
-    }),
+    "create_taxonomy_node": lambda world: example(
+        {
+            "platformId": world.platform.id,
+            "name": "Spindles",
+            "parentId": world.organization.node.id,
+            "altLabels": ["Bobbins"],
+        }
+    ),
     "get_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
     "update_taxonomy_node": lambda world: example(
         {"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3},
         taxonomy_node_id=world.organization.node.id,
     ),
     "delete_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
     """Let the platform have so many roots more."""
     put(
         TaxonomyNode(
-            **begun, organization_id=world.id, platform_id=world.platform.id, name=f"Neighbour {n}",
-            slug=f"neighbour-{n}", position=n + 1, listed=LISTED, shelf=ROOTS,
+            **begun,
+            organization_id=world.id,
+            platform_id=world.platform.id,
+            name=f"Neighbour {n}",
+            slug=f"neighbour-{n}",
+            position=n + 1,
+            listed=LISTED,
+            shelf=ROOTS,
         )
         for n, begun in enumerate(new(number))
-    )  # fmt: skip
+    )

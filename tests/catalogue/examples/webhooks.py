@@ -18,22 +18,27 @@ EXAMPLES: Final[Examples] = {
     "get_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
     "update_webhook": lambda world: example(
         {"url": URL, "description": "Feeds the lake."},
-        organization_id=world.id, webhook_id=world.organization.webhook_id,
+        organization_id=world.id,
+        webhook_id=world.organization.webhook_id,
     ),
     "delete_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
     "test_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
     "rotate_webhook_secret": lambda world: example(
         {"graceHours": 1}, organization_id=world.id, webhook_id=world.organization.webhook_id
     ),
-}  # fmt: skip
+}
 
 
 def crowd(world: World, number: int) -> None:
     """Let the organization have so many webhooks more."""
     put(
         Webhook(
-            **begun, organization_id=world.id, url=URL, events=["*"], enabled=False,
+            **begun,
+            organization_id=world.id,
+            url=URL,
+            events=["*"],
+            enabled=False,
             secrets=[signing.sealed(begun["id"], standard_webhooks.generate())],
         )
         for begun in new(number)
-    )  # fmt: skip
+    )

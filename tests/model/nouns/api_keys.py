@@ -9,10 +9,18 @@ from tests.model.interface import implied
 from tests.model.story import By, Story
 
 _DAY = 24 * 3600
-scopes = st.sampled_from([
-    ["read"], ["write"], ["admin"], ["read", "sites:write"], ["members:write"], ["spaces:read", "taxonomy:write"],
-    ["webhooks:write", "audit-log:read"], ["api-keys:write"],
-])  # fmt: skip
+scopes = st.sampled_from(
+    [
+        ["read"],
+        ["write"],
+        ["admin"],
+        ["read", "sites:write"],
+        ["members:write"],
+        ["spaces:read", "taxonomy:write"],
+        ["webhooks:write", "audit-log:read"],
+        ["api-keys:write"],
+    ]
+)
 
 
 @deed(place=which, name=names, scopes=scopes, days=st.none() | st.sampled_from([1, 40]))
@@ -51,13 +59,13 @@ def end_keys(organization: Thing, keys: list[Thing], cause: str, reason: str, he
     """
     keys = [key for key in keys if key.within is organization and key.shown["status"] == "active" and key.id != cause]
     reasons = {
-        key.id: (reason, cause) for key in keys
-        if cause in key.hidden["lineage"] and not {*key.shown["scopes"]} <= held
-    }  # fmt: skip
+        key.id: (reason, cause) for key in keys if cause in key.hidden["lineage"] and not {*key.shown["scopes"]} <= held
+    }
     while more := {
         key.id: ("parent_revoked", next(each for each in key.hidden["lineage"] if each in reasons))
-        for key in keys if key.id not in reasons and {*reasons} & {*key.hidden["lineage"]}
-    }:  # fmt: skip
+        for key in keys
+        if key.id not in reasons and {*reasons} & {*key.hidden["lineage"]}
+    }:
         reasons |= more
     ended = [key for key in keys if key.id in reasons]
     for key in ended:

@@ -9,9 +9,14 @@ from tests.model.entities import Thing
 from tests.model.story import By, Story
 
 NEXT: Final = {
-    "new": ["contacted"], "contacted": ["qualified"], "qualified": ["converted"], "converted": [],
-    "unqualified": [], "spam": [], "withdrawn": [],
-}  # fmt: skip
+    "new": ["contacted"],
+    "contacted": ["qualified"],
+    "qualified": ["converted"],
+    "converted": [],
+    "unqualified": [],
+    "spam": [],
+    "withdrawn": [],
+}
 ENDS: Final = ("unqualified", "spam", "withdrawn")
 
 

@@ -4,18 +4,18 @@ from typing import Final
 
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
 from chalicelib.features.reference.packed import file_of, read
-from chalicelib.kernel.transactions.unit_of_work import Changes
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 VERSION: Final = "2026-11-22"
 DATA: Final = file_of(VERSION)
 
 
-def step(position: int, changes: Changes) -> int | None:
+def step(position: int, changes: UnitOfWork) -> int | None:
     """Put the part of a position or, behind the last, the heading: readers look for nothing before that names it."""
     packed = read(DATA)
     parts = packed.parts()
     if position < len(parts):
-        changes.put(ReferencePart.of(VERSION, *parts[position]))
+        changes.upsert(ReferencePart.of(VERSION, *parts[position]))
         return position + 1
-    changes.put(ReferenceData.of(packed))
+    changes.upsert(ReferenceData.of(packed))
     return None
