@@ -53,7 +53,7 @@ def export(log: Log, owner: Person) -> dict[str, Any]:
 
 def _run(log: Log, owner: Person, export_id: str) -> Taken:
     load_tasks()
-    pk, sk = AuditExport.make_key(organization_id=log.id, id=export_id)
+    pk, sk = AuditExport.make_item_key(organization_id=log.id, id=export_id)
     with taking() as taken:
         while ask("get_audit_export", log.id, owner, export_id=export_id)[0]["status"] not in _OVER:
             tasks.run_task({"task": AuditExport.task, "pk": pk, "sk": sk})

@@ -63,10 +63,10 @@ def _sealing() -> Iterator[Webhook | IntegrationChannel]:
     """Yield all that keeps something sealed, organization by organization."""
     for place in places(""):
         if organization_id := organization_id_from_log(place.log):
-            pk, _ = Organization.make_key(id=organization_id)
+            pk, _ = Organization.make_item_key(id=organization_id)
             for kind in (Webhook, IntegrationChannel):
                 begins = kind.sk.partition("{")[0]
-                for items in table.iter_pages(pk, begins=begins):
+                for items in table.iter_pages(pk, prefix=begins):
                     yield from map(kind.from_item, items)
 
 
@@ -81,7 +81,7 @@ def _renewed(record: Webhook | IntegrationChannel) -> bool:
         try:
             changes.commit()
         except ConcurrentModification:
-            item = table.get(record.key)
+            item = table.get(record.item_key)
             found = type(record).from_item(item) if item else None
         else:
             return True

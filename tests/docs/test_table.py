@@ -163,7 +163,7 @@ def research_is_there(ada: Person) -> None:
         changes.create(record.replace(**known) if not isinstance(record, ResearchJob) else record)
     changes.add_write(counted(COMMON, "neurips-2025", 1))
     changes.commit()
-    stale = Artefact.from_item(table.get(Artefact.make_key(id=research.ARTEFACT_ID)) or {})
+    stale = Artefact.from_item(table.get(Artefact.make_item_key(id=research.ARTEFACT_ID)) or {})
     changes = UnitOfWork(now())
     changes.update(stale, stale=True)
     changes.commit()

@@ -214,7 +214,9 @@ def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
 
 
 def test_the_example_of_an_event_shows_nothing_that_is_only_for_one_answer() -> None:
-    secret = {to_camel(name) for kind in record_kinds() if kind.output_model for name in kind.output_model.one_time}
+    secret = {
+        to_camel(name) for kind in record_kinds() if kind.output_model for name in kind.output_model.secret_fields
+    }
     shown = {name for event in DOCUMENT["webhooks"] for name in _told(event) if name in {*secret, "downloadUrl"}}
     assert shown == {"acceptUrl", "downloadUrl", "key", "secret"}
     assert not [(e, n) for e in DOCUMENT["webhooks"] for n in shown if _told(e).get(n) is not None]

@@ -93,7 +93,7 @@ def an_organization_is_deleted(world: World) -> ItemKey:
         assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
     assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
     world.workers.settle()
-    return Organization.make_key(id=world.id)
+    return Organization.make_item_key(id=world.id)
 
 
 def a_member_has_gone(world: World) -> ItemKey:
@@ -165,7 +165,7 @@ def a_channel_is_to_be_told(world: World) -> ItemKey:
     assert renamed.status == 200
     with refusing():
         world.workers.deliver()
-    return stored_room(channel).key
+    return stored_room(channel).item_key
 
 
 def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/hooks") -> ItemKey:
@@ -264,7 +264,7 @@ def a_domain_is_never_proven(world: World) -> ItemKey:
     """Let a domain be claimed whose DNS holds nothing of what it has to."""
     claim(world.api, world.platform, "engines.example.com")
     world.workers.deliver()
-    return stored_domain(world.platform).key
+    return stored_domain(world.platform).item_key
 
 
 def a_branch_is_deleted(world: World) -> ItemKey:
@@ -295,8 +295,8 @@ def pages_are_deleted(world: World) -> ItemKey:
 def a_page_is_stored_as_it_was_before(world: World) -> ItemKey:
     """Let a page be published that was not rendered when it was written: whoever looks at it lets that be done."""
     names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
-    at = Content.make_key(**names)
-    cloud.remove(_item(Rendered.make_key(**names)))
+    at = Content.make_item_key(**names)
+    cloud.remove(_item(Rendered.make_item_key(**names)))
     before = _item(at)
     cloud.remove(before)
     cloud.put({name: value for name, value in before.items() if name != "titled"})

@@ -196,7 +196,7 @@ class TestAnErasure:
             outcomes.add(stored["status"])
             members = [i for i in cloud.stored() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
             (owner,) = (member["user_id"] for member in members if member["role"] == "owner")
-            assert owner == (table.get(Organization.make_key(id=organization.id)) or {})["owner_id"]
+            assert owner == (table.get(Organization.make_item_key(id=organization.id)) or {})["owner_id"]
             assert (owner == person.id) == (stored["status"] == "failed"), f"{overtaking.hit}, call {at}"
             assert (stored["user_ids"], stored["emails"]) == ([], [])
             if not overtaking.hit:
@@ -208,7 +208,7 @@ class TestAnErasure:
     ) -> None:
         for at in count(1, 4):
             erasure: Begun = begin(in_an_organization_whose_time_is_over)
-            purge = Organization.make_key(id=erasure.organization.id)
+            purge = Organization.make_item_key(id=erasure.organization.id)
 
             def let_it_go(purge: tuple[str, str] = purge) -> None:
                 queues.enqueue("organizations.purge", purge)

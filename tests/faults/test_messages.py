@@ -189,7 +189,7 @@ class TestAPurge:
 
     @staticmethod
     def _send(world: World) -> None:
-        pk, sk = Organization.make_key(id=world.id)
+        pk, sk = Organization.make_item_key(id=world.id)
         queues.enqueue("organizations.purge", (pk, sk))
 
     def test_that_comes_after_the_restoration_does_nothing(self, world: World, clock: Clock) -> None:

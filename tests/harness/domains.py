@@ -50,7 +50,7 @@ def holds(nameserver: Nameserver, claimed: Json) -> None:
 
 def stored(platform: Running) -> CustomDomain:
     """Return a platform's custom domain as it is stored."""
-    return CustomDomain.from_item(table.get(CustomDomain.make_key(platform_id=platform.id)) or {})
+    return CustomDomain.from_item(table.get(CustomDomain.make_item_key(platform_id=platform.id)) or {})
 
 
 def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | None) -> None:

@@ -295,7 +295,9 @@ class TestGetErasure:
         with failing(Fault.THROTTLED, times=None, name="dynamodb:Query"):
             for _ in range(7):
                 clock.shift(minutes=4)
-                queues.enqueue(Erasure.task, Erasure.make_key(organization_id=organization.id, id=completed.json["id"]))
+                queues.enqueue(
+                    Erasure.task, Erasure.make_item_key(organization_id=organization.id, id=completed.json["id"])
+                )
                 workers.attempt()
         looked_again = api.get(path, as_=ada)
         assert (completed.json["status"], completed.json["error"]) == ("completed", None)

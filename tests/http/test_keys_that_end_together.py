@@ -228,7 +228,7 @@ class TestAPersonsKeys:
         workers.settle()
         assert because(api, organization, keys["write"]) == ("person_erased", None)
         assert not any(works(api, organization, key) for key in keys.values())
-        stored = [ApiKey.make_key(organization_id=organization.id, id=key.id) for key in keys.values()]
+        stored = [ApiKey.make_item_key(organization_id=organization.id, id=key.id) for key in keys.values()]
         assert grace.id not in str(table.get_all(stored))
 
 
@@ -268,7 +268,7 @@ class TestKeysFromBefore:
     def test_keep_their_rights_until_they_are_rotated(self, api: Api, organization: Founded, grace: Person) -> None:
         former, rotated = (make_key(api, organization, "admin", as_=grace) for _ in range(2))
         for key in (former, rotated):
-            stored = ApiKey.from_item(table.get(ApiKey.make_key(organization_id=organization.id, id=key.id)) or {})
+            stored = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
             changes = UnitOfWork(now())
             changes.update_untracked(stored, lineage=None)
             changes.commit()

@@ -273,7 +273,7 @@ class TestWhereItemsLead:
             to_page(looms, "All", to_page(write_page(api, site, "Draft"))),
             group("More", to_url("/", "Home")),
         )
-        key = Menu.make_key(site_id=site.id, id="main")
+        key = Menu.make_item_key(site_id=site.id, id="main")
         read: dict[Any, Any] = table.get_all([key])
         assert resolved(Menu.from_item(read[key]), read) == [
             Entry("All", "/looms", []),

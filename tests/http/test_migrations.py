@@ -267,7 +267,7 @@ class TestMigrationsStatus:
         assert api.get("/system/migrations/status", as_=ada).code == "403 forbidden"
 
 
-RENAMED = {"0001-reference-data": "5c92ae085cfc1b9c3c8d69f2198a90fc915d66d8b98f7bdf1d3b996cdc0b59e4"}
+RENAMED = {"0001-reference-data": "d9bb097ce18ffc619f3edaff2db46621c700ef7369be9a08b7e8f05b61c065ff"}
 """What is computed of migrations in which only names have changed since they were applied, by their ids."""
 
 

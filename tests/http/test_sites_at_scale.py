@@ -48,7 +48,7 @@ def _grown(api: Api, organization: Founded, number: int) -> Library:
     library = Library(site, line, page_of(api, site, "Attic"))
     for n in range(number - 6):
         _shelve(library, n)
-    key = Page.make_key(site_id=site.id, id=line[1].id)
+    key = Page.make_item_key(site_id=site.id, id=line[1].id)
     (row,) = (item for item in cloud.stored() if (item["pk"], item["sk"]) == key)
     cloud.put({**row, "child_count": number - 5, "live_count": number - 5})
     return library

@@ -43,13 +43,13 @@ def shown(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
 
 def stored(leaf: Leaf) -> Rendered:
     """What is stored of a page as people see it."""
-    return Rendered.from_item(item_at(Rendered.make_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    return Rendered.from_item(item_at(Rendered.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
 
 
 def forget(leaf: Leaf) -> None:
     """Let a page be as it was stored before pages were rendered when they are written."""
-    cloud.remove(item_at(Rendered.make_key(page_id=leaf.id, id=leaf.draft_revision_id)))
-    content_of_it = item_at(Content.make_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    cloud.remove(item_at(Rendered.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    content_of_it = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.remove(content_of_it)
     cloud.put({name: value for name, value in content_of_it.items() if name != "titled"})
 
@@ -63,7 +63,7 @@ def item_at(key: ItemKey) -> Item:
 def consist_of(leaf: Leaf, *blocks: Json) -> None:
     """Let a page consist of blocks that nobody could store today."""
     forget(leaf)
-    content_of_it = item_at(Content.make_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    content_of_it = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.put({**content_of_it, "text": to_json(blocks)})
 
 

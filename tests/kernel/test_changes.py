@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 def read(record: Parcel) -> Parcel | None:
-    item = table.get(record.key)
+    item = table.get(record.item_key)
     return Parcel.from_item(item) if item else None
 
 
@@ -26,7 +26,7 @@ class TestCreate:
         made = stored("a", hints=["x", "y"])
         assert read(made) == made
         assert {item["pk"] for item in cloud.stored()} == {
-            made.key[0],
+            made.item_key[0],
             "U#parcel-label#a",
             "H#x",
             "H#y",
@@ -79,7 +79,7 @@ class TestUpdate:
         changes = UnitOfWork(now())
         changes.update(made, due_at=None)
         changes.commit()
-        item = table.get(made.key)
+        item = table.get(made.item_key)
         assert item is not None
         assert not {"due_at", "duepk", "duesk", "task"} & set(item)
 

@@ -25,7 +25,7 @@ class TestSweep:
         ready = stored("a", due_at=moment)
         stored("b", due_at=after(moment, seconds=1))
         assert scheduler.enqueue_due() == 1
-        pk, sk = ready.key
+        pk, sk = ready.item_key
         assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
     def test_it_is_queued_again_only_when_its_lease_is_over(self, clock: Clock) -> None:

@@ -63,7 +63,7 @@ def ordered(turn_at: str | None = "now") -> Engine:
 def message(engine: Job | None) -> dict[str, str]:
     """Return the message that starts a job."""
     assert engine is not None
-    pk, sk = engine.key
+    pk, sk = engine.item_key
     return {"task": engine.task, "pk": pk, "sk": sk}
 
 
@@ -76,7 +76,7 @@ def taken(engine: Engine) -> Engine:
 
 def stored(engine: Engine) -> Engine:
     """Return the engine as the table holds it."""
-    item = table.get(engine.key)
+    item = table.get(engine.item_key)
     assert item is not None
     return Engine.from_item(item)
 
@@ -111,7 +111,7 @@ class TestTake:
     def test_there_is_nothing_to_take_of_what_is_done_or_gone(self) -> None:
         engine = ordered(None)
         assert jobs.claim(Engine, message(engine)) is None
-        cloud.remove(dict(zip(("pk", "sk"), engine.key, strict=True)))
+        cloud.remove(dict(zip(("pk", "sk"), engine.item_key, strict=True)))
         assert jobs.claim(Engine, message(engine)) is None
 
     def test_a_job_of_another_kind_is_not_taken_for_it(self) -> None:
@@ -155,7 +155,7 @@ class TestKeep:
         with pytest.raises(ConcurrentModification):
             jobs.checkpoint(slow, changes, wheels=1)
         assert stored(slow) == quick
-        assert [item["pk"] for item in cloud.stored()] == [quick.key[0]]
+        assert [item["pk"] for item in cloud.stored()] == [quick.item_key[0]]
         assert bodies("jobs") == []
 
     def test_what_goes_with_it_is_done_with_it(self) -> None:
@@ -163,7 +163,7 @@ class TestKeep:
         made = changes.create(parcel("a"))
         engine = jobs.checkpoint(taken(ordered()), changes, wheels=1)
         assert stored(engine).wheels == 1
-        assert table.get(made.key)
+        assert table.get(made.item_key)
 
     def test_what_goes_with_it_and_was_changed_meanwhile_lets_nothing_be_kept(self) -> None:
         engine, made = taken(ordered()), stored_parcel("a")
@@ -235,7 +235,7 @@ class TestEnd:
         changes = UnitOfWork(now())
         made = changes.create(parcel("a"))
         jobs.finish(taken(ordered()), changes)
-        assert table.get(made.key)
+        assert table.get(made.item_key)
 
 
 class TestAJob:

@@ -63,7 +63,7 @@ def replaced(room: Room, *wanted: Chair, before: list[Chair] | None = None) -> U
 
 
 def version(room: Room) -> int:
-    item = table.get(room.key)
+    item = table.get(room.item_key)
     assert item
     return int(item["version"])
 

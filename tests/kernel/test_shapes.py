@@ -131,7 +131,7 @@ class TestChanging:
         changes = UnitOfWork(now())
         made = changes.bump_version(read(item), **changed)
         changes.commit()
-        assert table.get(made.key) == {**made.item(), "closing": "mark"}
+        assert table.get(made.item_key) == {**made.item(), "closing": "mark"}
         assert read(item).legacy_item is None
 
     def test_its_index_keys_are_those_of_today(self) -> None:

@@ -73,7 +73,7 @@ class TestEveryEntity:
     def test_is_stored_where_it_says(self, kind: type[Entity], data: st.DataObject) -> None:
         record = data.draw(records(kind))
         item = record.item()
-        assert (item["pk"], item["sk"]) == record.key == kind.make_key(**record.__dict__)
+        assert (item["pk"], item["sk"]) == record.item_key == kind.make_item_key(**record.__dict__)
         assert item["kind"] == kind.kind
 
     @settings(max_examples=40)

@@ -66,7 +66,7 @@ def job_of(library: str) -> ResearchJob:
     changes = UnitOfWork(now())
     changes.create(job)
     changes.commit()
-    taken = jobs.claim(ResearchJob, {"pk": job.key[0], "sk": job.key[1]})
+    taken = jobs.claim(ResearchJob, {"pk": job.item_key[0], "sk": job.item_key[1]})
     assert taken
     return taken
 

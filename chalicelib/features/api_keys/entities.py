@@ -51,9 +51,9 @@ class ApiKey(Credential):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """The pointers from its secrets' SHA-256 to it, and as long as it is live, what it rests on."""
-        pointers = (key_pointer(digest, self.key) for digest in self.digests)
+        pointers = (key_pointer(digest, self.item_key) for digest in self.digests)
         rests = {
-            "pk": self.key[0],
+            "pk": self.item_key[0],
             "sk": f"{RESTING}{self.id}",
             "id": self.id,
             "name": self.name,

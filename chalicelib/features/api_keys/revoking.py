@@ -35,8 +35,8 @@ class Ending:
     def revoke(self, changes: UnitOfWork) -> int:
         """Revoke them with the changes, and return how many of them these hold; the others are listed."""
         at_once, later = self.keys[:MOST_AT_ONCE], self.keys[MOST_AT_ONCE:]
-        marker = ending_keys_key(KeyRevocation.make_key(organization_id=self.organization_id))
-        wanted = [ApiKey.make_key(organization_id=self.organization_id, id=key["id"]) for key in at_once]
+        marker = ending_keys_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
+        wanted = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in at_once]
         read = table.get_all([*wanted, *([marker] if later else [])]) if at_once else {}
         for key in (ApiKey.from_item(read[each]) for each in wanted if each in read):
             if key.live:
@@ -48,7 +48,7 @@ class Ending:
 
     def pass_on(self, changes: UnitOfWork, user_id: str, heirs: Sequence[str]) -> None:
         """Let them rest on others in a user's stead."""
-        keys = [ApiKey.make_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
+        keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
         for key in map(ApiKey.from_item, table.get_all(keys).values()):
             others = [each for each in key.lineage or () if each != user_id]
             changes.update(key, lineage=[*dict.fromkeys([*others, *heirs])])
@@ -82,7 +82,7 @@ def ending_with_person(organization_id: str, user_id: str, held: Iterable[str], 
 
 
 def _resting(organization_id: str) -> list[Item]:
-    pk, _ = ApiKey.make_key(organization_id=organization_id, id="")
+    pk, _ = ApiKey.make_item_key(organization_id=organization_id, id="")
     moment = now()
     return [each for each in table.query_all(pk, RESTING) if each.get("expires_at", "~") > moment]
 

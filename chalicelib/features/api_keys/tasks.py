@@ -39,7 +39,7 @@ def revoke_ended_keys(message: dict[str, Any]) -> None:
 
 def _revoke(job: KeyRevocation, key_id: str) -> None:
     """Revoke a listed key and what it made until then. Raises ConcurrentModification if the key changed meanwhile."""
-    item = table.get(ApiKey.make_key(organization_id=job.organization_id, id=key_id))
+    item = table.get(ApiKey.make_item_key(organization_id=job.organization_id, id=key_id))
     key = ApiKey.from_item(item) if item else None
     if key is None or not key.live:
         return

@@ -35,7 +35,7 @@ def _attached(node: TaxonomyNode) -> list[Attachment]:
     everything = Attachment.in_platform.partition(platform_id=node.platform_id)
     found = [
         item
-        for page in table.iter_pages(everything, begins=Attachment.sk.partition("{")[0])
+        for page in table.iter_pages(everything, prefix=Attachment.sk.partition("{")[0])
         for item in page
         if item["node_id"] == node.id
     ]
@@ -66,9 +66,9 @@ def clear_entity(entity: tuple[str, str], until: float = float("inf")) -> bool:
 
 def _take_off(attachment: Attachment) -> None:
     for _ in range(_TRIES):
-        key = TaxonomyNode.make_key(platform_id=attachment.platform_id, id=attachment.node_id)
-        read = table.get_all([key, attachment.key])
-        if key not in read or attachment.key not in read:
+        key = TaxonomyNode.make_item_key(platform_id=attachment.platform_id, id=attachment.node_id)
+        read = table.get_all([key, attachment.item_key])
+        if key not in read or attachment.item_key not in read:
             return  # It went with its node, or its platform.
         try:
             take_off(TaxonomyNode.from_item(read[key]), [attachment])

@@ -21,12 +21,12 @@ Named = tuple[str, str]
 """An entity, by its type and id."""
 
 KNOWN: Final[Mapping[str, Callable[[str], ItemKey]]] = {
-    "platform": lambda platform_id: Platform.make_key(id=platform_id),
-    "space": lambda space_id: Space.make_key(id=space_id),
-    "site": lambda site_id: Site.make_key(id=site_id),
+    "platform": lambda platform_id: Platform.make_item_key(id=platform_id),
+    "space": lambda space_id: Space.make_item_key(id=space_id),
+    "site": lambda site_id: Site.make_item_key(id=site_id),
     "page": ancestor_cache.pointer_key,
-    "research-output": lambda output_id: ResearchOutput.make_key(id=output_id),
-    "research-artefact": lambda artefact_id: Artefact.make_key(id=artefact_id),
+    "research-output": lambda output_id: ResearchOutput.make_item_key(id=output_id),
+    "research-artefact": lambda artefact_id: Artefact.make_item_key(id=artefact_id),
 }
 """The types that are the service's own, and where one is stored by its id.
 
@@ -87,8 +87,10 @@ def _own(ctx: Context, spaces: Mapping[Named, Item]) -> set[Named]:
     if not spaces or not isinstance(ctx.principal, User) or ctx.container is None:
         return set()
     user_id = ctx.user.id
-    places = [ctx.container.key, *ctx.container.ancestor_keys.values()]
-    here = {one: Space.make_key(id=one[1]) for one, space in spaces.items() if space["platform_id"] == ctx.container.id}
+    places = [ctx.container.item_key, *ctx.container.ancestor_keys.values()]
+    here = {
+        one: Space.make_item_key(id=one[1]) for one, space in spaces.items() if space["platform_id"] == ctx.container.id
+    }
     memberships = [membership_key(space, user_id) for space in here.values()]
     read = table.get_all([*(departure_key(place, user_id) for place in places), *memberships]) if here else {}
     return {one for one, space in here.items() if is_current_membership(user_id, space, places, read)}

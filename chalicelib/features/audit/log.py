@@ -63,7 +63,7 @@ def is_by_index(wanted: EntryFilters) -> bool:
 
 def as_stored(log: str, wanted: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
     """Return those of a log's entries that pass as the table has them: an index still says what was erased just now."""
-    items = table.get_all(entry.key for entry in entries).values()
+    items = table.get_all(entry.item_key for entry in entries).values()
     return [EntryItem.from_item(item) for item in items if _passes([log], wanted, item)]
 
 
@@ -156,7 +156,7 @@ def _in_index(log: str, after: int, until: int) -> list[Item]:
 def _in_table(log: str, after: int, until: int) -> list[Item]:
     """Return the next entries that stand in the table where the ledger's batches say."""
     ids = sealed_ids(log, after, min(until, after + _AT_ONCE))
-    keys = {sequence: EntryItem.make_key(log_id=log, id=entry_id) for sequence, entry_id in ids.items()}
+    keys = {sequence: EntryItem.make_item_key(log_id=log, id=entry_id) for sequence, entry_id in ids.items()}
     found = table.get_all(keys.values())
     there: list[Item] = []
     for sequence, key in keys.items():
@@ -217,7 +217,7 @@ def _portions(items: list[Item]) -> Iterator[list[Item]]:
 
 def _erased_by_now(log: str, ids: Iterable[str]) -> dict[str, Item]:
     # The index lags: it can still hold an entry as it was before its text was removed.
-    found = table.get_all(EntryItem.make_key(log_id=log, id=entry_id) for entry_id in ids)
+    found = table.get_all(EntryItem.make_item_key(log_id=log, id=entry_id) for entry_id in ids)
     return {sk: item for (_, sk), item in found.items() if "erased" in item and "index1sk" in item}
 
 

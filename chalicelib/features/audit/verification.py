@@ -165,7 +165,7 @@ def _waiting(log: str, statement: Statement, outbox: Outbox) -> set[Link]:
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
     doubtful = {
-        link: EntryItem.make_key(log_id=log, id=pointer["sk"])
+        link: EntryItem.make_item_key(log_id=log, id=pointer["sk"])
         for link, pointer in pointers.items()
         if "duesk" not in pointer or statement.reached(link.shard).lacks(link.number)
     }

@@ -39,7 +39,7 @@ def _asked_by(lot: Sequence[Delivery], requests: Mapping[str, str] | None) -> Me
 def queue_later(delivery: Delivery) -> None:
     """Let a delivery be queued at the time of its next attempt, if there is one."""
     if delivery.next_attempt_at:
-        queues.enqueue_at(QUEUE, delivery.key, delivery.next_attempt_at)
+        queues.enqueue_at(QUEUE, delivery.item_key, delivery.next_attempt_at)
 
 
 def message(subscriber: ItemKey, deliveries: Sequence[Delivery]) -> Message:
@@ -57,7 +57,7 @@ def message(subscriber: ItemKey, deliveries: Sequence[Delivery]) -> Message:
 
 def subscriber_key(delivery: Delivery) -> ItemKey:
     """Return where the subscriber of a delivery is stored."""
-    return kind_of(type(delivery)).make_key(organization_id=delivery.organization_id, id=delivery.subscriber_id)
+    return kind_of(type(delivery)).make_item_key(organization_id=delivery.organization_id, id=delivery.subscriber_id)
 
 
 def kind_of(delivery: type[Delivery]) -> type[Subscriber]:

@@ -85,7 +85,7 @@ def send(
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:
-                lots.queue([(subscriber.key, ready[position:])])
+                lots.queue([(subscriber.item_key, ready[position:])])
             break
         try:
             event = events.get(delivery.id)
@@ -110,7 +110,9 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
     kind, conflicts = subscriber.delivery, 0
     while conflicts < _TRIES:
         marks = table.query(str(subscriber.child_partition_key), prefix=_WAITING, limit=lots.LARGEST).items
-        keys = {mark["sk"]: kind.make_key(**{kind.subscriber: subscriber.id}, id=mark["delivery_id"]) for mark in marks}
+        keys = {
+            mark["sk"]: kind.make_item_key(**{kind.subscriber: subscriber.id}, id=mark["delivery_id"]) for mark in marks
+        }
         found = table.get_all(keys.values())
         present = {key: kind.from_item(item) for key, item in found.items()}
         due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
@@ -150,7 +152,7 @@ def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
                 changes.commit()
         except ConcurrentModification:
             backoff_seconds(attempt)
-            item = table.get(subscriber.key)
+            item = table.get(subscriber.item_key)
             present = type(subscriber).from_item(item) if item else None
             if present is None or present.target != subscriber.target:
                 return present or subscriber
@@ -202,7 +204,7 @@ def record(
     changes.commit()
     if job:
         with best_effort("start"):
-            queues.enqueue(job.task, job.key)
+            queues.enqueue(job.task, job.item_key)
     lots.queue_later(changed)
     return changed
 
@@ -270,7 +272,7 @@ def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[D
         return found, waiting(found) if found else []
     where = (message["pk"], message["sk"])
     fields = {kind.delivery.subscriber: message["subscriber"]}
-    keys = [kind.delivery.make_key(**fields, id=name) for name in message["ids"]]
+    keys = [kind.delivery.make_item_key(**fields, id=name) for name in message["ids"]]
     items = table.get_all([where, *keys])
     there = [kind.delivery.from_item(items[key]) for key in keys if key in items]
     return kind.from_item(items[where]) if where in items else None, there
@@ -284,7 +286,7 @@ def is_due(delivery: Delivery) -> bool:
 
 def _events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
     """Return the events of deliveries, by their ids, as far as they still say something."""
-    keys = {EntryItem.make_key(log_id=d.organization_id, id=d.id): d for d in deliveries}
+    keys = {EntryItem.make_item_key(log_id=d.organization_id, id=d.id): d for d in deliveries}
     items = table.get_all(keys)
     found = [(keys[key], item) for key, item in items.items()]
     bodies = logs.with_bodies(deliveries[0].organization_id, [item for _, item in found]) if found else []

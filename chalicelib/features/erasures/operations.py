@@ -75,7 +75,7 @@ def _refuse(ctx: Context, organization: Organization, body: ErasureCreate, email
     named = users_with_address(Member, emails, **ctx.ids)
     if body.user_id and body.user_id not in named:
         here = {"organization_id": organization.id}
-        keys = Member.make_key(**here, user_id=body.user_id), ApiKey.make_key(**here, id=body.user_id)
+        keys = Member.make_item_key(**here, user_id=body.user_id), ApiKey.make_item_key(**here, id=body.user_id)
         refuse_other(ctx.find_all(*keys), body.email if named else None)
     if organization.owner_id in {body.user_id, *named}:
         refuse_owner(Role.OWNER)

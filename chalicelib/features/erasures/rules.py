@@ -43,7 +43,7 @@ def refuse_other(records: Iterable[Entity], email: str | None) -> None:
 
 def rooms_of(kind: type[Container], place_id: str) -> list[Room]:
     """Return where all stands that is in a place: its partitions, the lists of places and of other records in it."""
-    own = [kind.make_key(id=place_id)[0], *(template.format(id=place_id) for template in kind.extra_partitions)]
+    own = [kind.make_item_key(id=place_id)[0], *(template.format(id=place_id) for template in kind.extra_partitions)]
     lists = [inner.sibling_index for inner in child_types(kind)] + [
         listed for within, listed in _LISTED_ELSEWHERE if within is kind
     ]

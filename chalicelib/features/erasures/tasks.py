@@ -87,19 +87,19 @@ def _search(erasure: Erasure) -> Erasure:
 def _accounts_of_members(erasure: Erasure) -> list[Account]:
     """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
     person, place = erasure.person, {"organization_id": erasure.organization_id}
-    found = [*table.get_all(Member.make_key(**place, user_id=user_id) for user_id in person.user_ids).values()]
+    found = [*table.get_all(Member.make_item_key(**place, user_id=user_id) for user_id in person.user_ids).values()]
     # Of all members, from the table: an index may not show yet who has come just now.
-    pk, begins = Member.make_key(**place, user_id="")
+    pk, begins = Member.make_item_key(**place, user_id="")
     found += [
-        item for page in table.iter_pages(pk, begins=begins) for item in page if item.get("email") in person.emails
+        item for page in table.iter_pages(pk, prefix=begins) for item in page if item.get("email") in person.emails
     ]
     return [(item["user_id"], item["email"]) for item in found if "email" in item]
 
 
 def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
     """Yield what erasures found out that ended with an error or run still: nothing else may tell it any more."""
-    pk, begins = Erasure.make_key(organization_id=organization_id, id="")
-    for items in table.iter_pages(pk, begins=begins):
+    pk, begins = Erasure.make_item_key(organization_id=organization_id, id="")
+    for items in table.iter_pages(pk, prefix=begins):
         for item in items:
             yield from Erasure.from_item(item).known
 
@@ -152,7 +152,7 @@ def _is_meant(erasure: Erasure, created_at: str) -> bool:
 
 
 def _owned_by(erasure: Erasure) -> bool:
-    organization = table.get(Organization.make_key(id=erasure.organization_id)) or {}
+    organization = table.get(Organization.make_item_key(id=erasure.organization_id)) or {}
     return organization.get("owner_id") in erasure.person.user_ids
 
 

@@ -151,9 +151,9 @@ def find_by_address(ctx: Context, platform: Platform) -> Offer | None:
     )
     if guard is None or table.is_expired(guard):
         return None
-    key = Invitation.make_key(organization_id=platform.organization_id, id=guard["ref"])
+    key = Invitation.make_item_key(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
-    standing = membership_view_keys(inviter_id, platform.key, platform.ancestor_keys.values())
+    standing = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
     items = table.get_all([key, *standing, *Subject(log_partition(platform.organization_id), inviter_id).keys])
     if key not in items:
         return None
@@ -173,7 +173,7 @@ def _offer(invitation: Invitation, user_id: str) -> Offer | None:
     """Return an invitation with all that its answer depends on; None if its place is gone, or what that lies in."""
     kinds = [invitation.place, *invitation.place.ancestor_types()]
     names = invitation.names
-    place, *above = (kind.make_key(id=names[kind.parameter]) for kind in kinds)
+    place, *above = (kind.make_item_key(id=names[kind.parameter]) for kind in kinds)
     people = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
     pk = log_partition(invitation.organization_id)

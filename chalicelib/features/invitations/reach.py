@@ -21,7 +21,7 @@ def list_invited(
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
     sources = [PlatformInvitation.of_platform.partition(platform_id=each) for each in ids]
-    pk, begins = Invitation.make_key(organization_id=organization.id, id="")
+    pk, begins = Invitation.make_item_key(organization_id=organization.id, id="")
     found = table.query_merged(
         sources or [pk],
         limit=query.limit,

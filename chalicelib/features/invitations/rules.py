@@ -108,7 +108,7 @@ def named(token: str) -> ItemKey | None:
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
-    return Invitation.make_key(organization_id=str(organization), id=str(invitation))
+    return Invitation.make_item_key(organization_id=str(organization), id=str(invitation))
 
 
 def vouched(invitation: Invitation, inviter: MembershipView) -> bool:

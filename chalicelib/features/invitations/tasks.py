@@ -53,7 +53,7 @@ def send_invitation(message: dict[str, Any]) -> None:
     try:
         if (token := token_sent(job)) and (offer := _offered(token)):
             url = unsubscribe_url(job.recipient) if job.recipient else None
-            if not (job.recipient and table.get(Suppression.make_key(address_hash=job.recipient))):
+            if not (job.recipient and table.get(Suppression.make_item_key(address_hash=job.recipient))):
                 mail.send_email(offer.invitation.email, _letter(offer, token, url), unsubscribe_url=url)
     except mail.EmailRejected as refused:
         add_fields(mail=f"given up: {refused}")

@@ -48,7 +48,7 @@ class Lead(Entity):
         """Return the item of the lead of an id; if that is of something that was merged into a lead, of this one."""
         sent = read.get((key[0], Submission.sk))
         if key not in read and sent:
-            read |= table.get_all([key := cls.make_key(id=sent["lead_id"])])
+            read |= table.get_all([key := cls.make_item_key(id=sent["lead_id"])])
         return read.get(key)
 
     @property
@@ -125,7 +125,7 @@ class Submission(Entity):
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with the lead that holds it, which takes one more read if that has another id."""
-        key = Lead.make_key(id=self.lead_id)
+        key = Lead.make_item_key(id=self.lead_id)
         if key not in read:
             read |= table.get_all([key])
         return self.within(Lead.from_item(read[key]), self.id)

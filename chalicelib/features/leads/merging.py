@@ -50,7 +50,7 @@ def _open(ctx: Context, address: str) -> Lead | None:
     guard = ctx.access.prefetched.get(_guard(address))
     if guard is None or guard["until"] <= ctx.now:
         return None
-    key = Lead.make_key(id=guard["ref"])
+    key = Lead.make_item_key(id=guard["ref"])
     ctx.changes.chains, items = Chains.read_beside(system_log(guard["ref"]), [key])
     return Lead.from_item(items[key]) if key in items else None
 

@@ -39,12 +39,12 @@ _STATUSES: Final[Sequence[LeadStatusOut]] = [
 
 def submission_named(request: Request) -> list[ItemKey]:
     """Return where it stands that the path's id is of something that was sent."""
-    return [Submission.make_key(id=request.parameters["lead_id"])]
+    return [Submission.make_item_key(id=request.parameters["lead_id"])]
 
 
 def lead_named(request: Request) -> list[ItemKey]:
     """Return where the lead stands that begins with what the path names."""
-    return [Lead.make_key(id=request.parameters["lead_id"])]
+    return [Lead.make_item_key(id=request.parameters["lead_id"])]
 
 
 @routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)

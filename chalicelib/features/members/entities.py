@@ -48,7 +48,7 @@ class Joined(Membership):
         """What leads to them by their address, where members are looked for by it: an index lags."""
         if not (self.email and "by_email" in self.facets):
             return ()
-        pk, _ = self.key
+        pk, _ = self.item_key
         return ({"pk": pk, "sk": address_row(self.email, self.user_id), "user_id": self.user_id},)
 
     @property

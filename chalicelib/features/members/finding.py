@@ -17,7 +17,7 @@ def users_with_address(kind: type[Joined], emails: Iterable[str], **place: str) 
     Rows of the table lead to them. The index, which lags, also knows who has been a member since before there were
     rows: whom it alone names is looked at.
     """
-    pk, begins = kind.make_key(**place, user_id="")
+    pk, begins = kind.make_item_key(**place, user_id="")
     addresses = sorted({*emails})
     rows = [(Partition(pk), address_row(email, "")) for email in addresses]
     indexes = [(kind.by_email.partition(**place, email=email), begins) for email in addresses]

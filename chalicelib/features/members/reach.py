@@ -23,7 +23,7 @@ def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: Lis
     says. Who has left a place above is none any more, and so those departures are read too, beside the list: they are
     few, and go within minutes.
     """
-    above = [place.key for place in ctx.access.ancestors.values()]
+    above = [place.item_key for place in ctx.access.ancestors.values()]
     asks: list[Callable[[], Any]] = [
         partial(
             table.query,
@@ -38,4 +38,4 @@ def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: Lis
     stored = table.read_current(found.items)
     items = {(item["pk"], item["sk"]): item for item in chain(stored, *left)}
     present = [item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), above, items)]
-    return ctx.build_page([*map(shown_to(ctx), map(kind.from_item, present))], found.last, query)
+    return ctx.build_page([*map(shown_to(ctx), map(kind.from_item, present))], found.last_evaluated_key, query)

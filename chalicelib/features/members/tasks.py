@@ -69,8 +69,8 @@ def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
     invited = [item for item in items if "invited_as" in item]
     names = {"organization_id": departure.organization_id, "user_id": departure.user_id}
     at = {item["platform_id"] for item in invited if "platform_id" in item}
-    keys = [PlatformMember.make_key(**names, platform_id=platform_id) for platform_id in at]
-    found = table.get_all([Member.make_key(**names), *keys] if invited else [])
+    keys = [PlatformMember.make_item_key(**names, platform_id=platform_id) for platform_id in at]
+    found = table.get_all([Member.make_item_key(**names), *keys] if invited else [])
     lasting = [
         item for item in found.values() if item["kind"] == Member.kind or item["created_at"] > departure.created_at
     ]

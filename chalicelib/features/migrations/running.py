@@ -165,7 +165,7 @@ class _Runner:
 
     def _check_lease(self) -> None:
         """Raise _Held if another runner has taken over."""
-        item = get(self.lease.key)
+        item = get(self.lease.item_key)
         if item is None or item["version"] != self.lease.version:
             raise _Held(_TAKEN_OVER)
 

@@ -35,7 +35,7 @@ class Organization(Container):
         "organizations of one owner",
         "USER#{owner_digest}",
         "max_owned_organizations",
-        lambda organization: organization.counted and not organization.closed,
+        lambda organization: organization.counted and not organization.is_deleted,
         advice="Their owner has to delete one, or hand one over to somebody else, first.",
     )
     output_model = OrganizationOut

@@ -197,7 +197,7 @@ class Page(Entity):
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with its blocks and its ancestors; None if one of these is gone. It takes one read, mostly."""
-        return self.shown_in(read, [Content.make_key(page_id=self.id, id=self.draft_revision_id)])
+        return self.shown_in(read, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
     def shown_in(self, read: dict[ItemKey, Item], also: Sequence[ItemKey] = ()) -> Self | None:
         """Return it with its ancestors and, if they are read too, with its blocks; None if an ancestor is gone."""
@@ -210,7 +210,7 @@ class Page(Entity):
         line = reading.chain(self.id)
         if line is None:
             return None
-        content = read.get(Content.make_key(page_id=self.id, id=self.draft_revision_id))
+        content = read.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
         return self.replace(
             line=tuple(line),
             home=reading.state.get("home"),
@@ -249,7 +249,7 @@ class Revision(Entity):
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self:
         """Return it with its blocks, which were read with it."""
-        content = read.get(Content.make_key(page_id=self.page_id, id=self.id))
+        content = read.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:

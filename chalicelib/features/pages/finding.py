@@ -90,11 +90,11 @@ def on_show(reading: TreeReader, page_id: str) -> Located | None:
 
 def published(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
     """Return a page as it is published, with its blocks or without; None if it is gone meanwhile. It takes one read."""
-    page_key = Page.make_key(site_id=site_id, id=located.page_id)
+    page_key = Page.make_item_key(site_id=site_id, id=located.page_id)
     names = {"page_id": located.page_id, "id": str(located.revision_id)}
-    content = [Content.make_key(**names)] if blocks else []
-    read = table.get_all([page_key, Revision.make_key(**names), *content])
-    item, revision = read.get(page_key), read.get(Revision.make_key(**names))
+    content = [Content.make_item_key(**names)] if blocks else []
+    read = table.get_all([page_key, Revision.make_item_key(**names), *content])
+    item, revision = read.get(page_key), read.get(Revision.make_item_key(**names))
     if item is None or revision is None:
         return None
     found = Revision.from_item(revision).hydrate(read)
@@ -103,11 +103,11 @@ def published(site_id: str, located: Located, *, blocks: bool = True) -> Page | 
 
 def drafted(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
     """Return a page as its draft is, with its blocks or without; None if it is gone meanwhile."""
-    item = table.get(Page.make_key(site_id=site_id, id=located.page_id))
+    item = table.get(Page.make_item_key(site_id=site_id, id=located.page_id))
     page = Page.from_item(item) if item else None
     if page is None:
         return None
-    content = table.get(Content.make_key(page_id=page.id, id=page.draft_revision_id)) if blocks else None
+    content = table.get(Content.make_item_key(page_id=page.id, id=page.draft_revision_id)) if blocks else None
     if blocks and content is None:
         return None
     shown = Content.from_item(content).blocks if content else ()
@@ -137,8 +137,8 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
     if query.q:
         begins = prefix_key("", fold_text(query.q))
         found = table.query(f"W#{site_id}#Q", prefix=begins, after=after, limit=query.limit)
-        read = table.get_all(Page.make_key(site_id=site_id, id=row["page_id"]) for row in found.items)
-        keys = (Page.make_key(site_id=site_id, id=row["page_id"]) for row in found.items)
+        read = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in found.items)
+        keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in found.items)
         pages = [Page.from_item(read[key]) for key in keys if key in read]
     else:
         filtered = Page.below if query.parent_id else Page.by_status if query.status else Page.in_site

@@ -40,14 +40,14 @@ def both_trees(request: Request) -> list[ItemKey]:
 def content_beside(request: Request) -> list[ItemKey]:
     """Return where the blocks stand of the revision that the path names, and what is known of both trees."""
     names = {"page_id": request.parameters["page_id"], "id": request.parameters["revision_id"]}
-    return [*both_trees(request), Content.make_key(**names)]
+    return [*both_trees(request), Content.make_item_key(**names)]
 
 
 def revision_beside(request: Request) -> list[ItemKey]:
     """Return where the revision stands that the body names, and what is known of both trees."""
     revision_id = request.unvalidated_body.get("revisionId")
     names = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
-    return [*both_trees(request), *([Revision.make_key(**names)] if isinstance(revision_id, str) else [])]
+    return [*both_trees(request), *([Revision.make_item_key(**names)] if isinstance(revision_id, str) else [])]
 
 
 @routes.get("/sites/{site_id}/pages", access=at_site(Role.MEMBER), scope="sites:read", emits=None, prefetch=both_trees)
@@ -176,7 +176,7 @@ def restore_page_revision(ctx: Context, site: Site, page: PageToChange, revision
 
 
 def _revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
-    key = Revision.make_key(page_id=page.id, id=str(revision_id))
+    key = Revision.make_item_key(page_id=page.id, id=str(revision_id))
     if key not in ctx.access.prefetched:
         raise ValidationProblem([FieldError("/revisionId", "unknown", "No revision of this page has this id.")])
     return Revision.from_item(ctx.access.prefetched[key])

@@ -41,7 +41,7 @@ def surroundings(request: Request) -> list[ItemKey]:
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(trail_key(tree_of(site_id, DRAFT), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
-        keys.append(Page.make_key(site_id=site_id, id=ascii_lower(parent.strip())))
+        keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
 
 

@@ -55,7 +55,7 @@ class Rendered(Entity):
         """
         if self.html is None:
             return TOO_COMPLEX
-        keys = [_part_key(self.key, number) for number in range(1, self.parts)]
+        keys = [_part_key(self.item_key, number) for number in range(1, self.parts)]
         found = table.get_all(keys) if keys else {}
         if len(found) < len(keys):
             raise not_found()
@@ -88,7 +88,7 @@ class Rendering:
         first = Rendered(**names, renderer=RENDERER, html=parts[0], parts=len(parts))
         yield first.item()
         for number, part in enumerate(parts[1:], 1):
-            pk, sk = _part_key(first.key, number)
+            pk, sk = _part_key(first.item_key, number)
             yield {"pk": pk, "sk": sk, "html": part}
 
 

@@ -23,7 +23,7 @@ class PageToChange(Page):
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
         """Return it with its blocks and its ancestors; None if one of these is gone."""
-        content = Content.make_key(page_id=self.id, id=self.draft_revision_id)
+        content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
         return self.shown_in(read, [content, *self._around(read)])
 
     def _around(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
@@ -33,7 +33,7 @@ class PageToChange(Page):
         yield from (drafts.key(each) for other in others for each in other["lineage"])
         yield from (live.key(each) for each in {*self.lineage, *self.live_lineage})
         yield from (
-            self.make_key(site_id=self.site_id, id=each) for each in {self.parent_id, self.live_parent_id} if each
+            self.make_item_key(site_id=self.site_id, id=each) for each in {self.parent_id, self.live_parent_id} if each
         )
         yield from (trail_key(tree, self.slug) for tree in (drafts, live))
         if self.live_slug:
@@ -147,7 +147,7 @@ class Trees:
 
     def page(self, page_id: str | None) -> Page | None:
         """Return another page as it will be, read if it was not yet; None if there is none."""
-        key = Page.make_key(site_id=self.site_id, id=str(page_id))
+        key = Page.make_item_key(site_id=self.site_id, id=str(page_id))
         if page_id and key not in self.read:
             self.read |= table.get_all([key])
         if not page_id or key not in self.read:

@@ -83,8 +83,8 @@ def render_content(message: dict[str, Any]) -> None:
     if content is None:
         return
     names = {"page_id": content.page_id, "id": content.id}
-    read = table.get_all([Rendered.make_key(**names), Revision.make_key(**names)])
-    rendered, revision = (read.get(kind.make_key(**names)) for kind in (Rendered, Revision))
+    read = table.get_all([Rendered.make_item_key(**names), Revision.make_item_key(**names)])
+    rendered, revision = (read.get(kind.make_item_key(**names)) for kind in (Rendered, Revision))
     if revision is None or (rendered and Rendered.from_item(rendered).is_current):
         return
     changes = UnitOfWork(now())
@@ -192,7 +192,7 @@ def _orphan(site_id: str, page_id: str) -> None:
 
 def _found(site_id: str, page_id: str) -> tuple[Page, Trees] | None:
     """Return a page, and the trees of its site, for a transaction; None if it is gone, or all of its site."""
-    key = Page.make_key(site_id=site_id, id=page_id)
+    key = Page.make_item_key(site_id=site_id, id=page_id)
     read = table.get_all([key, *trees_of(site_id)])
     whole = len(read) > len(trees_of(site_id))
     return (Page.from_item(read[key]), Trees(UnitOfWork(now()), site_id, read)) if whole else None

@@ -30,7 +30,7 @@ class Platform(Container):
         error_code="slug_taken",
         field="slug",
         former_values_field="former_slugs",
-        keeps_value_on_delete=lambda platform: platform.published or platform.first_published_at is not None,
+        keeps_value_on_delete=lambda platform: platform.is_published or platform.first_published_at is not None,
     )
     extra_partitions = ("P#{id}#T",)
     output_model = PlatformOut
@@ -82,7 +82,7 @@ class Platform(Container):
 
 def custom_domain_key(request: Request) -> list[ItemKey]:
     """Return where the custom domain of the platform that the path names is stored."""
-    return [CustomDomain.make_key(platform_id=request.parameters[Platform.parameter])]
+    return [CustomDomain.make_item_key(platform_id=request.parameters[Platform.parameter])]
 
 
 def at_platform(

@@ -84,7 +84,7 @@ def _organizations(ctx: Context, query: ListQuery, wanted: str | None) -> tuple[
         return MembershipGroup(position=position), [own] if wanted in (None, own) else []
     user_id = ctx.user.id
     if wanted:
-        member = table.get(Member.make_key(organization_id=wanted, user_id=user_id))
+        member = table.get(Member.make_item_key(organization_id=wanted, user_id=user_id))
         return MembershipGroup(position=position), [wanted] if member else []
     group = read_membership_group(Member.of_user.partition(user_id=user_id, shelf="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
@@ -96,13 +96,13 @@ def _open(
     """Yield the platforms that were found and are there for the caller, as they are now."""
     memberships = {item["platform_id"]: item for item in found if item["kind"] == PlatformMember.kind}
     places = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in found}
-    keys = {platform_id: Platform.make_key(id=platform_id) for platform_id in places}
-    above = {organization: Organization.make_key(id=organization) for organization in places.values()}
+    keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in places}
+    above = {organization: Organization.make_item_key(id=organization) for organization in places.values()}
     caller = ctx.principal.id or ""
     left = [departure_key(key, caller) for key in above.values()]
     needed = {platform_id: having(platform_id) for platform_id in places} if having else {}
     # What the caller is a member of was listed by indexes, which are late: whether they are the table says.
-    own = {each: Member.make_key(organization_id=each, user_id=caller) for each in above}
+    own = {each: Member.make_item_key(organization_id=each, user_id=caller) for each in above}
     joined_at = [membership_key(keys[platform_id], caller) for platform_id in memberships]
     read = table.get_all([*keys.values(), *above.values(), *left, *needed.values(), *own.values(), *joined_at], _SHOWN)
     by_key = isinstance(ctx.principal, ApiKeyPrincipal)

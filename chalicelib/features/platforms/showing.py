@@ -110,7 +110,7 @@ class Sight:
 
     def _keys_of_home(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
-        return [Site.make_key(id=site_id)] if site_id and not self._sees_drafts else []
+        return [Site.make_item_key(id=site_id)] if site_id and not self._sees_drafts else []
 
     def _completed(self, found: Records) -> Records:
         """Return what was found with the spaces and pages that it led to for the first time."""
@@ -169,4 +169,4 @@ def _page_of(item: Mapping[str, Any]) -> str | None:
 def _keys_of_pages(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
     for page_id, ids in pages:
         if site_id := ids.get(Site.parameter):
-            yield from (Page.make_key(site_id=site_id, id=page_id), Site.make_key(id=site_id))
+            yield from (Page.make_item_key(site_id=site_id, id=page_id), Site.make_item_key(id=site_id))

@@ -29,7 +29,7 @@ def beside_page(request: Request) -> list[ItemKey]:
     """Return where the page and the revision stand that the path and the query name, and both trees of the site."""
     names, asked = request.parameters, request.query.get("revisionId", [])
     revision = keys_of(names["page_id"], ascii_lower(asked[-1].strip())) if asked else []
-    return [Page.make_key(site_id=names["site_id"], id=names["page_id"]), *trees_of(names["site_id"]), *revision]
+    return [Page.make_item_key(site_id=names["site_id"], id=names["page_id"]), *trees_of(names["site_id"]), *revision]
 
 
 @routes.get(

@@ -47,8 +47,8 @@ class Claim:
     def maker_key(self, organization_id: str) -> ItemKey:
         """Return where the maker's membership of an organization stands, or the API key."""
         if self.membership_id:
-            return membership_key(Organization.make_key(id=organization_id), self.maker_id)
-        return ApiKey.make_key(organization_id=organization_id, id=self.maker_id)
+            return membership_key(Organization.make_item_key(id=organization_id), self.maker_id)
+        return ApiKey.make_item_key(organization_id=organization_id, id=self.maker_id)
 
     def is_vouched_for(self, maker: Item | None) -> bool:
         """Return whether its maker is still who they were, and could let it hold so long today.

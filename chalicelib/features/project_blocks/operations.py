@@ -68,7 +68,9 @@ def list_project_block_platforms(
         ProjectBlock.in_organization,
         query,
         PlatformSummary.of,
-        having=lambda platform_id: ProjectBlock.make_key(platform_id=platform_id, project_block_id=project_block_id),
+        having=lambda platform_id: ProjectBlock.make_item_key(
+            platform_id=platform_id, project_block_id=project_block_id
+        ),
         project_block_id=project_block_id,
     )
 

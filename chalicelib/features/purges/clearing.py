@@ -42,7 +42,7 @@ def clear_place(place: type[Container], place_id: str, until: float = float("inf
             if not clear_place(inner, found.id, until):
                 return False
             remove([found])
-    own = place.make_key(id=place_id)[0]
+    own = place.make_item_key(id=place_id)[0]
     rooms = [template.format(id=place_id) for template in place.extra_partitions]
     gone = all(clear(place, place_id, until) for clear in _elsewhere)
     return gone and all(_clear_partition(pk, until) for pk in [*rooms, own])

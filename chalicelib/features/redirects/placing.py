@@ -160,7 +160,7 @@ class Way:
 
     def _leading_to(self, ends: Iterable[str]) -> list[str]:
         """Return the paths of the redirects that lead to some: a Query for each, side by side."""
-        pk, own = self._redirect.key
+        pk, own = self._redirect.item_key
         wanted = [leading_to(end) for end in sorted(ends)][:MOST_LOOKED_AT]
         found = table.gather(lambda begins: table.query(pk, prefix=begins, limit=MOST_LOOKED_AT), wanted)
         ids = own.removeprefix(Redirect.sk.partition("{")[0])

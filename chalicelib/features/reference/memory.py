@@ -82,7 +82,7 @@ class Library:
         return self._sets[name]
 
     def _read(self, names: Sequence[str]) -> None:
-        keys = {name: [ReferencePart.make_key(id=part) for part in self.data.part_ids(name)] for name in names}
+        keys = {name: [ReferencePart.make_item_key(id=part) for part in self.data.part_ids(name)] for name in names}
         read = table.get_all([key for of_set in keys.values() for key in of_set])
         if len(read) < sum(map(len, keys.values())):
             raise _missing()
@@ -97,7 +97,7 @@ _known: Final[list[Library]] = []
 def library() -> Library:
     """Return what is known, after a read if nothing was. Raises Problem `unavailable` if nothing is there yet."""
     if not _known or not _known[0].holds:
-        item = table.get(ReferenceData.make_key())
+        item = table.get(ReferenceData.make_item_key())
         if item is None:
             raise _missing()
         _known[:] = [_renewed(ReferenceData.from_item(item))]

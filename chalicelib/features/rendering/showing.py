@@ -42,9 +42,11 @@ def as_people_see_it(
     leads. `page` needs no blocks.
     """
     lent = str(site.platform_id)
-    of_platform = [Platform.make_key(id=lent), CustomDomain.make_key(platform_id=lent)] if site.platform_id else []
+    of_platform = (
+        [Platform.make_item_key(id=lent), CustomDomain.make_item_key(platform_id=lent)] if site.platform_id else []
+    )
     names = {"page_id": page.id, "id": str(revision_id)}
-    found = ctx.load(keys=[Rendered.make_key(**names), Menu.make_key(site_id=site.id, id=MENU), *of_platform])
+    found = ctx.load(keys=[Rendered.make_item_key(**names), Menu.make_item_key(site_id=site.id, id=MENU), *of_platform])
     theme = next((platform.theme for platform in found.of_type(Platform)), None)
     menu = next((resolved(each, ctx.access.prefetched) for each in found.of_type(Menu)), [])
     host = site.replace(domain=verified(next(iter(found.of_type(CustomDomain)), None)))
@@ -70,7 +72,7 @@ def _blocks(stored: Rendered | None, title: str, names: Mapping[str, str]) -> Bl
     """Return what the blocks of a revision have become; what this renderer has not rendered yet it is asked to."""
     if stored and stored.is_current:
         return Blocks(f"{stored.id}.{stored.version}", stored.read)
-    key = Content.make_key(**names)
+    key = Content.make_item_key(**names)
     item = table.get(key)
     if item is None:  # It went at this very moment, with its page.
         raise not_found()

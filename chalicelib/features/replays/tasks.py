@@ -38,7 +38,7 @@ def replay_deliveries(message: dict[str, Any]) -> None:
 
 def _advance(replay: Replay) -> Replay:
     """Return the replay a page further."""
-    item = table.get(Webhook.make_key(organization_id=replay.organization_id, id=replay.webhook_id))
+    item = table.get(Webhook.make_item_key(organization_id=replay.organization_id, id=replay.webhook_id))
     webhook = Webhook.from_item(item) if item else None
     if webhook is None or webhook.status != "active":
         return _end(replay, _INACTIVE.format(webhook.status) if webhook else _DELETED)
@@ -61,13 +61,13 @@ def _is_meant(replay: Replay, delivery: WebhookDelivery) -> bool:
 
 def _ask(replay: Replay, lot: Sequence[WebhookDelivery]) -> Replay:
     """Ask for a lot once more, but for what changed meanwhile. Raises what `jobs.keep` raises."""
-    position = {"pk": lot[-1].key[0], "sk": lot[-1].key[1]}
+    position = {"pk": lot[-1].item_key[0], "sk": lot[-1].item_key[1]}
     try:
         return _asked(replay, lot, position)
     except ConcurrentModification:
-        items = table.get_all(delivery.key for delivery in lot)
+        items = table.get_all(delivery.item_key for delivery in lot)
         versions = {key: item["version"] for key, item in items.items()}
-        unchanged = [delivery for delivery in lot if versions.get(delivery.key) == delivery.version]
+        unchanged = [delivery for delivery in lot if versions.get(delivery.item_key) == delivery.version]
         return _asked(replay, unchanged, position)
 
 

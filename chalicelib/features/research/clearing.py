@@ -19,7 +19,7 @@ def clear_library(library_id: str, until: float) -> bool:
             if time.monotonic() > until:
                 return False
             # The index may show what is gone already.
-            there = table.get_all(kind.make_key(id=item["id"]) for item in items)
+            there = table.get_all(kind.make_item_key(id=item["id"]) for item in items)
             remove([kind.from_item(item) for item in there.values()])
     return True
 

@@ -42,7 +42,7 @@ def stored(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
 
 def still_mine(job: ResearchJob) -> ResearchJob:
     """Return the job as it is now, if this worker holds it still. Raises ConcurrentModification."""
-    item = table.get(job.key)
+    item = table.get(job.item_key)
     if item is None or item.get("turn_at") != job.turn_at:
         raise ConcurrentModification
     return ResearchJob.from_item(item)
@@ -68,7 +68,7 @@ def _known(library_id: str, records: Sequence[Record]) -> _Known:
     unique = Artefact.by_source_id
     named = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
     guards = table.get_all(guard_key(unique, names) for names in named)
-    items = table.get_all(Artefact.make_key(id=guard["ref"]) for guard in guards.values())
+    items = table.get_all(Artefact.make_item_key(id=guard["ref"]) for guard in guards.values())
     found = [Artefact.from_item(item) for item in items.values()]
     return {(each.source, each.source_id): each for each in found}
 

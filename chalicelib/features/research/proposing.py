@@ -44,7 +44,7 @@ def _completed(rows: Sequence[Item]) -> list[Item]:
     found: list[Item] = []
     for start in range(0, len(older), table.MAX_TRANSACT_ITEMS):
         lot = older[start : start + table.MAX_TRANSACT_ITEMS]
-        read = table.get_all(ResearchOutput.make_key(id=row["id"]) for row in lot)
+        read = table.get_all(ResearchOutput.make_item_key(id=row["id"]) for row in lot)
         outputs = [ResearchOutput.from_item(item) for item in read.values()]
         if marks := [output.shelf_mark for output in outputs if not output.merged_into]:
             with suppress(TransactionCancelled):

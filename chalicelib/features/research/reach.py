@@ -92,9 +92,9 @@ def listed(
 
 def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
     """Yield the records that were found, or that rows lead to, but for those of organizations that are closed."""
-    named: list[ItemKey] = [kind.make_key(id=item["id"]) for item in items if "kind" not in item]
+    named: list[ItemKey] = [kind.make_item_key(id=item["id"]) for item in items if "kind" not in item]
     libraries = sorted({_library(item) for item in items} - {COMMON, ctx.principal.id})
-    above: dict[str, ItemKey] = {library_id: Organization.make_key(id=library_id) for library_id in libraries}
+    above: dict[str, ItemKey] = {library_id: Organization.make_item_key(id=library_id) for library_id in libraries}
     # The list of the caller's organizations is an index's, and late: whether they belong to one the table says.
     joined: dict[str, ItemKey] = {}
     if isinstance(ctx.principal, User):
@@ -103,7 +103,7 @@ def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
     member_of = {each for each, key in above.items() if key in read and joined.get(each, key) in read}
     there = {each for each in member_of if not Organization.from_item(read[above[each]]).is_deleted}
     for item in items:
-        found = item if "kind" in item else read.get(kind.make_key(id=item["id"]))
+        found = item if "kind" in item else read.get(kind.make_item_key(id=item["id"]))
         if found and (_library(item) not in above or _library(item) in there):
             yield kind.from_item(found)
 
@@ -130,8 +130,8 @@ def _libraries(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequenc
 
 def _role_in(principal: Principal, organization_id: str) -> Role | None:
     """Return somebody's role in an organization that is there; None if they have none."""
-    key = Organization.make_key(id=organization_id)
-    member = Member.make_key(organization_id=organization_id, user_id=principal.id)
+    key = Organization.make_item_key(id=organization_id)
+    member = Member.make_item_key(organization_id=organization_id, user_id=principal.id)
     read = table.get_all([key, member])
     if key not in read or Organization.from_item(read[key]).is_deleted:
         return None

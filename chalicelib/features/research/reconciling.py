@@ -89,7 +89,7 @@ def _kin(library_id: str, artefact_id: str) -> _Kin:
     """Return all that hangs together with an artefact. Raises TooManyAlike."""
     kin, wanted = _Kin(), {artefact_id}
     while wanted:
-        read = table.get_all(Artefact.make_key(id=each) for each in sorted(wanted))
+        read = table.get_all(Artefact.make_item_key(id=each) for each in sorted(wanted))
         found = [Artefact.from_item(item) for item in read.values()]
         kin.artefacts |= {each.id: each for each in found}
         if len(kin.artefacts) > MOST_ALIKE:
@@ -109,7 +109,7 @@ def _with_keys(library_id: str, kin: _Kin, artefacts: Iterable[Artefact]) -> set
 
 def _rows(pk: str, key: str) -> list[Item]:
     rows: list[Item] = []
-    for items in table.iter_pages(pk, begins=f"{key}#", limit=MOST_ALIKE + 1):
+    for items in table.iter_pages(pk, prefix=f"{key}#", limit=MOST_ALIKE + 1):
         rows += items
         if len(rows) > MOST_ALIKE:
             break
@@ -119,7 +119,7 @@ def _rows(pk: str, key: str) -> list[Item]:
 def _in_outputs(kin: _Kin, artefacts: Iterable[Artefact]) -> set[str]:
     """Return the ids of the artefacts that are in one output with some."""
     ids = {each.output_id for each in artefacts if each.output_id} - kin.outputs.keys()
-    read = table.get_all(ResearchOutput.make_key(id=each) for each in sorted(ids))
+    read = table.get_all(ResearchOutput.make_item_key(id=each) for each in sorted(ids))
     found = [ResearchOutput.from_item(item) for item in read.values()]
     kin.outputs |= {each.id: each for each in found}
     return {artefact_id for each in found for artefact_id in each.artefact_ids}

@@ -37,7 +37,7 @@ class Site(Container):
         error_code="slug_taken",
         field="slug",
         former_values_field="former_slugs",
-        keeps_value_on_delete=lambda site: site.published or site.first_published_at is not None,
+        keeps_value_on_delete=lambda site: site.is_published or site.first_published_at is not None,
     )
     by_platform = Unique(
         "site-platform",

@@ -29,11 +29,11 @@ def sees_all(ctx: Context) -> bool:
 
 def keys_of(ctx: Context, platform: Platform, space_id: str) -> list[ItemKey]:
     """Return where a space is stored, and what decides whether the caller sees it that was not read yet."""
-    space = Space.make_key(id=space_id)
+    space = Space.make_item_key(id=space_id)
     if not isinstance(ctx.principal, User):
         return [space]
     user_id = ctx.principal.id
-    return [space, membership_key(space, user_id), departure_key(platform.key, user_id)]
+    return [space, membership_key(space, user_id), departure_key(platform.item_key, user_id)]
 
 
 def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Space | None:
@@ -43,8 +43,10 @@ def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Spa
         return None
     if not space.is_private or sees_all(ctx):
         return space
-    items = {**ctx.access.prefetched, **{record.key: {"created_at": record.created_at} for record in found}}
-    return space if is_current_membership(ctx.principal.id, space.key, space.ancestor_keys.values(), items) else None
+    items = {**ctx.access.prefetched, **{record.item_key: {"created_at": record.created_at} for record in found}}
+    return (
+        space if is_current_membership(ctx.principal.id, space.item_key, space.ancestor_keys.values(), items) else None
+    )
 
 
 def list_seen(ctx: Context, platform: Platform, query: ListQuery) -> ListPage[SpaceOut]:
@@ -80,12 +82,12 @@ def _open_to(ctx: Context, platform: Platform, listed: Mapping[str, Space], own:
     `own`: the ids of the spaces that they are a member of. All that is an index's, and late: whether a space is open,
     and a membership holds, the table says.
     """
-    places, user_id = [platform.key, *platform.ancestor_keys.values()], ctx.principal.id
+    places, user_id = [platform.item_key, *platform.ancestor_keys.values()], ctx.principal.id
     departures = [departure_key(place, user_id) for place in places] if own else []
-    joined = [Space.make_key(id=space_id) for space_id in own]
+    joined = [Space.make_item_key(id=space_id) for space_id in own]
     memberships = [membership_key(key, user_id) for key in joined]
-    read = table.get_all([*(space.key for space in listed.values()), *departures, *joined, *memberships])
-    there = {sk: Space.from_item(read[s.key]) for sk, s in listed.items() if s.key in read}
+    read = table.get_all([*(space.item_key for space in listed.values()), *departures, *joined, *memberships])
+    there = {sk: Space.from_item(read[s.item_key]) for sk, s in listed.items() if s.item_key in read}
     live = [
         Space.from_item(read[key])
         for key in joined

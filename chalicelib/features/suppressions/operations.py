@@ -33,7 +33,7 @@ _TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
 def suppression_named(request: Request) -> list[ItemKey]:
     """Return where it stands that the address wants no mail which the query's token was made for."""
     found = hash_in(request.query.get("token", [""])[-1])
-    return [Suppression.make_key(address_hash=found)] if found else []
+    return [Suppression.make_item_key(address_hash=found)] if found else []
 
 
 @routes.get(UNSUBSCRIBE, access=Caller.PUBLIC, scope=None, emits=None, prefetch=suppression_named)
@@ -80,7 +80,7 @@ def _hash(query: UnsubscribeQuery) -> str:
 
 
 def _present(ctx: Context, query: UnsubscribeQuery) -> Suppression | None:
-    item = ctx.access.prefetched.get(Suppression.make_key(address_hash=_hash(query)))
+    item = ctx.access.prefetched.get(Suppression.make_item_key(address_hash=_hash(query)))
     return Suppression.from_item(item) if item else None
 
 

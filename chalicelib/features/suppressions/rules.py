@@ -34,4 +34,4 @@ def unsubscribe_url(address_hash: str) -> str:
 
 def suppression_key(address: str) -> ItemKey:
     """Return where it stands that an address wants no mail."""
-    return Suppression.make_key(address_hash=keyed_hash(address).hex())
+    return Suppression.make_item_key(address_hash=keyed_hash(address).hex())

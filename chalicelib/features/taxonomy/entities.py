@@ -148,7 +148,7 @@ class TaxonomyNode(Entity):
             exact_key(WORDS, self.slug) + SLUG,
             *(exact_key(WORDS, fold_text(label)) + LABEL for label in self.alt_labels),
         ]
-        row = {"pk": self.key[0], "node_id": self.id, "lineage": self.lineage}
+        row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.lineage}
         return ancestor_cache.ancestor_pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:

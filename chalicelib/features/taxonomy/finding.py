@@ -69,7 +69,7 @@ def all_nodes(platform_id: str, before: Taxonomy | None) -> list[TaxonomyNode]:
 def tree_beside(request: Request) -> list[ItemKey]:
     """Return where the tree stands of the platform that a request is about."""
     platform_id = request.parameters.get("platform_id")
-    return [Taxonomy.make_key(platform_id=platform_id)] if platform_id else []
+    return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
 
 
 def begun(ctx: Context, platform_id: str) -> TreeReader:
@@ -83,5 +83,5 @@ def begun(ctx: Context, platform_id: str) -> TreeReader:
 
 def state_of(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the tree as it was read with what decided access; None if there is none yet."""
-    item = ctx.access.prefetched.get(Taxonomy.make_key(platform_id=platform_id))
+    item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

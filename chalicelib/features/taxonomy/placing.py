@@ -44,7 +44,7 @@ def surroundings(request: Request) -> list[ItemKey]:
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(trail_key(platform_id, slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
-        keys.append(TaxonomyNode.make_key(platform_id=platform_id, id=ascii_lower(parent.strip())))
+        keys.append(TaxonomyNode.make_item_key(platform_id=platform_id, id=ascii_lower(parent.strip())))
     return keys
 
 
@@ -201,7 +201,7 @@ class _Above:
 
 
 def _tree(ctx: Context, node: TaxonomyNode) -> Taxonomy:
-    return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_key(platform_id=node.platform_id)])
+    return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_item_key(platform_id=node.platform_id)])
 
 
 def _above(node: TaxonomyNode) -> TaxonomyNode | None:

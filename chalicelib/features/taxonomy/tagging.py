@@ -26,7 +26,7 @@ def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTag
     tree = state_of(ctx, platform.id)
     tags = tree.tags if tree else {}
     missing = [slug for slug in slugs if slug not in tags]
-    there = {slug: TaxonomyNode.make_key(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}
+    there = {slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}
     guards = {slug: guard_key(TaxonomyNode.by_slug, _root(platform, slug)) for slug in missing}
     trails = [trail_key(platform.id, slug) for slug in missing]
     read = table.get_all([*there.values(), *guards.values(), *trails])

@@ -79,7 +79,7 @@ def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
 def _end(job: Felling) -> None:
     """Remove the deleted node itself, and the job with it."""
     node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
-    tree = table.get(Taxonomy.make_key(platform_id=job.platform_id))
+    tree = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))
     changes = UnitOfWork(now())
     if node:
         uproot(changes, node)
@@ -91,5 +91,5 @@ def _end(job: Felling) -> None:
 
 
 def _fresh(platform_id: str, nodes: list[str]) -> dict[str, TaxonomyNode]:
-    found = table.get_all(TaxonomyNode.make_key(platform_id=platform_id, id=node_id) for node_id in nodes)
+    found = table.get_all(TaxonomyNode.make_item_key(platform_id=platform_id, id=node_id) for node_id in nodes)
     return {item["id"]: TaxonomyNode.from_item(item) for item in found.values()}

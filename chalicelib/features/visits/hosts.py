@@ -67,19 +67,19 @@ def _of_platform(platform_id: str) -> ItemKey:
 
 def keys_of(site_id: str) -> list[ItemKey]:
     """Return where a site is stored, and its organization if that is known."""
-    site = Site.make_key(id=site_id)
+    site = Site.make_item_key(id=site_id)
     known = ancestor_cache.cached_ids(site).get(Organization.parameter)
-    return [site, *([Organization.make_key(id=known)] if known else [])]
+    return [site, *([Organization.make_item_key(id=known)] if known else [])]
 
 
 def open_site(site_id: str, read: dict[ItemKey, Item]) -> Site | None:
     """Return a site that everybody may see; None if there is none. `read`: what `keys_of` leads to, and is added to."""
-    item = read.get(Site.make_key(id=site_id))
+    item = read.get(Site.make_item_key(id=site_id))
     site = Site.from_item(item) if item else None
     if site is None or not site.is_published:
         return None
-    key = Organization.make_key(id=site.organization_id)
-    ancestor_cache.store(site.key, site.ancestor_ids)
+    key = Organization.make_item_key(id=site.organization_id)
+    ancestor_cache.store(site.item_key, site.ancestor_ids)
     if key not in read:
         read |= table.get_all([key])
     return site if key in read and not Organization.from_item(read[key]).is_deleted else None

@@ -137,7 +137,7 @@ class Disabling(Job):
     @property
     def webhook_key(self) -> ItemKey:
         """Where the webhook is stored."""
-        return Webhook.make_key(organization_id=self.organization_id, id=self.webhook_id)
+        return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
     def of(cls, webhook: Webhook, failing_since: str | None, moment: str) -> "Disabling":
@@ -171,7 +171,7 @@ class Exhaustion(Job):
     @property
     def delivery_key(self) -> ItemKey:
         """Where the delivery is stored."""
-        return WebhookDelivery.make_key(webhook_id=self.webhook_id, id=self.delivery_id)
+        return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod
     def of(cls, before: Delivery, failed: Delivery, moment: str) -> "Exhaustion":

@@ -42,10 +42,10 @@ def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Call
     try:
         changes.commit()
     except ConcurrentModification:
-        item = table.get(webhook.key)
+        item = table.get(webhook.item_key)
         return Webhook.from_item(item) if item else ending
     with best_effort("start"):
-        queues.enqueue(Disabling.task, job.key)
+        queues.enqueue(Disabling.task, job.item_key)
     return ending
 
 

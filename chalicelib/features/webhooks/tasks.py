@@ -114,7 +114,7 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
 
 def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     # First: what is parked for so long has to be under way. A second probe finds that nothing is due.
-    queues.enqueue_slow({**lots.message(webhook.key, [delivery]), "probe": True})
+    queues.enqueue_slow({**lots.message(webhook.item_key, [delivery]), "probe": True})
     return _park(webhook, after(now(), seconds=_PROBING_SECONDS))
 
 
@@ -128,7 +128,7 @@ def _let_wait(webhook: Webhook, until: str) -> Webhook:
         return present.replace(caught_up=False, parked_until=until)
 
     waiting = sending.settle(webhook, tell)
-    queues.enqueue_at(PROBE, waiting.key, until)
+    queues.enqueue_at(PROBE, waiting.item_key, until)
     return waiting
 
 
@@ -136,7 +136,7 @@ def _catch_up(webhook: Webhook) -> None:
     """Queue what lets all that waits for a webhook be sent, behind what is queued for it already."""
     until = after(now(), seconds=_CATCHING_UP_SECONDS)
     if _park(webhook, until).parked_until == until:
-        (pk, sk) = webhook.key
+        (pk, sk) = webhook.item_key
         queues.enqueue_deliveries([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
 
 
@@ -246,14 +246,14 @@ def _judged(
 
     judged = sending.settle(webhook, tell)
     if parking and judged.parked_until:
-        queues.enqueue_at(PROBE, judged.key, judged.parked_until)
+        queues.enqueue_at(PROBE, judged.item_key, judged.parked_until)
     return judged
 
 
 def _letter(notice: DisabledNotice) -> mail.Email | None:
     """Return what a notice says; None if the webhook is gone, or enabled again."""
-    webhook_key = Webhook.make_key(organization_id=notice.organization_id, id=notice.webhook_id)
-    organization_key = Organization.make_key(id=notice.organization_id)
+    webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
+    organization_key = Organization.make_item_key(id=notice.organization_id)
     items = table.get_all([webhook_key, organization_key])
     if webhook_key not in items or organization_key not in items:
         return None

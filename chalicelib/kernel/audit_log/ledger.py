@@ -240,7 +240,7 @@ def _names_request(pointer: Item) -> bool:
 
 
 def _entry_key(log: str, pointer: Item) -> ItemKey:
-    return EntryItem.make_key(log_id=log, id=pointer["sk"])
+    return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
 
 
 def _appending(log: str, head: Head, former: Statement | None, pointers: Sequence[Item]) -> list[Write]:

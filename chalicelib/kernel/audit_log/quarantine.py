@@ -122,7 +122,7 @@ def _entries_of(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
 
 
 def _entry_key(log: str, item: Item) -> ItemKey:
-    return EntryItem.make_key(log_id=log, id=item["sk"])
+    return EntryItem.make_item_key(log_id=log, id=item["sk"])
 
 
 def _text(item: Item) -> str:

@@ -73,7 +73,7 @@ class Access:
     def tenant(self) -> str:
         """The partition of the outermost place, which an organization's limits are counted by; empty at no place."""
         outermost = next(iter(self.ancestors.values()), self.container)
-        return outermost.key[0] if outermost else ""
+        return outermost.item_key[0] if outermost else ""
 
     @property
     def granting_records(self) -> dict[str, list[Entity]]:
@@ -220,7 +220,7 @@ def _perform_decoy_reads(needs: RequireRole, named: RequestTarget, *, missing: b
     if needs.via_record and named.ancestors_cached:
         table.get(ancestor_cache.pointer_key(NIL_UUID))
     elif named.ancestors_cached or (missing and len(named.ancestors) < len(kinds)):
-        nowhere = [kind.make_key(id=NIL_UUID) for kind in kinds]
+        nowhere = [kind.make_item_key(id=NIL_UUID) for kind in kinds]
         table.get_all(
             [*nowhere, *(key for each in named.user_ids for key in membership_view_keys(each, None, nowhere))]
         )
@@ -228,7 +228,7 @@ def _perform_decoy_reads(needs: RequireRole, named: RequestTarget, *, missing: b
 
 def _perform_decoy_descendant_reads(below: DescendantRule, request: Request, user_id: str) -> None:
     if request.query.get(to_camel(below.container_type.parameter)):
-        table.get_all([below.container_type.make_key(id=NIL_UUID)])
+        table.get_all([below.container_type.make_item_key(id=NIL_UUID)])
     else:
         _descendant_rows(below, NIL_UUID, user_id)
 
@@ -244,7 +244,7 @@ def _load_ancestors(
         validation.validate_body(reads.operation.body, request, None)  # It says why the body names none.
     place, above = _load_container(needs.container_type, named.container, items), named.ancestors
     if place.ancestor_keys.keys() - above.keys():
-        ancestor_cache.store(place.key, place.ancestor_ids)
+        ancestor_cache.store(place.item_key, place.ancestor_ids)
         above = place.ancestor_keys
         decisive = [key for user_id in named.user_ids for key in membership_view_keys(user_id, None, above.values())]
         items |= table.get_all([*above.values(), *decisive, *reads.keys([*above.values()][-1])])
@@ -301,7 +301,7 @@ def _descendant_ids(
         return [record[parameter] for record in found if parameter in record]
     if asked := request.query.get(to_camel(parameter)):
         return [each for each in [ascii_lower(asked[-1].strip())] if re.fullmatch(UUID_PATTERN, each)]
-    rows = _descendant_rows(below, place.key[0], user_id)
+    rows = _descendant_rows(below, place.item_key[0], user_id)
     return sorted({row[parameter] for row in rows if row[place.parameter] == place.id})
 
 
@@ -316,8 +316,8 @@ def _load_descendants(
     below: DescendantRule, place: Container, ids: list[str], user_ids: list[str], items: dict[ItemKey, Item]
 ) -> list[Container]:
     """Return those places of some ids that lie in a place, and add to the items what these users are there."""
-    keys = [below.container_type.make_key(id=each) for each in ids]
-    outer = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [place.key])]
+    keys = [below.container_type.make_item_key(id=each) for each in ids]
+    outer = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [place.item_key])]
     items |= table.get_all([*keys, *outer, *(membership_key(key, user_id) for key in keys for user_id in user_ids)])
     found = [below.container_type.from_item(items[key]) for key in keys if key in items]
     return [each for each in found if getattr(each, place.parameter) == place.id]

@@ -46,12 +46,12 @@ def membership_view(user_id: str, chain: list[Container], items: Mapping[ItemKey
     memberships: dict[type[Container], Item] = {}
     above, left, ended = None, "", None
     for place in chain:
-        own, ended = None, items.get(membership_key(place.key, user_id))
+        own, ended = None, items.get(membership_key(place.item_key, user_id))
         if ended and ended["created_at"] > left:
             memberships[type(place)], own, ended = ended, Role(ended["role"]), None
         if above := role_at(place, own, above):
             roles[type(place)] = above
-        left = max(left, last_departure_at(user_id, [place.key], items))
+        left = max(left, last_departure_at(user_id, [place.item_key], items))
     return MembershipView(roles, memberships, left, ended)
 
 

@@ -71,7 +71,7 @@ def resolve_target(
             and ancestor_cache.cached_ids(ancestor_cache.pointer_key(request.parameters[needs.parameter]))
         )
         names = _container_ids(needs, request)
-        place = needs.container_type.make_key(id=names[needs.container_type.parameter]) if names else None
+        place = needs.container_type.make_item_key(id=names[needs.container_type.parameter]) if names else None
         remembered = remembered or bool(ancestor_cache.cached_ids(place))
         joined = place if needs.container_type.has_members else None
         above = _ancestor_keys(needs.container_type, {**ancestor_cache.cached_ids(place), **names})
@@ -115,14 +115,16 @@ def _container_ids(needs: RequireRole, request: Request) -> dict[str, str]:
 
 
 def _ancestor_keys(place: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
-    return {kind: kind.make_key(id=ids[kind.parameter]) for kind in place.ancestor_types() if kind.parameter in ids}
+    return {
+        kind: kind.make_item_key(id=ids[kind.parameter]) for kind in place.ancestor_types() if kind.parameter in ids
+    }
 
 
 def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, ItemKey | None]:
     keys: dict[str, ItemKey | None] = {}
     for name, entity in operation.records.items():
         needed = {**names, entity.id_field: names[entity.parameter]}
-        keys[name] = entity.make_key(**needed) if entity.is_valid_id(needed) else None
+        keys[name] = entity.make_item_key(**needed) if entity.is_valid_id(needed) else None
     return keys
 
 

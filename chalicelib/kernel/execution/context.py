@@ -141,7 +141,7 @@ class Context:
 
         What decided access, such as the caller's own membership, is not read again.
         """
-        key = entity.make_key(**self.ids, **names)
+        key = entity.make_item_key(**self.ids, **names)
         self._refuse_foreign(key[0])
         item = self.access.prefetched.get(key) or table.get(key)
         return entity.from_item(item) if item else None
@@ -190,7 +190,7 @@ class Context:
         return {place.parameter: place.id for place in (self.container, *self.access.ancestors.values()) if place}
 
     def _refuse_foreign(self, pk: str) -> None:
-        own = self.container.key[0] if self.container else ""
+        own = self.container.item_key[0] if self.container else ""
         if not own or not (pk == own or pk.startswith(f"{own}#")):
             raise ValueError(f"{pk} is no partition of the place of {self.operation.id}")
 
@@ -295,11 +295,14 @@ class Context:
         """
         position = self.decode_cursor(query)
         if isinstance(self.principal, ApiKeyPrincipal):
-            keys, own, last = [place.make_key(id=self.principal.credential.organization_id)], [], None
+            keys, own, last = [place.make_item_key(id=self.principal.credential.organization_id)], [], None
         else:
             partition = memberships.partition(**{"user_id": self.principal.id, **names})
             found = table.query(partition, after=position, limit=query.limit)
-            keys, last = [place.make_key(id=item[place.parameter]) for item in found.items], found.last_evaluated_key
+            keys, last = (
+                [place.make_item_key(id=item[place.parameter]) for item in found.items],
+                found.last_evaluated_key,
+            )
             own = [membership_key(key, self.principal.id) for key in keys]
         items = table.get_all([*keys, *own])
         left = {key for key, membership in zip(keys, own, strict=False) if membership not in items}

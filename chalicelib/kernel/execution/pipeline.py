@@ -230,12 +230,12 @@ def _build_response(ctx: Context, answer: Any) -> Response:
         return _serialize_page(ctx, answer)
     body = answer.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
-    secret = answer.no_store or any(getattr(answer, name) for name in answer.one_time)
+    secret = answer.no_store or any(getattr(answer, name) for name in answer.secret_fields)
     if secret:
         headers["Cache-Control"] = "no-store"
     if isinstance(answer, RecordOutput):
         headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
-    elif answer.by_content:
+    elif answer.content_etag:
         headers["ETag"] = conditions.digest_tag(body)
     if operation.creates and status == operation.success:
         names = {**request.parameters, **ctx.ids}

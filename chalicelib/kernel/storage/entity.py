@@ -194,12 +194,12 @@ class Entity:
         )
 
     @property
-    def key(self) -> ItemKey:
+    def item_key(self) -> ItemKey:
         """Where the record is stored."""
         return self.pk.format_map(self.__dict__), self.sk.format_map(self.__dict__)
 
     @classmethod
-    def make_key(cls, **names: str) -> ItemKey:
+    def make_item_key(cls, **names: str) -> ItemKey:
         """Return where the record of these fields is stored."""
         return cls.pk.format_map(names), cls.sk.format_map(names)
 
@@ -246,7 +246,7 @@ class Entity:
         """Return the record as it is stored, index keys included and what is None left out."""
         stored: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
         stored |= {name: json_documents.pack(stored[name]) for name in self.json_fields if name in stored}
-        stored["pk"], stored["sk"] = self.key
+        stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
         if self.schema_version > 1:
             stored["shape"] = self.schema_version
@@ -257,7 +257,7 @@ class Entity:
             if pk := render(facet.pk, stored):
                 stored[f"{facet.index}pk"] = pk
         if self.scheduled_task:
-            stored |= schedule_attributes(self.scheduled_task, self.key)
+            stored |= schedule_attributes(self.scheduled_task, self.item_key)
         return stored
 
     @classmethod
@@ -345,7 +345,7 @@ class Container(Entity):
     @property
     def ancestor_keys(self) -> dict[type["Container"], ItemKey]:
         """Where the places are stored that it lies in, the nearest first."""
-        return {place: place.make_key(id=getattr(self, place.parameter)) for place in self.ancestor_types()}
+        return {place: place.make_item_key(id=getattr(self, place.parameter)) for place in self.ancestor_types()}
 
     @property
     def ancestor_ids(self) -> dict[str, Any]:

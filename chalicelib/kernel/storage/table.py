@@ -273,7 +273,7 @@ def iter_pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
 
 def query_all(pk: str, prefix: str) -> list[Item]:
     """Return all items of a partition that begin so: one Query, if they are less than 1 MB."""
-    return [item for items in iter_pages(pk, begins=prefix) for item in items]
+    return [item for items in iter_pages(pk, prefix=prefix) for item in items]
 
 
 def count_items(where: str | Partition, *, since: str | None = None, until: str | None = None) -> int:

@@ -163,7 +163,7 @@ def children(tree: Tree, node_id: str) -> list[Item]:
 
     An index would find them sooner, but lags.
     """
-    nodes = (item for page in table.iter_pages(tree.partition, begins=STATE[0]) for item in page)
+    nodes = (item for page in table.iter_pages(tree.partition, prefix=STATE[0]) for item in page)
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
@@ -174,7 +174,7 @@ def read_tree(tree: Tree, version: int) -> TreeReader:
     """
     for _ in range(_MAX_WHOLE_TREE_TRIES):
         reading = TreeReader(tree)
-        for page in table.iter_pages(tree.partition, begins=STATE[0]):
+        for page in table.iter_pages(tree.partition, prefix=STATE[0]):
             reading.add_items(page)
         if unsettled := reading.unsettled_keys():
             reading.read(unsettled)

@@ -17,13 +17,15 @@ def update_write(before: Entity, now: Entity, unguarded: Container[str]) -> Writ
     update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
     condition, was = _as_read(before, unguarded)
     names = dict.fromkeys([*changed, *gone, *_guarding(before, unguarded)])
-    return Write("Update", now.key, update=update, condition=condition, names=list(names), values={**changed, **was})
+    return Write(
+        "Update", now.item_key, update=update, condition=condition, names=list(names), values={**changed, **was}
+    )
 
 
 def unchanged_condition(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
     """Return a write that is only done if a record is as it was read."""
     condition, was = _as_read(record)
-    return Write(kind, record.key, condition=condition, names=list(_guarding(record)), values=was)
+    return Write(kind, record.item_key, condition=condition, names=list(_guarding(record)), values=was)
 
 
 def _guarding(record: Entity, unguarded: Container[str] = ()) -> dict[str, Any]:

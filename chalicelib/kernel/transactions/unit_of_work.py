@@ -62,7 +62,7 @@ class UnitOfWork:
     def create(self, record: R, *, on_conflict: Problem | None = None) -> R:
         """Put a new record. `refusal` answers if one with its key exists; without it the work is done again."""
         self._begin(record, _PendingWrite(None, record, on_conflict))
-        self._event_subject = self._event_subject or record.key
+        self._event_subject = self._event_subject or record.item_key
         return record
 
     def update(self, record: R, **changed: Any) -> R:
@@ -73,7 +73,7 @@ class UnitOfWork:
         change = self._change(record)
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
-        self._event_subject = self._event_subject or record.key
+        self._event_subject = self._event_subject or record.item_key
         return self._renew(change, record, changed)
 
     def replace_set(
@@ -88,8 +88,8 @@ class UnitOfWork:
         They come in the order in which they were made. What is wanted where a record is present changes that. The entry
         is about the `whole` of them.
         """
-        left = {record.key: record for record in present}
-        kept = [self._put(record, left.pop(record.key, None)) for record in wanted]
+        left = {record.item_key: record for record in present}
+        kept = [self._put(record, left.pop(record.item_key, None)) for record in wanted]
         kept.sort(key=lambda record: record.id)
         for record in left.values():
             self.delete(record)
@@ -112,7 +112,7 @@ class UnitOfWork:
     def replace(self, ended: Entity, record: R) -> R:
         """Put a new record in the place of one that holds no longer."""
         self._begin(record, _PendingWrite(ended, record, replaces_expired=True))
-        self._event_subject = self._event_subject or record.key
+        self._event_subject = self._event_subject or record.item_key
         return record
 
     def upsert(self, record: Entity) -> None:
@@ -139,12 +139,12 @@ class UnitOfWork:
     def delete(self, record: Entity, *, ended: bool = False) -> None:
         """Remove a record, and what its uniqueness held. `ended`: it gave nobody any right any more."""
         self._begin(record, _PendingWrite(record, None, ended=ended))
-        self._event_subject = self._event_subject or record.key
+        self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject(self, record: Entity) -> None:
         """Let there be an entry about a record that callers see no change of, be it the only thing that is written."""
-        self._records.setdefault(record.key, _PendingWrite(record, record))
-        self._event_subject = self._event_subject or record.key
+        self._records.setdefault(record.item_key, _PendingWrite(record, record))
+        self._event_subject = self._event_subject or record.item_key
 
     def set_diff_base(self, told: Entity) -> None:
         """Let the entry say what changed since one before it told of the record like this; else since it was read.
@@ -155,10 +155,10 @@ class UnitOfWork:
 
     def enqueue_after_commit(self, task: str, record: Entity) -> None:
         """Let a task begin once the changes are committed. The record's due mark starts it if its message is lost."""
-        self.starts.append((task, record.key))
+        self.starts.append((task, record.item_key))
 
     def _change(self, record: Entity) -> _PendingWrite:
-        change = self._records.setdefault(record.key, _PendingWrite(record, record))
+        change = self._records.setdefault(record.item_key, _PendingWrite(record, record))
         if not isinstance(change.now, type(record)) or change.now is not record:
             raise ValueError(f"{record.kind} {record.id} was changed from another state")
         return change
@@ -176,13 +176,13 @@ class UnitOfWork:
         return self.create(record) if present is None else self.update(present, **record.domain_fields)
 
     def _begin(self, record: Entity, change: _PendingWrite) -> None:
-        if record.key in self._records:
+        if record.item_key in self._records:
             raise ValueError(f"{record.kind} {record.id} is changed already")
-        self._records[record.key] = change
+        self._records[record.item_key] = change
 
     def require_unchanged(self, record: Entity) -> None:
         """Let the transaction fail if the record changes before it."""
-        self._checks[record.key] = record
+        self._checks[record.item_key] = record
 
     def fence(self, epoch: Epoch) -> None:
         """Let the transaction fail if an access epoch ends before it."""
@@ -328,7 +328,7 @@ def _is_there(cancelled: TransactionCancelled, position: int) -> bool:
 def _write(change: _PendingWrite) -> Write:
     before, now = change.before, change.now
     if before is None and now is not None:
-        return Write("Put", now.key, item=now.item()) if change.unconditional else table.put_new(now.item())
+        return Write("Put", now.item_key, item=now.item()) if change.unconditional else table.put_new(now.item())
     if before is not None and now is None:
         return unchanged_condition("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither

@@ -88,7 +88,7 @@ def release(job: J, *, seconds: float = 0, **progress: Any) -> J:
     failures = 0 if progress else job.failures
     passed = _store(job, turn_at=after(now(), seconds=seconds), failures=failures, **progress)
     if not seconds:
-        queues.enqueue(job.task, passed.key)
+        queues.enqueue(job.task, passed.item_key)
     return passed
 
 
