@@ -114,7 +114,7 @@ class TestReading:
         with pytest.raises(TypeError, match="from each of 1 to 1"):
 
             class Box(Entity):
-                kind, pk, sk, shape = "box", "P#{id}", "#", 2
+                kind, pk, sk, schema_version = "box", "P#{id}", "#", 2
 
 
 class TestChanging:

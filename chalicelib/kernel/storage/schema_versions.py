@@ -46,7 +46,7 @@ def upcast(item: Item, shape: int, upcasts: Upcasts) -> Item:
 def attach_legacy_item(record: T, older: Item | None) -> T:
     """Return a record that knows the item it was read from, if that is of an older shape."""
     if older is not None:
-        object.__setattr__(record, "older", older)  # It is no field: two records that say the same are the same.
+        object.__setattr__(record, "legacy_item", older)  # It is no field: two records that say the same are the same.
     return record
 
 
