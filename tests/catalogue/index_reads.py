@@ -54,7 +54,7 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.deliveries.log.count by_status": Shows("about how many deliveries a replay queues; it reads the table"),
     "features.domains.operations.list_domain_inventory by_status": _FILTER,
     "features.erasures.rules in_organization": _ERASED,
-    "features.erasures.rules.rooms_of siblings": _ERASED,
+    "features.erasures.rules.rooms_of sibling_index": _ERASED,
     "features.erasures.tasks._leave_records index": _ERASED,
     "features.invitations.operations of_user": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
@@ -78,13 +78,13 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.pages.tasks._clear below of_page": _MOVED,
     "features.pages.tasks._orphan_below below_live": _MOVED,
     "features.platform_members.operations.list_platform_members in_platform": _MEMBERS,
-    "features.platforms.operations.list_platforms by_status siblings": _REMOVED,
+    "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
     "features.platforms.reach._organizations of_user": _REMOVED,
     "features.platforms.reach.within_reach of_user": _REMOVED,
     "features.project_blocks.operations.list_project_block_platforms in_organization": Shows(
         "whether a platform has the block, and is the caller's, the table says"
     ),
-    "features.purges.clearing._places siblings": _PLATFORM,
+    "features.purges.clearing._places sibling_index": _PLATFORM,
     "features.research.clearing._rooms in_library": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
     ),
@@ -93,10 +93,10 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     ),
     "features.research.where.artefacts_by by_source in_library": _LIBRARY,
     "features.research.where.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
-    "features.sites.operations.list_sites siblings": Shows("sites, to members of their organization, who see all"),
+    "features.sites.operations.list_sites sibling_index": Shows("sites, to members of their organization, who see all"),
     "features.space_members.operations.list_space_members in_space": _MEMBERS,
-    "features.spaces.operations._position siblings": Shows("at the same position the older space stands first"),
-    "features.spaces.reach.list_seen by_visibility of_user siblings": Decides(
+    "features.spaces.operations._position sibling_index": Shows("at the same position the older space stands first"),
+    "features.spaces.reach.list_seen by_visibility of_user sibling_index": Decides(
         f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
     ),
     "features.taxonomy.finding.list_nodes among_siblings in_platform": Shows("nodes, to people who may see all"),
@@ -106,6 +106,8 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.taxonomy.tasks._below among_siblings": _BRANCH,
     "features.taxonomy.trees._on_shelves.ask among_siblings": Shows("nodes, to people who may see all"),
     "features.webhooks.tasks._admins in_organization": Shows("whom a mail tells: none who is an admin no more"),
-    "kernel.due._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
-    "kernel.ledger.unanchored 'index2'": Shows("logs that have grown; what is late is anchored an hour later"),
+    "kernel.work.scheduler._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
+    "kernel.audit_log.ledger.unanchored_heads 'index2'": Shows(
+        "logs that have grown; what is late is anchored an hour later"
+    ),
 }

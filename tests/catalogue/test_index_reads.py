@@ -29,19 +29,19 @@ CONSTANTS: Final = {
 }
 """The filters that several records share, which have names of their own."""
 
-NO_LISTS: Final = ("ctx.access.below", "self.below", "part.below", "node.listed")
+NO_LISTS: Final = ("ctx.access.descendants", "self.descendants", "part.below", "node.listed")
 """What is called as a list is, and is none."""
 
 OF_KEYS: Final = ("index", "sk")
 """What is asked of a list without reading it: the names of its keys."""
 
-DECLARES: Final = ("kernel.entity", "entities")
+DECLARES: Final = ("kernel.storage.entity", "entities")
 """Where lists are declared, and say which partitions they are: what reads one names it."""
 
 WHAT_TO_DO: Final = (
     "An index lags without a bound. List each read in tests/catalogue/index_reads.py: as one that Shows, if nobody is "
     "let in or kept out by it and nothing is lost, or as one that Decides, with a test that lets the index lag by each "
-    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.as_stored`, or rows that stand in it."
+    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.read_current`, or rows that stand in it."
 )
 
 

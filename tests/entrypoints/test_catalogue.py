@@ -14,10 +14,10 @@ def test_a_process_finds_every_kind_of_record_although_nothing_has_imported_it()
 import json
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.storage.entity import KINDS
-from chalicelib.kernel.storage.record_types import every_kind, find_kind
+from chalicelib.kernel.storage.record_types import all_record_types, find_record_type
 assert not [name for name in KINDS if "." in name]
-assert find_kind("organization.member") and not find_kind("organization.stranger")
-print(json.dumps(sorted(kind.kind for kind in every_kind())))
+assert find_record_type("organization.member") and not find_record_type("organization.stranger")
+print(json.dumps(sorted(kind.kind for kind in all_record_types())))
 """)
     catalogue.operations()
     catalogue.load_tasks()
@@ -30,7 +30,7 @@ import json
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel.work import tasks
 load_tasks()
-print(json.dumps([task.name for task in tasks.declared()]))
+print(json.dumps([task.name for task in tasks.all_tasks()]))
 """)
     declared = re.compile(r"^@task\(", re.MULTILINE)
     files = (ROOT / "chalicelib/features").glob("*/tasks.py")

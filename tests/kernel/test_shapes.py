@@ -156,7 +156,7 @@ class TestChanging:
         settled = changes.update_untracked(first, sent=True)
         changes.commit()
         assert settled.version == 1
-        for change in ("settle", "update", "delete"):
+        for change in ("update_untracked", "update", "delete"):
             changes = UnitOfWork(now())
             getattr(changes, change)(second, **({} if change == "delete" else {"title": "Mills"}))
             with pytest.raises(ConcurrentModification):

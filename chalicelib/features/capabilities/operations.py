@@ -77,4 +77,4 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
 
 
 def _present(ctx: Context) -> list[Capability]:
-    return ctx.load(Capability.in_space).of_type(Capability)
+    return ctx.load(Capability.in_space).instances_of(Capability)

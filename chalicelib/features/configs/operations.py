@@ -90,14 +90,14 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
         locale=body.locale or platform.default_locale,
     )
-    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.of_type(Capability)]
+    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.instances_of(Capability)]
     config = said(platform, found, space, public=ctx.role is None, parts=sight.parts(found))
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
 def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | None:
     """Return which of a platform's names a host is; `found` holds its custom domain."""
-    custom = next(iter(found.of_type(CustomDomain)), None)
+    custom = next(iter(found.instances_of(CustomDomain)), None)
     return host_match(host, platform, custom, settings().platforms_domain)
 
 

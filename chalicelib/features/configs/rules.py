@@ -26,9 +26,9 @@ def said(
     `found`: the records of the platform's sets and, with a space, those of that; `public`: whether it is for everybody,
     who is shown nothing of project blocks that are off; `parts`: the navigation and the home as the caller sees them.
     """
-    custom = next(iter(found.of_type(CustomDomain)), None)
-    modules = effective(modules_of(found.of_type(PlatformModule)), found.of_type(ModuleOverride))
-    blocks = [block for block in in_order(found.of_type(ProjectBlock)) if block.enabled or not public]
+    custom = next(iter(found.instances_of(CustomDomain)), None)
+    modules = effective(modules_of(found.instances_of(PlatformModule)), found.instances_of(ModuleOverride))
+    blocks = [block for block in in_order(found.instances_of(ProjectBlock)) if block.enabled or not public]
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,

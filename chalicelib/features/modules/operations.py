@@ -24,7 +24,7 @@ in_spaces = RouteGroup("spaces", routes.operations)
 @routes.get("/platforms/{platform_id}/modules", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
     """List the modules of a platform: those of the catalogue, then its own in the order it named them."""
-    stored = ctx.load(PlatformModule.in_platform).of_type(PlatformModule)
+    stored = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in modules_of(stored)], query)
 
 
@@ -42,7 +42,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     `enabled`, `locked` and `settings` the platform forgets a module: one of the catalogue is as it was at first, one of
     its own is gone. Every change gives the platform another version: `If-Match` takes the platform's `ETag`.
     """
-    present = ctx.load(PlatformModule.in_platform).of_type(PlatformModule)
+    present = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
     said = {module.module_id: module for module in present}
     states = changed(said, body.modules)
     named = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
@@ -69,7 +69,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     doesn't have is listed as off, last.
     """
     found = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
-    modules = effective(modules_of(found.of_type(PlatformModule)), found.of_type(ModuleOverride))
+    modules = effective(modules_of(found.instances_of(PlatformModule)), found.instances_of(ModuleOverride))
     return ctx.slice_page([EffectiveModuleOut.of(module) for module in modules], query)
 
 
@@ -149,4 +149,4 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
 
 
 def _overrides(ctx: Context) -> list[ModuleOverride]:
-    return ctx.load(ModuleOverride.in_space).of_type(ModuleOverride)
+    return ctx.load(ModuleOverride.in_space).instances_of(ModuleOverride)

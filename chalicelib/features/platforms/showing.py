@@ -132,7 +132,7 @@ class Sight:
         return self._sees_all or seen(self.ctx, self.platform, space_id, found) is not None
 
     def _sees_site(self, site_id: str, found: Records) -> bool:
-        return self._sees_drafts or any(site.id == site_id and site.is_published for site in found.of_type(Site))
+        return self._sees_drafts or any(site.id == site_id and site.is_published for site in found.instances_of(Site))
 
     def _shown(self, items: Iterable[Mapping[str, Any]], found: Records) -> Iterator[dict[str, Any]]:
         """Yield the items that lead to what the caller sees, each with those below it that do."""
@@ -148,12 +148,12 @@ class Sight:
         if space_id and self._opens(space_id, found):
             return True
         # A path that names no space is one to something else; an item of type space then leads nowhere.
-        own = {space.id for space in found.of_type(Space) if space.platform_id == self.platform.id}
+        own = {space.id for space in found.instances_of(Space) if space.platform_id == self.platform.id}
         return item["type"] != "space" and space_id not in own
 
     def _leads_to_a_seen_page(self, item: Mapping[str, Any], found: Records) -> bool:
         page_id = _page_of(item)
-        page = next((page for page in found.of_type(Page) if page.id == page_id), None)
+        page = next((page for page in found.instances_of(Page) if page.id == page_id), None)
         if page is None or self._sees_drafts or page.organization_id != self.platform.organization_id:
             return True
         over = page.unpublish_at is not None and page.unpublish_at <= self.ctx.now

@@ -76,4 +76,4 @@ def list_project_block_platforms(
 
 
 def _present(ctx: Context) -> list[ProjectBlock]:
-    return in_order(ctx.load(ProjectBlock.in_platform).of_type(ProjectBlock))
+    return in_order(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -47,16 +47,16 @@ def as_people_see_it(
     )
     names = {"page_id": page.id, "id": str(revision_id)}
     found = ctx.load(keys=[Rendered.make_item_key(**names), Menu.make_item_key(site_id=site.id, id=MENU), *of_platform])
-    theme = next((platform.theme for platform in found.of_type(Platform)), None)
-    menu = next((resolved(each, ctx.access.prefetched) for each in found.of_type(Menu)), [])
-    host = site.replace(domain=verified(next(iter(found.of_type(CustomDomain)), None)))
+    theme = next((platform.theme for platform in found.instances_of(Platform)), None)
+    menu = next((resolved(each, ctx.access.prefetched) for each in found.instances_of(Menu)), [])
+    host = site.replace(domain=verified(next(iter(found.instances_of(CustomDomain)), None)))
     seo = page.seo
     view = View(
         lang=site.default_locale,
         title=page.title,
         site_name=site.name,
         called=seo["title"],
-        blocks=_blocks(next(iter(found.of_type(Rendered)), None), page.title, names),
+        blocks=_blocks(next(iter(found.instances_of(Rendered)), None), page.title, names),
         description=seo["description"],
         image=seo["image"],
         canonical=None if preview else seo["canonical"] or host.url + page.path,

@@ -18,7 +18,7 @@ def with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     """Return sites as they are reached: of those with a platform one read tells whether it has a verified domain."""
     found = [*sites]
     keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in found if site.platform_id]
-    known = {custom.platform_id: custom for custom in ctx.load(keys=keys).of_type(CustomDomain)} if keys else {}
+    known = {custom.platform_id: custom for custom in ctx.load(keys=keys).instances_of(CustomDomain)} if keys else {}
     return [site.replace(domain=verified(known.get(site.platform_id or ""))) for site in found]
 
 
@@ -36,7 +36,7 @@ def refuse_platform_of_others(ctx: Context, organization: Container, platform_id
         return
     key, user_id = Platform.make_item_key(id=platform_id), ctx.principal.id if isinstance(ctx.principal, User) else ""
     found = ctx.load(keys=[key, *(membership_view_keys(user_id, key, [organization.item_key]) if user_id else ())])
-    platform = next(iter(found.of_type(Platform)), None)
+    platform = next(iter(found.instances_of(Platform)), None)
     if platform is None or platform.organization_id != organization.id:
         raise ValidationProblem([FieldError("/platformId", "unknown", "No platform of this organization has this id.")])
     if user_id:
@@ -59,6 +59,6 @@ def _refuse_lower(role: Role | None) -> None:
 
 def refuse_foreign_site(ctx: Context, organization_id: str, site_id: str) -> None:
     """Raise Invalid unless a site is one of the organization's."""
-    site = next(iter(ctx.load(keys=[Site.make_item_key(id=site_id)]).of_type(Site)), None)
+    site = next(iter(ctx.load(keys=[Site.make_item_key(id=site_id)]).instances_of(Site)), None)
     if site is None or site.organization_id != organization_id:
         raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])

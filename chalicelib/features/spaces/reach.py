@@ -38,7 +38,7 @@ def keys_of(ctx: Context, platform: Platform, space_id: str) -> list[ItemKey]:
 
 def seen(ctx: Context, platform: Platform, space_id: str, found: Records) -> Space | None:
     """Return a space of a platform if the caller sees it; `found` is what stands at `keys_of` it, and maybe more."""
-    space = next((space for space in found.of_type(Space) if space.id == space_id), None)
+    space = next((space for space in found.instances_of(Space) if space.id == space_id), None)
     if space is None or space.platform_id != platform.id:
         return None
     if not space.is_private or sees_all(ctx):

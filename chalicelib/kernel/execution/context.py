@@ -50,7 +50,7 @@ class Records(list[Entity]):
         """Return them with others."""
         return Records([*self, *others], self.asked | others.asked, {**self.read, **others.read})
 
-    def of_type(self, kind: type[E]) -> list[E]:
+    def instances_of(self, kind: type[E]) -> list[E]:
         """Return those of a kind."""
         return [record for record in self if isinstance(record, kind)]
 
