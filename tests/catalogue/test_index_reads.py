@@ -41,7 +41,7 @@ DECLARES: Final = ("kernel.storage.entity", "entities")
 WHAT_TO_DO: Final = (
     "An index lags without a bound. List each read in tests/catalogue/index_reads.py: as one that Shows, if nobody is "
     "let in or kept out by it and nothing is lost, or as one that Decides, with a test that lets the index lag by each "
-    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.read_current`, or rows that stand in it."
+    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.read_current` or rows that stand in it."
 )
 
 

@@ -178,13 +178,13 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def put_part(self, _bucket: str, _name: str, _upload: str, number: int, data: bytes) -> None:
+    def upload_part(self, _bucket: str, _name: str, _upload: str, number: int, data: bytes) -> None:
         (self._folder / f"{number:05d}").write_bytes(data)
 
-    def complete(self, *_: object) -> None:
+    def complete_upload(self, *_: object) -> None:
         assert len(list(self._folder.iterdir())) > 5
 
-    def read(self, *_: object) -> Iterator[bytes]:
+    def read_file(self, *_: object) -> Iterator[bytes]:
         return (part.read_bytes() for part in sorted(self._folder.iterdir()))
 
 
@@ -206,7 +206,7 @@ class TestMemory:
 
         started = begin_export(api, organization)
         monkeypatch.setattr(making, "logs", reading(endless))
-        for name in ("put_part", "complete", "read"):
+        for name in ("upload_part", "complete_upload", "read_file"):
             monkeypatch.setattr(files, name, getattr(folder, name))
         tracemalloc.start()
         try:

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from botocore.stub import Stubber
 
 from chalicelib.kernel.core.aws import client
-from chalicelib.kernel.core.clock import now_ms, timestamp_ms
+from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.work import queues
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -44,8 +45,8 @@ class TestTheMail:
     def test_it_says_who_invites_to_what_as_what_until_when(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        clock.shift(days=1)  # Until then an organization is new, and its words are left out.
-        clock.freeze("2026-11-25T09:30:00Z")
+        clock.shift(days=1)  # Mails of a new organization leave out what its people wrote.
+        clock.freeze(now())
         words = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
         invite(api, organization, SOPHIE, as_=grace, **words)
         workers.deliver()
@@ -55,7 +56,8 @@ class TestTheMail:
         assert letter.subject == "Grace Hopper invites you to Analytical Engines"
         assert "Grace Hopper invites you to join Analytical Engines in the role of editor." in letter.text
         assert "> Come and join us.\n> We start on Monday.\n" in letter.text
-        assert "It is valid until 2 December 2026, 09:30 UTC." in letter.text
+        until = datetime.fromisoformat(now()) + timedelta(days=7)
+        assert f"It is valid until {until.day} {until:%B %Y, %H:%M} UTC." in letter.text
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
     def test_its_link_is_the_one_that_the_inviter_was_given_and_works(
