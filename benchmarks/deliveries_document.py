@@ -1,4 +1,4 @@
-"""`docs/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
+"""`docs/reference/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.folders import ROOT
 from local.markdown import table
 
-FILE: Final = ROOT / "docs" / "deliveries.md"
+FILE: Final = ROOT / "docs" / "reference" / "deliveries.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 
 Figures = Mapping[str, Any]

@@ -96,7 +96,7 @@ def test_no_file_holds_a_secret() -> None:
 
 def test_files_are_those_that_are_kept() -> None:
     looked_at = {path.as_posix() for path in files()}
-    assert {"app.py", ".ci/run", "docs/operations.md", "tests/vectors.json"} <= looked_at
+    assert {"app.py", ".ci/run", "docs/operations/running.md", "tests/vectors.json"} <= looked_at
     assert not [path for path in looked_at if path.startswith((".venv", ".local", ".git/", "build/"))]
 
 
