@@ -58,7 +58,7 @@ measure: .venv/installed ## write anew what each operation asks of AWS beside 10
 	$(BIN)/python -m benchmarks.performance.operations
 
 .PHONY: bench
-bench: .venv/installed .venv-peers/installed ## time Atrium beside other stacks, in some five minutes: docs/performance.md
+bench: .venv/installed .venv-peers/installed ## time Atrium beside other stacks, in some five minutes: docs/reference/performance.md
 	@$(BIN)/python -m benchmarks.performance.peers
 
 .PHONY: fuzz

@@ -43,7 +43,7 @@ _TRUST: Final = {
 }
 ADVICE: Final = (
     "API Gateway may not write logs in this account and region yet ({}). `make deploy` goes on without. It is tried"
-    " again by every `make bootstrap` and `make deploy`; docs/deployment.md says what it takes."
+    " again by every `make bootstrap` and `make deploy`; docs/guides/deployment.md says what it takes."
 )
 """What is said where logs can't be written, with the reason."""
 

@@ -1,4 +1,4 @@
-"""What wakes somebody up: each alarm, with what it means. docs/operations.md says what to do about it.
+"""What wakes somebody up: each alarm, with what it means. docs/operations/running.md says what to do about it.
 
 A rate has a floor of what it is made of: one failure of two requests at night is no alarm. Where nothing is measured,
 nothing is wrong, but for schedules, which always measure.
@@ -269,7 +269,7 @@ def _sum(metrics: Mapping[str, Metric]) -> str:
 def _resource(name: str, alarm: Alarm) -> dict[str, Any]:
     properties = {
         "AlarmName": sub(f"{HERE.prefix}-{name}"),
-        "AlarmDescription": alarm.means,  # docs/operations.md has a section of the alarm's name.
+        "AlarmDescription": alarm.means,  # docs/operations/running.md has a section of the alarm's name.
         "AlarmActions": [ref("Alarms")],
         "OKActions": [ref("Alarms")],
         "ComparisonOperator": "LessThanThreshold" if alarm.below else "GreaterThanThreshold",

@@ -78,7 +78,8 @@ def _updated(name: str, template: str, parameters: Mapping[str, str], former: Ma
         raise Refused(f"The stack {name} is being changed ({status}). Wait until that is done, then try again.")
     if status in ("UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"):
         raise Refused(
-            f"The stack {name} is stuck in {status}: docs/deployment.md says what to do.\n{_events(name, former)}"
+            f"The stack {name} is stuck in {status}: docs/guides/deployment.md says what to do.\n"
+            f"{_events(name, former)}"
         )
     declared = json.loads(template).get("Parameters", {})
     kept = [p["ParameterKey"] for p in former.get("Parameters", [])]

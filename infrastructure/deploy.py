@@ -59,7 +59,7 @@ def package(name: str) -> None:
     os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice wants one, though it asks AWS for nothing here.
     out = chalice_deployment.package(stage, stage_project(name))
     folder = out.relative_to(configuration.PROJECT)
-    print(f"{folder}/ has sam.json and deployment.zip. docs/deployment.md says how to go on.")
+    print(f"{folder}/ has sam.json and deployment.zip. docs/guides/deployment.md says how to go on.")
 
 
 def delete(name: str) -> None:

@@ -1,8 +1,8 @@
 """Builds what is deployed: app and pinned libraries, compiled, in one zip that is the same wherever it is made.
 
 The libraries are those of requirements.txt, as wheels for Lambda's Linux; boto3 is the runtime's. Python files are
-there compiled only: nothing is compiled when a function starts, and it takes half the room. docs/deployment.md says
-more.
+there compiled only: nothing is compiled when a function starts, and it takes half the room. docs/guides/deployment.md
+says more.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Queries of CloudWatch Logs Insights that are ready for whoever operates a stage; their fields are in docs/logs.md."""
+"""Queries of CloudWatch Logs Insights for whoever operates a stage; docs/operations/logs.md describes their fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What each operation costs on AWS: `python -m benchmarks.costs`, some minutes.
 
 Every operation's example is performed in memory, with the work behind it, and what it asks of AWS is priced. Figures go
-to `benchmarks/results/costs.json`, and from there to `docs/costs.md`; `--document` only writes that page anew.
+to `benchmarks/results/costs.json`, and from there to `docs/reference/costs.md`; `--document` only writes that page.
 
 `--dynamodb` compares the units that are reckoned with those of Amazon's DynamoDB Local at this address, started beside
 this (Java 17):

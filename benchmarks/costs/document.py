@@ -1,4 +1,4 @@
-"""`docs/costs.md`: the figures that were kept, in dollars."""
+"""`docs/reference/costs.md`: the figures that were kept, in dollars."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ from benchmarks.costs.results import of_class, typical
 from local.generators.markdown import code, table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "costs.md"
+FILE: Final = ROOT / "docs" / "reference" / "costs.md"
 _LIMITS: Final = Path(__file__).with_name("limits.md")
 _BEFORE_LIMITS: Final = 5
 Results = Mapping[str, Any]

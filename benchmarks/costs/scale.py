@@ -21,7 +21,7 @@ _MONTH_SECONDS: Final = _MONTH_HOURS * 3600
 _POLLERS: Final = 5
 _POLL_SECONDS: Final = 20
 _MEASURES: Final = 3 * 4 + 3
-"""Three of each kind of line, and three of the stage: docs/logs.md."""
+"""Three of each kind of line, and three of the stage: docs/operations/logs.md."""
 _KB: Final = 1024
 _LOADS: Final = (1, 10, 1_000)
 _BASE: Final = 10.0

@@ -1,4 +1,4 @@
-"""`docs/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
+"""`docs/reference/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "deliveries.md"
+FILE: Final = ROOT / "docs" / "reference" / "deliveries.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 
 Figures = Mapping[str, Any]
@@ -15,7 +15,7 @@ Figures = Mapping[str, Any]
 _HEAD: Final = """\
 # How soon events arrive
 
-What a webhook is sent, and when again, is told in [webhooks.md](webhooks.md). This page is about those whose endpoints
+What a webhook is sent, and when again, is told in [webhooks.md](../guides/webhooks.md). This page is about those whose endpoints
 are well, while others are not. It is written by the programs that it names.
 """
 

@@ -9,7 +9,7 @@ once, and all workers are there from the first second on.
 All endpoints that hang begin to when the simulation does. Until then either none has been asked for anything, or, which
 is the worst that can happen, all have answered. Each design meets the same events until the end, and then has time to
 deliver what waits for a good endpoint. Figures go to `benchmarks/results/hanging_endpoints.json`, and from there to
-`docs/deliveries.md`.
+`docs/reference/deliveries.md`.
 """
 
 import random

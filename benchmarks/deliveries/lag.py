@@ -7,7 +7,7 @@ of its event, which its `timestamp` says, until the request has arrived. It ends
 endpoint got every event, in the order of `sequence`.
 
 All of it shares one machine: emulator, service, workers and receivers. Figures go to
-`benchmarks/results/delivery_lag.json`, and from there to `docs/deliveries.md`.
+`benchmarks/results/delivery_lag.json`, and from there to `docs/reference/deliveries.md`.
 """
 
 import argparse

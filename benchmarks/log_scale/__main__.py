@@ -1,7 +1,8 @@
 """What a log costs as it grows: `python -m benchmarks.log_scale --entries 1000000`.
 
 Logs of 1,000 entries and ten times as many, and so on up to `--entries`, are filled through the ledger's own code, then
-listed, verified and exported. Figures go to `benchmarks/results/log_scale.json`, and from there to `docs/scale.md`.
+listed, verified and exported. Figures go to `benchmarks/results/log_scale.json`, and from there to
+`docs/reference/scale.md`.
 
 The table is a stand-in for DynamoDB on SQLite (`disk.py`), in a file that goes with the program. `--dynamodb` takes the
 address of Amazon's DynamoDB Local instead, started beside this (1.25 or later, Java 17), which needs an hour or more

@@ -1,4 +1,4 @@
-"""`docs/scale.md`: the figures that were kept, as tables."""
+"""`docs/reference/scale.md`: the figures that were kept, as tables."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,7 +8,7 @@ from benchmarks.log_scale.results import DYNAMODB_LOCAL, STAND_IN, Results
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "scale.md"
+FILE: Final = ROOT / "docs" / "reference" / "scale.md"
 
 Logs = Mapping[str, Any]
 """What was kept of the logs in one table, by the number of entries."""

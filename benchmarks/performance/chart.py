@@ -1,4 +1,4 @@
-"""`docs/performance.svg`: what Atrium takes of what each peer takes, as bars, legible on light and on dark."""
+"""`docs/reference/performance.svg`: what Atrium takes of what each peer takes, as bars for light and dark pages."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchmarks.performance.peers_section import MEASURES, POPULAR, USUAL, Measure, ratio
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "performance.svg"
+FILE: Final = ROOT / "docs" / "reference" / "performance.svg"
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 720, 190, 60, 56, 52, 16
 _STYLE: Final = """\

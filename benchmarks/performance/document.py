@@ -1,4 +1,4 @@
-"""`docs/performance.md`: a section for each figure that is kept, written by the program that measures it.
+"""`docs/reference/performance.md`: a section for each figure that is kept, written by the program that measures it.
 
 `python -m benchmarks.performance.document` only writes the page anew. A section is a module `<name>_section` beside
 this, with its `title` and `written(results)`; its results are in `benchmarks/results/<name>.json`.
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "performance.md"
+FILE: Final = ROOT / "docs" / "reference" / "performance.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 _ORDER: Final = ("peers", "operations", "load", "noisy_neighbor")
 

@@ -7,7 +7,7 @@ entry has waited for its place in the log.
 
 It ends with an error, and keeps no figure, unless every change that was acknowledged has its one entry and reached
 the webhook, the log is proved from outside, and nothing failed but changes that others kept in the way of (409).
-Figures go to `benchmarks/results/load.json`, and from there to `docs/performance.md`.
+Figures go to `benchmarks/results/load.json`, and from there to `docs/reference/performance.md`.
 """
 
 import json

@@ -6,7 +6,7 @@ tenant's API keys ask at a fixed pace, whatever happens; latency is from when a 
 wait for another counts in full. The flood comes from a process of its own: a key that asks over many connections.
 
 It ends by itself within two minutes. Figures go to `benchmarks/results/noisy_neighbor.json`, and from there to
-`docs/performance.md`.
+`docs/reference/performance.md`.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 Each operation's example is called on AWS in memory by who has just the right to it, in a world that is each time as it
 was, by a process that has met its places. It ends by itself within three minutes. Figures go to
-`benchmarks/results/operations.json`, and from there to `docs/performance.md`.
+`benchmarks/results/operations.json`, and from there to `docs/reference/performance.md`.
 """
 
 import gc

@@ -3,7 +3,7 @@
 Each runs in fresh processes, in turns, until the time is up. A process imports the stack, answers a first read, and
 then reads, lists and creates; all it asks of AWS goes over TLS to a stand-in in another process. Before anything is
 timed each stack has to answer rightly. Figures go to `benchmarks/results/peers.json`, and from there to
-`docs/performance.md`.
+`docs/reference/performance.md`.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The service runs as with `make run`, in a folder that goes with the program. Ten
 each in an organization of their own; webhooks hear of all of it, one of them at an endpoint that fails. Meanwhile the
 service's process and the workers' are killed at random and begin anew. Then the load ends, what waits is done, and
 every promise is held against what the callers were told. Figures go to `benchmarks/results/soak.json`, and from there
-to `docs/reliability.md`. It ends with an error if a promise is broken; figures are kept all the same.
+to `docs/operations/reliability.md`. It ends with an error if a promise is broken; figures are kept all the same.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""`docs/reliability.md`: what is promised though machines fail, who holds it, and what a soak has found."""
+"""`docs/operations/reliability.md`: what is promised though machines fail, who holds it, and what a soak has found."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reliability.md"
+FILE: Final = ROOT / "docs" / "operations" / "reliability.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
 PROMISES: Final = {

@@ -58,11 +58,18 @@ def table() -> str:
     return document()
 
 
-def readme() -> str:
-    """Return the README with its tables of operations and settings."""
-    from local.generators import operations_document, settings_document
+def operations() -> str:
+    """Return the page of operations with its table."""
+    from local.generators import operations_document
 
-    return operations_document.written_into(settings_document.written_into((ROOT / "README.md").read_text()))
+    return operations_document.written_into((ROOT / "docs/reference/operations.md").read_text())
+
+
+def settings() -> str:
+    """Return the page of settings with its table."""
+    from local.generators import settings_document
+
+    return settings_document.written_into((ROOT / "docs/reference/settings.md").read_text())
 
 
 def renderer() -> str:
@@ -76,14 +83,14 @@ def logs() -> str:
     """Return the description of the logs with its queries."""
     from local.generators import logs_document
 
-    return logs_document.written_into((ROOT / "docs/logs.md").read_text())
+    return logs_document.written_into((ROOT / "docs/operations/logs.md").read_text())
 
 
 def deployment() -> str:
     """Return the description of deployment with its table of permissions."""
     from local.generators import permissions_document
 
-    return permissions_document.written_into((ROOT / "docs/deployment.md").read_text())
+    return permissions_document.written_into((ROOT / "docs/guides/deployment.md").read_text())
 
 
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
@@ -92,10 +99,11 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/features/rendering/version.py": renderer,
     "infrastructure/template.json": template,
     "infrastructure/stack.json": stack,
-    "docs/table.md": table,
-    "docs/logs.md": logs,
-    "docs/deployment.md": deployment,
-    "README.md": readme,
+    "docs/reference/table.md": table,
+    "docs/operations/logs.md": logs,
+    "docs/guides/deployment.md": deployment,
+    "docs/reference/operations.md": operations,
+    "docs/reference/settings.md": settings,
 }
 """Each generated file, and what returns its text."""
 

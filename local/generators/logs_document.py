@@ -1,4 +1,4 @@
-"""The queries of `docs/logs.md`, said by the queries themselves."""
+"""The queries of `docs/operations/logs.md`, said by the queries themselves."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The README's table of the operations, group by group, said by the operations themselves."""
+"""The table in `docs/reference/operations.md`, group by group, made from the operations themselves."""
 
 from collections import defaultdict
 from typing import Final

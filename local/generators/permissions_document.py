@@ -1,4 +1,4 @@
-"""The table in `docs/deployment.md` of what each function may do, said by the policies' own source."""
+"""The table in `docs/guides/deployment.md` of what each function may do, said by the policies' own source."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""The README's table of settings, said by the settings themselves."""
+"""The table in `docs/reference/settings.md`, made from the settings themselves."""
 
 from typing import Final, Literal, get_args, get_origin
 

@@ -1,4 +1,4 @@
-"""`docs/table.md`: what the one table holds, said by the entities and the kernel themselves."""
+"""`docs/reference/table.md`: what the one table holds, said by the entities and the kernel themselves."""
 
 import inspect
 from collections.abc import Iterable, Sequence

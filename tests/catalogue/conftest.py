@@ -58,7 +58,7 @@ def begin(world: World) -> Begin:
 
 @pytest.fixture(autouse=True)
 def _as_documented() -> Iterator[None]:
-    """Hold every line that is written against `docs/logs.md`."""
+    """Hold every line that is written against `docs/operations/logs.md`."""
     with written() as lines:
         yield
     assert [fault for line in lines for fault in faults_of(line)] == []

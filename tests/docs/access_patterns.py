@@ -1,4 +1,4 @@
-"""`docs/access-patterns.md`: what each operation asked of AWS when its example was called on AWS in memory.
+"""`docs/reference/access-patterns.md`: what each operation asked of AWS when its example was called on AWS in memory.
 
 `python -m tests.docs.access_patterns` writes it; `make generate` does so.
 """
@@ -20,7 +20,7 @@ from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
 from tests.harness.calls import Call
 
-FILE: Final = ROOT / "docs" / "access-patterns.md"
+FILE: Final = ROOT / "docs" / "reference" / "access-patterns.md"
 
 _HEAD: Final = """\
 # What each operation asks of AWS

@@ -18,7 +18,7 @@ def item_name(pk: str, sk: str) -> str:
     for name, pk_template, sk_template in item_keys():
         if pattern(pk_template).match(pk) and pattern(sk_template).match(sk):
             return name
-    raise LookupError(f"docs/table.md knows no item {pk} / {sk}")
+    raise LookupError(f"docs/reference/table.md knows no item {pk} / {sk}")
 
 
 def partition(index: str | None, pk: str, begins: str = "") -> str:
@@ -29,7 +29,7 @@ def partition(index: str | None, pk: str, begins: str = "") -> str:
     for template in of_index if index else of_table:
         if pattern(template).match(pk):
             return template
-    raise LookupError(f"docs/table.md knows no partition {pk} of {index or 'the table'}")
+    raise LookupError(f"docs/reference/table.md knows no partition {pk} of {index or 'the table'}")
 
 
 def fixed(pk: str, begins: str) -> str:

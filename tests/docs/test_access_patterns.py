@@ -1,4 +1,4 @@
-"""`docs/access-patterns.md` says what each operation asks of AWS."""
+"""`docs/reference/access-patterns.md` says what each operation asks of AWS."""
 
 import pytest
 

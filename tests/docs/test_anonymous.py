@@ -1,4 +1,4 @@
-"""`docs/anonymous.md` names every operation that is open to anybody, and what bounds it."""
+"""`docs/operations/anonymous-callers.md` names every operation that is open to anybody, and what bounds it."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ from chalicelib.kernel.core.settings import Settings
 from chalicelib.kernel.operations.operation import Operation, RequireRole
 from local.paths import ROOT
 
-DOCUMENT: Final = (ROOT / "docs/anonymous.md").read_text()
+DOCUMENT: Final = (ROOT / "docs/operations/anonymous-callers.md").read_text()
 ROWS: Final = dict(re.findall(r"^\| `(\w+)` \| (.+ \| .+) \|$", DOCUMENT, re.MULTILINE))
 
 BY_A_CREDENTIAL: Final = frozenset({"accept_invitation"})

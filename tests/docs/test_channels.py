@@ -1,4 +1,4 @@
-"""`docs/channels.md` says what integration channels do."""
+"""`docs/guides/channels.md` says what integration channels do."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from local.paths import ROOT
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
 
-TEXT = (ROOT / "docs/channels.md").read_text()
+TEXT = (ROOT / "docs/guides/channels.md").read_text()
 UNITS = {"s": 1, "min": 60, "h": 3600}
 
 

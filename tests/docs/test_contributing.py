@@ -77,7 +77,7 @@ def test_the_operation_has_its_route_and_its_documentation(project: Path) -> Non
     paths = json.loads((project / "openapi.json").read_text())["paths"]
     described = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
     assert (described["operationId"], described["summary"]) == (OPERATION, "Change the name of an API key")
-    assert f"`{OPERATION}`" in (project / "docs/access-patterns.md").read_text()
+    assert f"`{OPERATION}`" in (project / "docs/reference/access-patterns.md").read_text()
 
 
 def test_the_operation_holds_what_every_operation_holds(project: Path) -> None:

@@ -1,4 +1,4 @@
-"""`docs/costs.md` is about every operation, and what it prices is what the code asks for."""
+"""`docs/reference/costs.md` is about every operation, and what it prices is what the code asks for."""
 
 import json
 

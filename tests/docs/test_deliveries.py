@@ -1,4 +1,4 @@
-"""`docs/deliveries.md` says what was measured, and what it says of endpoints that hang holds."""
+"""`docs/reference/deliveries.md` says what was measured, and what it says of endpoints that hang holds."""
 
 from dataclasses import replace
 

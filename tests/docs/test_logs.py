@@ -1,4 +1,4 @@
-"""`docs/logs.md` names every field that a line can have and no other, and the queries ask for nothing else."""
+"""`docs/operations/logs.md` names every field of a line and no other, and the queries ask for nothing else."""
 
 import ast
 import json
@@ -63,7 +63,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def test_it_says_how_long_logs_are_kept() -> None:
-    assert f"kept for {LOGS_KEPT_DAYS} days" in (ROOT / "docs/logs.md").read_text()
+    assert f"kept for {LOGS_KEPT_DAYS} days" in (ROOT / "docs/operations/logs.md").read_text()
 
 
 class TestFields:

@@ -1,4 +1,4 @@
-"""`docs/performance.md` says what was measured, and nothing else."""
+"""`docs/reference/performance.md` says what was measured, and nothing else."""
 
 from benchmarks.performance import chart, document
 from benchmarks.performance.load import without_their_entry

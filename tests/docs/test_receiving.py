@@ -1,4 +1,4 @@
-"""What `docs/webhooks.md` tells receivers to do believes what Atrium signs, and nothing else.
+"""What `docs/guides/webhooks.md` tells receivers to do believes what Atrium signs, and nothing else.
 
 Its lines are run as they stand there, in Python and in Node, and so are those with the official packages.
 """
@@ -65,7 +65,7 @@ def with_headers(message: Delivery, **changed: str | None) -> Delivery:
 def snippets(language: str) -> tuple[str, str]:
     """Return the document's two blocks of a language: without a package, and with the official one."""
     own, official = (
-        text for found, text in BLOCKS.findall((ROOT / "docs/webhooks.md").read_text()) if found == language
+        text for found, text in BLOCKS.findall((ROOT / "docs/guides/webhooks.md").read_text()) if found == language
     )
     return own, official
 

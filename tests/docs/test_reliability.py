@@ -1,4 +1,4 @@
-"""`docs/reliability.md` is what the last soak has found, and what the soak looks for, it sees."""
+"""`docs/operations/reliability.md` is what the last soak has found, and what the soak looks for, it sees."""
 
 from dataclasses import replace
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""`docs/scale.md` says what was measured, and nothing else."""
+"""`docs/reference/scale.md` says what was measured, and nothing else."""
 
 from benchmarks.log_scale import document, results
 

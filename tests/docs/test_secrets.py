@@ -8,7 +8,7 @@ from infrastructure.secrets import SECRETS, WAITS, days
 from local.__main__ import _parser as _local_parser
 from local.paths import ROOT
 
-CHAPTER = (ROOT / "docs/operations.md").read_text().partition("## Secrets")[2].partition("\n## ")[0]
+CHAPTER = (ROOT / "docs/operations/running.md").read_text().partition("## Secrets")[2].partition("\n## ")[0]
 COMMAND = re.compile(r"^ +\.venv/bin/python -m (infrastructure|local) (.*?)(?:  #.*)?$", re.MULTILINE)
 
 

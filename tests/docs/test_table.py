@@ -1,4 +1,4 @@
-"""`docs/table.md` says what the table holds: all of it, and nothing that it doesn't."""
+"""`docs/reference/table.md` says what the table holds: all of it, and nothing that it doesn't."""
 
 import re
 from collections.abc import Iterator
@@ -212,7 +212,7 @@ def one_waits(organization_id: str) -> None:
 
 def section(title: str) -> Iterator[list[str]]:
     """Yield the rows of the table below a title, cell by cell."""
-    text = (ROOT / "docs/table.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
+    text = (ROOT / "docs/reference/table.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
     rows = [found[1].split(" | ") for line in text.splitlines() if (found := LINE.match(line))]
     yield from rows[2:]
 

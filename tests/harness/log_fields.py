@@ -1,4 +1,4 @@
-"""The fields of `docs/logs.md`: what each kind of line may hold."""
+"""The fields of `docs/operations/logs.md`: what each kind of line may hold."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 from local.paths import ROOT
 from tests.harness.log_lines import UNSPEAKABLE, Json
 
-DOCUMENT: Final = ROOT / "docs/logs.md"
+DOCUMENT: Final = ROOT / "docs/operations/logs.md"
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "text": str,
     "number": (int, float),

@@ -1,4 +1,4 @@
-"""What `docs/deployment.md` says that operators' commands need is all that these ask of AWS, and nothing more."""
+"""What `docs/guides/deployment.md` says that operators' commands need is what they ask of AWS, and nothing more."""
 
 import json
 import re
@@ -34,7 +34,8 @@ from tests.harness.workers import Workers
 from tests.infrastructure.permissions import ACTIONS, WRITES
 
 STAGE: Final = Stage("dev", "123456789012", "us-east-1")
-TABLE: Final = (ROOT / "docs/deployment.md").read_text().partition("| command on a stage |")[2].partition("\n\n")[0]
+GUIDE: Final = (ROOT / "docs/guides/deployment.md").read_text()
+TABLE: Final = GUIDE.partition("| command on a stage |")[2].partition("\n\n")[0]
 
 
 def listed(command: str) -> set[str]:

@@ -142,7 +142,8 @@ def test_who_may_write_what(functions: set[str], key: str) -> None:
 
 
 def test_whoever_deploys_is_told_of_every_service_that_the_commands_use() -> None:
-    told = (ROOT / "docs/deployment.md").read_text().partition("### Those of whoever deploys")[2].partition("\n## ")[0]
+    guide = (ROOT / "docs/guides/deployment.md").read_text()
+    told = guide.partition("### Those of whoever deploys")[2].partition("\n## ")[0]
     kinds = {r["Type"] for r in json.loads((ROOT / "infrastructure/stack.json").read_text())["Resources"].values()}
     sources = "".join(file.read_text() for file in (ROOT / "infrastructure").glob("*.py"))
     used = {kind.split("::")[1].lower() for kind in kinds} | set(

@@ -225,14 +225,14 @@ def test_each_alarm_tells_the_topic_and_has_its_place_in_the_handbook() -> None:
     found = of_type("CloudWatch::Alarm").values()
     assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in found)
     names = [filled(alarm["AlarmName"]).removeprefix(f"{DEV.prefix}-") for alarm in found]
-    chapter = (ROOT / "docs/operations.md").read_text().partition("## Alarms\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs/operations/running.md").read_text().partition("## Alarms\n")[2].partition("\n## ")[0]
     headings = re.findall(r"`([^`]+)`", "".join(re.findall(r"^### .+$", chapter, re.MULTILINE)))
     assert sorted(headings) == sorted(names)
 
 
 def measures() -> dict[str, set[str]]:
     """Return the dimensions of each measure that the handbook of the log has."""
-    table = (ROOT / "docs/logs.md").read_text().partition("| measure | dimensions |")[2].partition("\n\n")[0]
+    table = (ROOT / "docs/operations/logs.md").read_text().partition("| measure | dimensions |")[2].partition("\n\n")[0]
     rows = [row.split("|") for row in table.splitlines() if row.startswith("| `")]
     return {name.strip(" `"): set(re.findall(r"\w+", dimensions)) for _, name, dimensions, *_ in rows}
 

@@ -131,7 +131,8 @@ def test_an_issuers_keys_must_be_somewhere(
     stage: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SettingsError, match=r"AUTH_JWKS: must be an https URL or a file that is there.*README\.md"):
+    told = r"AUTH_JWKS: must be an https URL or a file that is there.*docs/reference/settings\.md"
+    with pytest.raises(SettingsError, match=told):
         read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": place}))
     (tmp_path / "jwks.json").touch()
     assert read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": "jwks.json"})).auth_jwks == "jwks.json"

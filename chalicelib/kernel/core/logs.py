@@ -1,7 +1,7 @@
 """What is written about each request, message and tick: one structured line, which is its measures as well.
 
 Powertools writes the line. Its measures stand in the same object (CloudWatch's Embedded Metric Format), so each is kept
-and paid for once. docs/logs.md says what every field means.
+and paid for once. docs/operations/logs.md says what every field means.
 
 Never a secret, a body or a query: a line holds what is reported here, and nothing else.
 """

@@ -298,4 +298,4 @@ def checked(given: Mapping[str, object]) -> Settings:
         wrong = "; ".join(
             f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
         )
-        raise SettingsError(f"Wrong settings. {wrong}. README.md lists each.") from None
+        raise SettingsError(f"Wrong settings. {wrong}. docs/reference/settings.md lists each.") from None

@@ -9,7 +9,7 @@
         slug: str
 
 Keys are templates over the record's fields; a template with a field that is None yields no key, so the record is
-simply not in that index. The letter in front of each key says what the partition holds: `docs/table.md`.
+simply not in that index. The letter in front of each key says what the partition holds: `docs/reference/table.md`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

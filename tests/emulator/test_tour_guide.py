@@ -1,4 +1,4 @@
-"""The tour of the README, typed line by line into a shell beside the running service."""
+"""The commands of the tour and of the README, typed line by line into a shell beside the running service."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ NEEDED = (".venv", "chalicelib", "infrastructure", "local")
 
 @dataclass
 class Typed:
-    """A command as the README shows it, and what it shows as its answer; `…` stands for anything."""
+    """A command as the document shows it, and what it shows as its answer; `…` stands for anything."""
 
     command: str
     shown: list[str] = field(default_factory=list)
@@ -31,9 +31,9 @@ class Typed:
         return re.fullmatch(expected, said.strip(), re.DOTALL) is not None
 
 
-def tour() -> Iterator[Typed]:
-    """Yield what the README tells to type, in order."""
-    for block in BLOCK.findall((ROOT / "README.md").read_text()):
+def steps_of(document: str) -> Iterator[Typed]:
+    """Yield what a document tells to type, in order."""
+    for block in BLOCK.findall((ROOT / document).read_text()):
         typed: Typed | None = None
         for line in block.splitlines():
             if line.startswith("$ "):
@@ -74,9 +74,10 @@ def typed_in(commands: list[str], folder: Path, stage: Stage) -> list[str]:
     return done.stdout.split(f"{END}\n")[:-1]
 
 
-def test_the_tour_is_as_the_readme_shows_it(stage: Stage, folder: Path) -> None:
-    steps = list(tour())
-    assert len(steps) > 20
+@pytest.mark.parametrize(("document", "least"), [("README.md", 2), ("docs/guides/tour.md", 60)])
+def test_every_command_answers_as_the_document_shows(document: str, least: int, stage: Stage, folder: Path) -> None:
+    steps = list(steps_of(document))
+    assert len(steps) >= least
     commands = [step.command.replace("http://127.0.0.1:8000", stage.url) for step in steps]
     for step, said in zip(steps, typed_in(commands, folder, stage), strict=True):
         assert step.matches(said), f"$ {step.command}\n{said}"
