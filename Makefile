@@ -101,7 +101,7 @@ lock: .venv/installed ## pin every requirement anew (UPGRADE=--upgrade for the n
 	$(LOCK) tests/infrastructure/requirements-runtime.in --output-file tests/infrastructure/requirements-runtime.txt
 	$(LOCK) benchmarks/peers/requirements.in --output-file benchmarks/peers/requirements.txt
 
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+LOCK = $(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
 
 .PHONY: package
