@@ -27,7 +27,7 @@ from benchmarks.deliveries import document
 from benchmarks.deliveries.lag import spread
 from chalicelib.features.deliveries.rules import next_attempt
 from chalicelib.features.webhooks.rules import parked
-from chalicelib.features.webhooks.tasks import _PROBING_SECONDS
+from chalicelib.features.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
@@ -266,7 +266,7 @@ class Simulation:
         webhook = delivery.webhook
         if webhook.until is None:
             webhook.waiting = [entry for entry in webhook.waiting if entry[2] is not delivery]
-            self._park(webhook, self.now + _PROBING_SECONDS)
+            self._park(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
             self._queue(self.slow, delivery)
         elif not delivery.tries:  # One that was tried is waiting already.
             webhook.waiting.append((delivery.at, self._order, delivery))
@@ -307,7 +307,7 @@ class Simulation:
         if due:
             first = min(due, key=lambda entry: entry[2].at)
             webhook.waiting.remove(first)
-            self._park(webhook, self.now + _PROBING_SECONDS)
+            self._park(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
             self._queue(self.slow, first[2])
         else:
             webhook.until = None

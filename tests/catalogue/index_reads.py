@@ -38,19 +38,19 @@ _LIBRARY: Final = Shows("research; whether its library is open to the caller the
 _FILTER: Final = Shows("a filter of a list, to people who may see all of it")
 
 READS: Final[Mapping[str, Shows | Decides]] = {
-    "features.attachments.clearing._attached of_node": _BRANCH,
+    "features.attachments.clearing._some_attachments of_node": _BRANCH,
     "features.attachments.clearing.clear_entity of_entity": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
     ),
-    "features.attachments.finding._found of_entity of_node of_type": Shows("who sees an entity the table says"),
+    "features.attachments.finding._query of_entity of_node of_type": Shows("who sees an entity the table says"),
     "features.attachments.finding.of_node of_node": Shows("who sees an entity the table says"),
     "features.attachments.finding.seen_at of_node": Shows("a number beside a node"),
-    "features.audit.log._facet by_actor by_target by_type": Decides(
+    "features.audit.log._narrowest_index by_actor by_target by_type": Decides(
         f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
     ),
-    "features.audit.log._in_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
-    "features.audit.verification._end_fault 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
-    "features.deliveries.log._facet by_event_type by_status": _FILTER,
+    "features.audit.log._query_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
+    "features.audit.verification._final_fault 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
+    "features.deliveries.log._narrowest_index by_event_type by_status": _FILTER,
     "features.deliveries.log.count by_status": Shows("about how many deliveries a replay queues; it reads the table"),
     "features.domains.operations.list_domain_inventory by_status": _FILTER,
     "features.erasures.rules in_organization": _ERASED,
@@ -79,7 +79,7 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.pages.tasks._orphan_below below_live": _MOVED,
     "features.platform_members.operations.list_platform_members in_platform": _MEMBERS,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
-    "features.platforms.reach._organizations of_user": _REMOVED,
+    "features.platforms.reach._organizations_on_page of_user": _REMOVED,
     "features.platforms.reach.within_reach of_user": _REMOVED,
     "features.project_blocks.operations.list_project_block_platforms in_organization": Shows(
         "whether a platform has the block, and is the caller's, the table says"
@@ -100,12 +100,12 @@ READS: Final[Mapping[str, Shows | Decides]] = {
         f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
     ),
     "features.taxonomy.finding.list_nodes among_siblings in_platform": Shows("nodes, to people who may see all"),
-    "features.taxonomy.placing._move_up among_siblings": Decides(
+    "features.taxonomy.placing._reparent_children among_siblings": Decides(
         f"{_DECISIONS}::TestTrees::test_children_that_came_just_now_move_up"
     ),
-    "features.taxonomy.tasks._below among_siblings": _BRANCH,
-    "features.taxonomy.trees._on_shelves.ask among_siblings": Shows("nodes, to people who may see all"),
-    "features.webhooks.tasks._admins in_organization": Shows("whom a mail tells: none who is an admin no more"),
+    "features.taxonomy.tasks._some_children among_siblings": _BRANCH,
+    "features.taxonomy.trees._query_lists.query among_siblings": Shows("nodes, to people who may see all"),
+    "features.webhooks.tasks._admins_to_notify in_organization": Shows("whom an email notifies: current admins only"),
     "kernel.work.scheduler._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
     "kernel.audit_log.ledger.unanchored_heads 'index2'": Shows(
         "logs that have grown; what is late is anchored an hour later"

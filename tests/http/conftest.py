@@ -50,8 +50,8 @@ def home(api: Api, site: Published) -> Leaf:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", (0.0,))
-    monkeypatch.setattr(verification, "_SETTLING_SECONDS", (0.0,))
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.0,))
+    monkeypatch.setattr(verification, "_RECHECK_SECONDS", (0.0,))
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ class TestTheSchedule:
         for organization in organizations:
             alter(head(organization), index2pk="ANCHOR#0")
         with monkeypatch.context() as in_no_time:
-            in_no_time.setattr(tasks, "_QUEUING_SECONDS", -1)
+            in_no_time.setattr(tasks, "_QUEUE_TIMEOUT_SECONDS", -1)
             anchor(workers)
             assert sum(waits(organization.id) for organization in organizations) == 1
         anchor(workers)

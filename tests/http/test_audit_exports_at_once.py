@@ -233,7 +233,7 @@ class TestWhatIsTooLarge:
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)) + 10_000)
         assert exported(api, organization).text == text
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)))
-        self.refused(api, organization, "than an answer can carry")
+        self.refused(api, organization, "than a response can be")
 
     def test_a_filter_that_hardly_anything_passes_is_not_looked_for_without_end(
         self, api: Api, ada: Person, grace: Person, monkeypatch: pytest.MonkeyPatch
@@ -245,7 +245,7 @@ class TestWhatIsTooLarge:
         monkeypatch.setattr(collecting, "MOST_QUERIES", 3)
         assert len(entries(api, organization, type="organization.invitation.*")) == 1
         monkeypatch.setattr(collecting, "MOST_QUERIES", 2)
-        self.refused(api, organization, "too long to be looked through", type="organization.invitation.*")
+        self.refused(api, organization, "too long to be searched", type="organization.invitation.*")
         assert len(entries(api, organization, type="organization.invitation.accepted")) == 1
 
     def test_it_asks_for_no_more_once_it_knows(self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:

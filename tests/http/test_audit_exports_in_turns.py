@@ -29,7 +29,7 @@ LONG = 9_000
 @pytest.fixture
 def large(api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Founded:
     """An organization with a long log, of which few entries are held at once."""
-    monkeypatch.setattr(logs, "_LONG_AT_ONCE", 5)
+    monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 5)
     organization = found(api, ada)
     workers.deliver()
     fill(organization.id, 40, LONG)

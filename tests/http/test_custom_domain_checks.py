@@ -241,7 +241,7 @@ class TestADomainThatAnotherHasVerified:
         proofs = [claim(api, each)["records"][0]["expected"] for each in (platform, elsewhere)]
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")
-        look = checks._is_anothers  # noqa: SLF001
+        look = checks._is_verified_elsewhere  # noqa: SLF001
         answers: list[Answer] = []
 
         def overtaken(custom: CustomDomain) -> bool:
@@ -250,7 +250,7 @@ class TestADomainThatAnotherHasVerified:
                 answers.append(verify(api, elsewhere))
             return found
 
-        monkeypatch.setattr(checks, "_is_anothers", overtaken)
+        monkeypatch.setattr(checks, "_is_verified_elsewhere", overtaken)
         answer = verify(api, platform)
         assert (answers[0].status, answers[0].json["status"]) == (200, "verified")
         assert (answer.status, answer.json["status"], answer.json["lastError"]) == (200, "pending", "DOMAIN_TAKEN")

@@ -28,7 +28,7 @@ from tests.harness.workers import Workers
 @pytest.fixture(params=LAGS)
 def lag(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lag]:
     """Indexes that lag. Whatever waits for one here would wait in vain."""
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
     with lagging(request.param) as lag:
         yield lag
 
@@ -52,7 +52,7 @@ def test_an_untouched_log_is_valid(api: Api, young: Founded, workers: Workers) -
 def test_a_log_that_the_index_shows_in_part_is_valid(
     api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
     with lagging(60) as lag:
         grow(api, workers, ten, 120)
         assert finding(api, ten) == (None, None)

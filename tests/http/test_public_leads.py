@@ -244,7 +244,7 @@ class TestChangePublicLeadStatus:
     def test_is_not_for_what_operators_decide(self, api: Api, status: str) -> None:
         refused = turn(api, send(api), status)
         assert refused.code == "409 invalid_transition"
-        assert refused.json["detail"].endswith("What you can make of it: 'withdrawn'.")
+        assert refused.json["detail"].endswith("Possible next statuses: 'withdrawn'.")
 
     @pytest.mark.parametrize("way", [["spam"], ["unqualified"], ["contacted", "qualified", "converted"]])
     def test_comes_too_late_once_it_is_decided(self, api: Api, operator: Person, way: list[str]) -> None:
@@ -254,7 +254,7 @@ class TestChangePublicLeadStatus:
         for wanted in ("withdrawn", "new"):
             refused = turn(api, mine, wanted)
             assert refused.code == "409 invalid_transition"
-            assert refused.json["detail"].endswith("What you can make of it: nothing.")
+            assert refused.json["detail"].endswith("Possible next statuses: none.")
 
     def test_of_what_an_operator_has_looked_at_meanwhile_is_refused(self, api: Api, operator: Person) -> None:
         mine = send(api)

@@ -338,7 +338,7 @@ class TestANewerVersion:
         load_few()
         assert first(api, "countries")[1].calls.names == []
         monkeypatch.setattr(memory, "VERSION", "2027-01-01")
-        monkeypatch.setattr(memory, "_LOOK_AGAIN_SECONDS", 0)
+        monkeypatch.setattr(memory, "_REFRESH_AFTER_SECONDS", 0)
         assert api.get("/reference/countries/AD").calls.names == ["dynamodb:GetItem"]
 
     def test_takes_no_cursor_of_the_one_before(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,7 +245,7 @@ class TestWhatComesInBetween:
     @pytest.fixture(autouse=True)
     def _small_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lots, "LARGEST", 2)
-        monkeypatch.setattr(tasks, "_PAGE", 3)
+        monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
     def test_a_long_one_goes_on_in_turns(
         self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
@@ -280,15 +280,15 @@ class TestWhatComesInBetween:
         self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made = put(idle, ["failed"] * 4)
-        replay, ask = begun(api, idle), tasks._asked  # noqa: SLF001
+        replay, ask = begun(api, idle), tasks._requeue_unchecked  # noqa: SLF001
 
         def disturbed(replay: Replay, lot: Any, position: Any) -> Replay:
-            monkeypatch.setattr(tasks, "_asked", ask)
+            monkeypatch.setattr(tasks, "_requeue_unchecked", ask)
             path = f"{idle.path}/deliveries/{made[0]}/retry"
             assert api.post(path, as_=idle.organization.owner).status == 202
             return ask(replay, lot, position)
 
-        monkeypatch.setattr(tasks, "_asked", disturbed)
+        monkeypatch.setattr(tasks, "_requeue_unchecked", disturbed)
         started(workers)
         assert ended(api, idle, replay)["requeued"] == 3
         assert {one["version"] for one in deliveries(api, idle) if one["id"] != made[0]} == {2}

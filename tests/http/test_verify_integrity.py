@@ -156,7 +156,7 @@ class TestTampering:
             waited.append(seconds)
             cloud.put(item)
 
-        monkeypatch.setattr(logs, "_INDEX_PATIENCE", (0.2, 0.5))
+        monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.2, 0.5))
         monkeypatch.setattr(time, "sleep", sleep)
         assert finding(api, ten) == (None, None)
         assert waited == [0.2]

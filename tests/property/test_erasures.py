@@ -71,7 +71,7 @@ def somebody_erased(world: World) -> Erased:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ STANDS: Final = ("pk", "sk", "index1pk", "index1sk")
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def a_long_log(world: World) -> str:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
-    monkeypatch.setattr(logs, "_INDEX_PATIENCE", ())
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
 
 
 def found(log: str) -> Fault | None:

@@ -69,7 +69,7 @@ EXCUSED: Final = (
         "a link leads somewhere",
         "update_platform_navigation",
         {"items": [{"id": "a", "label": "Looms", "type": "url"}]},
-        detail="leads somewhere",
+        detail="needs a target",
     ),
 )
 

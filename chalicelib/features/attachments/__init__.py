@@ -1,1 +1,1 @@
-"""Attachments: what the nodes of a taxonomy are put on."""
+"""Taxonomy attachments: the assignment of taxonomy nodes to entities."""

@@ -1,4 +1,4 @@
-"""The removal of attachments whose node or entity is gone."""
+"""Remove taxonomy attachments whose node or entity is deleted."""
 
 import time
 from collections.abc import Sequence
@@ -11,67 +11,64 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
-_AT_ONCE: Final = 25
+_BATCH_SIZE: Final = 25
 _TRIES: Final = 5
 
 
 def clear_node(node: TaxonomyNode, until: float) -> TaxonomyNode | None:
-    """Remove a node's attachments; return it without them, or None if the time is over, or the index late."""
+    """Remove the attachments of a node. Return the updated node, or None if time is up or the index is behind."""
     while node.attachment_count:
-        found = _attached(node)
-        if not found:
+        attachments = _some_attachments(node)
+        if not attachments:
             return None
-        node = take_off(node, found)
+        node = take_off(node, attachments)
         if time.monotonic() > until:
             return None
     return node
 
 
-def _attached(node: TaxonomyNode) -> list[Attachment]:
-    """Return some attachments of a node: of those that the index shows or, if none is there, of all the platform's."""
-    listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
-    if found := table.read_current(table.query(listed, limit=_AT_ONCE).items):
-        return [*map(Attachment.from_item, found)]
+def _some_attachments(node: TaxonomyNode) -> list[Attachment]:
+    """Return some attachments of a node: from the index or, if it shows none, from a scan of the platform."""
+    partition = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
+    if items := table.read_current(table.query(partition, limit=_BATCH_SIZE).items):
+        return [*map(Attachment.from_item, items)]
     everything = Attachment.in_platform.partition(platform_id=node.platform_id)
-    found = [
-        item
-        for page in table.iter_pages(everything, prefix=Attachment.sk.partition("{")[0])
-        for item in page
-        if item["node_id"] == node.id
-    ]
-    return [*map(Attachment.from_item, found[:_AT_ONCE])]
+    pages = table.iter_pages(everything, prefix=Attachment.sk.partition("{")[0])
+    items = [item for page in pages for item in page if item["node_id"] == node.id]
+    return [*map(Attachment.from_item, items[:_BATCH_SIZE])]
 
 
 def take_off(node: TaxonomyNode, attachments: Sequence[Attachment]) -> TaxonomyNode:
-    """Remove some attachments of a node, and return it as it is then. Raises ConcurrentModification."""
+    """Delete some attachments of a node and return the updated node. Raises ConcurrentModification."""
     changes = UnitOfWork(now())
     for attachment in attachments:
         changes.delete(attachment)
         changes.add_write(detach(attachment))
-    changes.update_untracked(node, attachment_count=node.attachment_count - len(attachments))
+    attachment_count = node.attachment_count - len(attachments)
+    changes.update_untracked(node, attachment_count=attachment_count)
     changes.commit()
-    return node.replace(attachment_count=node.attachment_count - len(attachments))
+    return node.replace(attachment_count=attachment_count)
 
 
 def clear_entity(entity: tuple[str, str], until: float = float("inf")) -> bool:
-    """Remove the attachments of an entity that is gone, those of a node at a time; False if the time is over."""
+    """Remove the attachments of a deleted entity, one node at a time. Return False if time is up."""
     for items in table.iter_pages(Attachment.of_entity.partition(entity_id=entity[1])):
         for attachment in map(Attachment.from_item, items):
             if time.monotonic() > until:
                 return False
             if attachment.entity == entity:
-                _take_off(attachment)
+                _delete_with_retries(attachment)
     return True
 
 
-def _take_off(attachment: Attachment) -> None:
+def _delete_with_retries(attachment: Attachment) -> None:
+    node_key = TaxonomyNode.make_item_key(platform_id=attachment.platform_id, id=attachment.node_id)
     for _ in range(_TRIES):
-        key = TaxonomyNode.make_item_key(platform_id=attachment.platform_id, id=attachment.node_id)
-        read = table.get_all([key, attachment.item_key])
-        if key not in read or attachment.item_key not in read:
-            return  # It went with its node, or its platform.
+        items = table.get_all([node_key, attachment.item_key])
+        if node_key not in items or attachment.item_key not in items:
+            return  # Removed together with its node or platform.
         try:
-            take_off(TaxonomyNode.from_item(read[key]), [attachment])
+            take_off(TaxonomyNode.from_item(items[node_key]), [attachment])
         except ConcurrentModification:
             continue
         return

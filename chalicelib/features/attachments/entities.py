@@ -1,4 +1,4 @@
-"""What is stored of attachments, and of what they put nodes on."""
+"""The stored taxonomy attachments, and the items that list the attached nodes of an entity."""
 
 from typing import Final
 
@@ -8,13 +8,13 @@ from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, It
 from chalicelib.kernel.storage.table import Write
 
 MOST_ATTACHMENTS: Final = 50
-"""Of one entity."""
+"""Maximum number of taxonomy nodes per entity."""
 
 
 class Attachment(Entity):
-    """A node's being put on something: an entity, which its type and id name.
+    """The assignment of a taxonomy node to an entity, which is identified by its type and id.
 
-    It is listed with its platform, and by its node, its entity, its entity's type.
+    Attachments are listed by platform, node, entity and entity type.
     """
 
     kind, parameter = "taxonomy.attachment", "attachment_id"
@@ -33,52 +33,52 @@ class Attachment(Entity):
 
     @property
     def log_label(self) -> str:
-        """What the node is put on."""
+        """The type and id of the entity."""
         return f"{self.entity_type} {self.entity_id}"
 
     @property
     def entity(self) -> tuple[str, str]:
-        """What the node is put on, by type and id."""
+        """The type and id of the entity."""
         return self.entity_type, self.entity_id
 
 
 def entity_key(platform_id: str, entity_type: str, entity_id: str) -> ItemKey:
-    """Return where it stands which nodes of a platform are put on an entity: it is in `nodes`, as a set of texts."""
+    """Return the key of the item that lists the attachments of an entity in `nodes`, a set of strings."""
     return PARTITION.format(platform_id=platform_id), f"E#{entity_type}#{entity_id}"
 
 
 def attached(entity: Item | None) -> dict[str, str]:
-    """Return the attachments of an entity: their ids by those of their nodes."""
-    return dict(text.split("/") for text in _texts(entity))
+    """Return the ids of the attachments of an entity by node id."""
+    return dict(member.split("/") for member in _members(entity))
 
 
 def attach(attachment: Attachment, entity: Item | None) -> Write:
-    """Return the write that notes an attachment with its entity, on condition that this has the same as when read."""
-    texts = _texts(entity)
+    """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
+    members = _members(entity)
     return Write(
         "Update",
-        _entity_of(attachment),
+        _entity_key_of(attachment),
         update="ADD #nodes :one",
         names=["nodes"],
-        condition="#nodes = :was" if texts else "attribute_not_exists(#nodes)",
-        values={"one": frozenset({_text(attachment)}), **({"was": texts} if texts else {})},
+        condition="#nodes = :was" if members else "attribute_not_exists(#nodes)",
+        values={"one": frozenset({_member(attachment)}), **({"was": members} if members else {})},
     )
 
 
 def detach(attachment: Attachment) -> Write:
-    """Return the write that takes an attachment off its entity."""
-    values = {"one": frozenset({_text(attachment)})}
-    return Write("Update", _entity_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
+    """Return the write that removes an attachment from the item of its entity."""
+    values = {"one": frozenset({_member(attachment)})}
+    return Write("Update", _entity_key_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
 
 
-def _entity_of(attachment: Attachment) -> ItemKey:
+def _entity_key_of(attachment: Attachment) -> ItemKey:
     return entity_key(attachment.platform_id, *attachment.entity)
 
 
-def _texts(entity: Item | None) -> frozenset[str]:
-    texts: frozenset[str] = (entity or {}).get("nodes", frozenset())
-    return texts
+def _members(entity: Item | None) -> frozenset[str]:
+    members: frozenset[str] = (entity or {}).get("nodes", frozenset())
+    return members
 
 
-def _text(attachment: Attachment) -> str:
+def _member(attachment: Attachment) -> str:
     return f"{attachment.node_id}/{attachment.id}"

@@ -1,4 +1,4 @@
-"""Attachments as they are listed."""
+"""Queries for taxonomy attachments that are visible to the caller."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,23 +17,26 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import QueryResult
 from chalicelib.kernel.storage.trees import TreeReader
 
-_MOST_LOOKED_AT: Final = 100
+_MAX_COUNTED: Final = 100
 
 
 def of_node(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> ListPage[AttachmentOut]:
-    """Return a page of the attachments of a node that is there."""
-    listed = Attachment.of_node.partition(platform_id=platform_id, node_id=node_id)
-    found = table.query(listed, after=ctx.decode_cursor(query), limit=query.limit)
-    return _page(ctx, found, [Attachment.from_item(item) for item in found.items], query)
+    """Return a page of the attachments of an existing node."""
+    partition = Attachment.of_node.partition(platform_id=platform_id, node_id=node_id)
+    result = table.query(partition, after=ctx.decode_cursor(query), limit=query.limit)
+    return _visible_page(ctx, result, [Attachment.from_item(item) for item in result.items], query)
 
 
 def seen_at(ctx: Context, node: TaxonomyNode) -> int:
-    """Return how many of a node's attachments the caller sees, of the first hundred: a Query, and what they are on."""
+    """Return how many attachments of a node the caller can see.
+
+    For callers who don't see everything, only the first hundred are read and counted.
+    """
     if sees_all(ctx) or not node.attachment_count:
         return node.attachment_count
-    listed = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
-    found = table.query(listed, limit=_MOST_LOOKED_AT).items
-    entities = [Attachment.from_item(item).entity for item in found]
+    partition = Attachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
+    items = table.query(partition, limit=_MAX_COUNTED).items
+    entities = [Attachment.from_item(item).entity for item in items]
     hidden = unseen(ctx, {*entities})
     return sum(entity not in hidden for entity in entities)
 
@@ -41,43 +44,43 @@ def seen_at(ctx: Context, node: TaxonomyNode) -> int:
 def of_platform(
     ctx: Context, platform_id: str, tree: Taxonomy | None, query: AttachmentsQuery
 ) -> ListPage[AttachmentOut]:
-    """Return a page of a platform's attachments: one Query, of the index of the first filter there is.
+    """Return a page of the attachments of a platform.
 
-    Those are the entity, the node, the type. What does not pass the others is left out of its page.
+    One Query reads the index of the first filter given: entity, node, entity type. Attachments that fail the other
+    filters are omitted from the page.
     """
-    found = _found(ctx, platform_id, query)
+    result = _query(ctx, platform_id, query)
     filters = query.model_dump(include={"entity_id", "node_id", "entity_type"}, exclude_none=True)
-    attachments = [Attachment.from_item(item) for item in found.items]
-    passing = [one for one in attachments if all(getattr(one, name) == value for name, value in filters.items())]
+    attachments = [Attachment.from_item(item) for item in result.items]
+    matching = [each for each in attachments if all(getattr(each, name) == value for name, value in filters.items())]
     if tree and tree.felled:
-        passing = _of_standing(platform_id, passing)
-    return _page(ctx, found, passing, query)
+        matching = _with_existing_node(platform_id, matching)
+    return _visible_page(ctx, result, matching, query)
 
 
-def _found(ctx: Context, platform_id: str, query: AttachmentsQuery) -> QueryResult:
+def _query(ctx: Context, platform_id: str, query: AttachmentsQuery) -> QueryResult:
     after, limit = ctx.decode_cursor(query), query.limit
     if query.entity_id:
-        listed = Attachment.of_entity.partition(entity_id=query.entity_id)
-        return table.query(listed, prefix=f"{platform_id}#", after=after, limit=limit)
+        partition = Attachment.of_entity.partition(entity_id=query.entity_id)
+        return table.query(partition, prefix=f"{platform_id}#", after=after, limit=limit)
     if not (query.node_id or query.entity_type):
-        listed = Attachment.in_platform.partition(platform_id=platform_id)
-        return table.query(listed, prefix=Attachment.sk.partition("{")[0], after=after, limit=limit)
+        partition = Attachment.in_platform.partition(platform_id=platform_id)
+        return table.query(partition, prefix=Attachment.sk.partition("{")[0], after=after, limit=limit)
     facet = Attachment.of_node if query.node_id else Attachment.of_type
-    listed = facet.partition(platform_id=platform_id, node_id=query.node_id, entity_type=query.entity_type)
-    return table.query(listed, after=after, limit=limit)
+    partition = facet.partition(platform_id=platform_id, node_id=query.node_id, entity_type=query.entity_type)
+    return table.query(partition, after=after, limit=limit)
 
 
-def _of_standing(platform_id: str, attachments: Sequence[Attachment]) -> list[Attachment]:
-    """Return the attachments of nodes that are there: those of deleted ones are being removed."""
-    nodes = [*dict.fromkeys(one.node_id for one in attachments)]
-    standing = {node.id for node in known(TreeReader(tree_of(platform_id)), nodes)}
-    return [one for one in attachments if one.node_id in standing]
+def _with_existing_node(platform_id: str, attachments: Sequence[Attachment]) -> list[Attachment]:
+    """Return the attachments whose node is not deleted. Those of deleted nodes are removed in the background."""
+    node_ids = [*dict.fromkeys(each.node_id for each in attachments)]
+    existing_ids = {node.id for node in known(TreeReader(tree_of(platform_id)), node_ids)}
+    return [each for each in attachments if each.node_id in existing_ids]
 
 
-def _page(
-    ctx: Context, found: QueryResult, attachments: Sequence[Attachment], query: ListQuery
+def _visible_page(
+    ctx: Context, result: QueryResult, attachments: Sequence[Attachment], query: ListQuery
 ) -> ListPage[AttachmentOut]:
-    hidden = unseen(ctx, {one.entity for one in attachments})
-    return ctx.build_page(
-        [AttachmentOut.of(one) for one in attachments if one.entity not in hidden], found.last_evaluated_key, query
-    )
+    hidden = unseen(ctx, {each.entity for each in attachments})
+    visible = [each for each in attachments if each.entity not in hidden]
+    return ctx.build_page([AttachmentOut.of(each) for each in visible], result.last_evaluated_key, query)

@@ -1,25 +1,25 @@
-"""What the operations on attachments accept and answer."""
+"""Request and response models of the taxonomy attachment operations."""
 
 from pydantic import Field
 
 from chalicelib.kernel.http.fields import Identifier, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, RecordOutput
 
-_TYPES = (
-    "`platform`, `space`, `site`, `page`, `research-output` and `research-artefact` are the service's own: what they "
-    "name has to be there. All others are the caller's."
+_ENTITY_TYPE_DESCRIPTION = (
+    "Entities of the types `platform`, `space`, `site`, `page`, `research-output` and `research-artefact` must exist. "
+    "Callers may use any other type for their own entities."
 )
 
 
 class AttachmentCreate(Input):
-    """What a node is put on."""
+    """The entity to which a node is attached."""
 
-    entity_type: Identifier = Field(description=_TYPES, examples=["lesson"])
+    entity_type: Identifier = Field(description=_ENTITY_TYPE_DESCRIPTION, examples=["lesson"])
     entity_id: Uuid
 
 
 class AttachmentOut(RecordOutput):
-    """A node's being put on something."""
+    """The assignment of a taxonomy node to an entity."""
 
     platform_id: Uuid
     node_id: Uuid
@@ -28,7 +28,7 @@ class AttachmentOut(RecordOutput):
 
 
 class AttachmentsQuery(ListQuery):
-    """Which attachments."""
+    """Filters of the list of attachments."""
 
     entity_type: Identifier | None = Field(None, examples=["lesson"])
     entity_id: Uuid | None = Field(None, examples=[None])

@@ -1,4 +1,4 @@
-"""Attachments: put a node on something, take it off, and list what it is on, and what is on what."""
+"""HTTP operations on taxonomy attachments."""
 
 import re
 
@@ -31,16 +31,14 @@ in_platforms = RouteGroup("platforms", routes.operations)
 
 
 def entity_beside(request: Request) -> list[ItemKey]:
-    """Return where the entity stands that the body names, and what is attached to it."""
-    platform_id, said = request.parameters.get("platform_id"), request.unvalidated_body
-    entity_type, entity_id = (str(said.get(name)).strip() for name in ("entityType", "entityId"))
-    named = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, ascii_lower(entity_id))
-    if not (platform_id and named):
+    """Return the keys of the entity in the body and of the item that lists its attachments, for prefetching."""
+    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_body
+    entity_type, entity_id = (str(body.get(name)).strip() for name in ("entityType", "entityId"))
+    entity_id = ascii_lower(entity_id)
+    is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
+    if not (platform_id and is_valid):
         return []
-    return [
-        entity_key(platform_id, entity_type, ascii_lower(entity_id)),
-        *stored_at((entity_type, ascii_lower(entity_id))),
-    ]
+    return [entity_key(platform_id, entity_type, entity_id), *stored_at((entity_type, entity_id))]
 
 
 @in_platforms.get(
@@ -53,9 +51,10 @@ def entity_beside(request: Request) -> list[ItemKey]:
 def list_platform_taxonomy_attachments(
     ctx: Context, platform: Platform, query: AttachmentsQuery
 ) -> ListPage[AttachmentOut]:
-    """List what the nodes of a platform are put on, in the order that was done.
+    """List the attachments of all nodes of a platform, in the order of their creation.
 
-    With several filters a page may be short. What is on a private space shows to those who see it.
+    A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
+    the space.
     """
     return of_platform(ctx, platform.id, state_of(ctx, platform.id), query)
 
@@ -67,7 +66,7 @@ def list_platform_taxonomy_attachments(
     emits=None,
 )
 def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) -> ListPage[AttachmentOut]:
-    """List what a node is put on, in the order that was done; private spaces show to those who see them."""
+    """List the attachments of a node in the order of their creation, except those to spaces hidden from the caller."""
     return of_node(ctx, node.platform_id, node.id, query)
 
 
@@ -80,25 +79,24 @@ def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) ->
     existing_status=200,
 )
 def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreate) -> AttachmentOut:
-    """Put a node on something; where it is already, that answers.
+    """Attach a node to an entity. Returns the existing attachment if there is one (200).
 
-    What is the service's own by its type (`platform`, `space`, `site`, `page`, `research-output`, `research-artefact`)
-    has to be in the organization, and seen by the caller. An entity has at most 50 nodes.
+    An entity of the type `platform`, `space`, `site`, `page`, `research-output` or `research-artefact` must be in the
+    organization and visible to the caller. At most 50 nodes may be attached to an entity.
     """
     if unseen(ctx, [(body.entity_type, body.entity_id)]):
         detail = f"There is no {body.entity_type} with this id in the organization."
         raise ValidationProblem([FieldError("/entityId", "unknown", detail)])
-    entity = ctx.access.prefetched.get(entity_key(node.platform_id, body.entity_type, body.entity_id))
-    there = attached(entity)
-    if node.id in there and (attachment := ctx.find(Attachment, id=there[node.id])):
+    entity_item = ctx.access.prefetched.get(entity_key(node.platform_id, body.entity_type, body.entity_id))
+    attachment_ids = attached(entity_item)
+    if node.id in attachment_ids and (attachment := ctx.find(Attachment, id=attachment_ids[node.id])):
         ctx.already_existed = True
         return AttachmentOut.of(attachment)
-    if len(there) >= MOST_ATTACHMENTS:
-        detail = f"At most {MOST_ATTACHMENTS} nodes are put on one entity. Take another off first."
+    if len(attachment_ids) >= MOST_ATTACHMENTS:
+        detail = f"At most {MOST_ATTACHMENTS} nodes can be attached to one entity. Detach another node first."
         raise Problem("limit_exceeded", detail)
-    new = Attachment(**ctx.new_record_fields(), **node.ids, node_id=node.id, **body.fields())
-    attachment = ctx.changes.create(new)
-    ctx.changes.add_write(attach(attachment, entity))
+    attachment = ctx.changes.create(Attachment(**ctx.new_record_fields(), **node.ids, node_id=node.id, **body.fields()))
+    ctx.changes.add_write(attach(attachment, entity_item))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
     return AttachmentOut.of(attachment)
 
@@ -111,7 +109,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
 )
 def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: Attachment) -> AttachmentOut:
     """Get an attachment of a node."""
-    _refuse_unseen(ctx, node, attachment)
+    _require_visible(ctx, node, attachment)
     return AttachmentOut.of(attachment)
 
 
@@ -122,13 +120,13 @@ def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: Attach
     emits="taxonomy.attachment.deleted",
 )
 def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: Attachment) -> None:
-    """Take a node off what it is put on."""
-    _refuse_unseen(ctx, node, attachment)
+    """Detach a node from an entity."""
+    _require_visible(ctx, node, attachment)
     ctx.changes.delete(attachment)
     ctx.changes.add_write(detach(attachment))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
 
 
-def _refuse_unseen(ctx: Context, node: TaxonomyNode, attachment: Attachment) -> None:
+def _require_visible(ctx: Context, node: TaxonomyNode, attachment: Attachment) -> None:
     if attachment.node_id != node.id or unseen(ctx, [attachment.entity]):
         raise not_found()

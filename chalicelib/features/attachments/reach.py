@@ -1,4 +1,4 @@
-"""The entities that a caller sees, of the types that are the service's own."""
+"""Which entities a caller can see. Applies to the entity types that the service defines."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -28,44 +28,51 @@ KNOWN: Final[Mapping[str, Callable[[str], ItemKey]]] = {
     "research-output": lambda output_id: ResearchOutput.make_item_key(id=output_id),
     "research-artefact": lambda artefact_id: Artefact.make_item_key(id=artefact_id),
 }
-"""The types that are the service's own, and where one is stored by its id.
+"""The entity types that the service defines, and the function from an id to the key of an item of the entity.
 
-What is stored there says in which organization it is; of what lies in a platform also in which, of a page its site.
+The item contains the organization id, for entities in a platform the platform id, and for pages the site id.
 """
 
-_TELLS: Final = {
+_REQUIRED_ATTRIBUTES: Final = {
     "space": "platform_id",
     "page": "site_id",
     "research-output": "library_id",
     "research-artefact": "library_id",
 }
-"""What is said of nothing else that may be stored there."""
+"""Attribute by entity type that items of other records at the same key lack."""
 
 
 def stored_at(entity: Named) -> list[ItemKey]:
-    """Return where an entity is stored, if its type is the service's own and it can be there."""
-    find = KNOWN.get(entity[0])
-    return [find(entity[1])] if find else []
+    """Return the key of the item of an entity, or an empty list for entity types of the caller."""
+    make_key = KNOWN.get(entity[0])
+    return [make_key(entity[1])] if make_key else []
 
 
 def unseen(ctx: Context, entities: Iterable[Named]) -> set[Named]:
-    """Return those of some entities that are not there for the caller. Those of the caller's own types all are."""
-    known = {one: stored_at(one) for one in entities if one[0] in KNOWN}
-    wanted = sorted({key for keys in known.values() for key in keys} - ctx.access.prefetched.keys())
-    read = {**ctx.access.prefetched, **(table.get_all(wanted) if wanted else {})}
-    found = {one: read[key] for one, keys in known.items() for key in keys if key in read and _is(one, read[key])}
-    within = {one: item for one, item in found.items() if _is_within(ctx, one, item)}
-    private = {one: item for one, item in within.items() if one[0] == Space.kind and _is_private(ctx, item)}
-    return {*known} - ({*within} - {*private}) - _own(ctx, private)
+    """Return the entities that do not exist for the caller. Entities of the caller's own types always exist."""
+    keys_by_entity = {entity: stored_at(entity) for entity in entities if entity[0] in KNOWN}
+    missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())
+    items = {**ctx.access.prefetched, **(table.get_all(missing_keys) if missing_keys else {})}
+    existing = {
+        entity: items[key]
+        for entity, keys in keys_by_entity.items()
+        for key in keys
+        if key in items and _has_type(entity, items[key])
+    }
+    accessible = {entity: item for entity, item in existing.items() if _is_accessible(ctx, entity, item)}
+    private = {
+        each: item for each, item in accessible.items() if each[0] == Space.kind and _needs_membership(ctx, item)
+    }
+    return {*keys_by_entity} - ({*accessible} - {*private}) - _joined_spaces(ctx, private)
 
 
-def _is(entity: Named, item: Item) -> bool:
-    """Return whether what is stored for an entity is of its type: other records are found by their ids alone too."""
-    return _TELLS.get(entity[0], "id") in item
+def _has_type(entity: Named, item: Item) -> bool:
+    """Return whether an item is of the type of an entity. Other records may have the same key."""
+    return _REQUIRED_ATTRIBUTES.get(entity[0], "id") in item
 
 
-def _is_within(ctx: Context, entity: Named, item: Item) -> bool:
-    """Return whether something is in the platform at hand, or elsewhere in an organization that the caller is in."""
+def _is_accessible(ctx: Context, entity: Named, item: Item) -> bool:
+    """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
     if item.get("library_id") == COMMON:
         return True
     if ctx.container is None or item.get("organization_id") != ctx.container.log:
@@ -74,26 +81,32 @@ def _is_within(ctx: Context, entity: Named, item: Item) -> bool:
     return platform_id == ctx.container.id or _role_in_organization(ctx) is not None
 
 
-def _is_private(ctx: Context, space: Item) -> bool:
-    """Return whether a space is there for its members only, and not for the caller as an admin."""
+def _needs_membership(ctx: Context, space: Item) -> bool:
+    """Return whether the caller sees a space only as a member: it is private, and they are not an admin."""
     role = _role_in_organization(ctx)
-    here = ctx.container is not None and space["platform_id"] == ctx.container.id
-    admin = here or not isinstance(ctx.principal, User) or (role is not None and role.includes(Role.ADMIN))
-    return Space.from_item(space).is_private and not (admin and sees_all(ctx))
+    is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id
+    is_organization_admin = role is not None and role.includes(Role.ADMIN)
+    sees_as_admin = is_in_platform or not isinstance(ctx.principal, User) or is_organization_admin
+    return Space.from_item(space).is_private and not (sees_as_admin and sees_all(ctx))
 
 
-def _own(ctx: Context, spaces: Mapping[Named, Item]) -> set[Named]:
-    """Return those of some spaces that the caller is a member of, and has not left what is above since."""
+def _joined_spaces(ctx: Context, spaces: Mapping[Named, Item]) -> set[Named]:
+    """Return the spaces in the platform of the request of which the caller is a member."""
     if not spaces or not isinstance(ctx.principal, User) or ctx.container is None:
         return set()
     user_id = ctx.user.id
-    places = [ctx.container.item_key, *ctx.container.ancestor_keys.values()]
-    here = {
-        one: Space.make_item_key(id=one[1]) for one, space in spaces.items() if space["platform_id"] == ctx.container.id
+    container_keys = [ctx.container.item_key, *ctx.container.ancestor_keys.values()]
+    space_keys = {
+        entity: Space.make_item_key(id=entity[1])
+        for entity, item in spaces.items()
+        if item["platform_id"] == ctx.container.id
     }
-    memberships = [membership_key(space, user_id) for space in here.values()]
-    read = table.get_all([*(departure_key(place, user_id) for place in places), *memberships]) if here else {}
-    return {one for one, space in here.items() if is_current_membership(user_id, space, places, read)}
+    keys = [
+        *(departure_key(key, user_id) for key in container_keys),
+        *(membership_key(key, user_id) for key in space_keys.values()),
+    ]
+    items = table.get_all(keys) if space_keys else {}
+    return {entity for entity, key in space_keys.items() if is_current_membership(user_id, key, container_keys, items)}
 
 
 def _role_in_organization(ctx: Context) -> Role | None:

@@ -1,8 +1,8 @@
-"""Anchors: heads of logs, kept where whoever owns the table can't change them.
+"""Anchors: signed log heads stored outside the table, out of reach for anyone who can only write to the table.
 
-An anchor is a file of its own in the bucket that ANCHORS_BUCKET names, written once and called so that a log's newest
-is the first listed: `<log>/<10**12 - size>`, 12 digits. It holds the signed checkpoint and, behind an empty line, the
-peaks of the tree in base64, a line each.
+An anchor is a file in the bucket `ANCHORS_BUCKET`, written once and never overwritten. Its name is `<log>/<10**12 -
+size>` (12 digits), so a listing starts with the newest anchor. The file holds the signed checkpoint, an empty line, and
+the peaks of the Merkle tree in base64, one on each line.
 """
 
 from typing import Final
@@ -17,49 +17,49 @@ from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.files import FileNotFound
 
-_NEVER_REACHED: Final = 10**12
+_SIZE_CEILING: Final = 10**12
 
 
 class BrokenAnchor(Exception):
-    """A log's newest anchor is not as the service writes them: someone else made it."""
+    """The newest anchor of a log is not one that this service wrote."""
 
 
 def newest(log: str) -> Head | None:
-    """Return the head that was anchored last; None if none was, or there is no bucket.
+    """Return the head that was anchored last, or None without an anchor or without a bucket.
 
-    Raises BrokenAnchor, and Problem `unavailable` if the bucket does not answer.
+    Raises BrokenAnchor, and Problem `unavailable` if the bucket does not respond.
     """
     bucket = settings().anchors_bucket
-    name = files.find_first_key(bucket, f"{log}/") if bucket else None
-    if name is None:
+    file_name = files.find_first_key(bucket, f"{log}/") if bucket else None
+    if file_name is None:
         return None
     try:
-        data = b"".join(files.read_file(bucket, name))
-        head = _read(data.decode())
+        data = b"".join(files.read_file(bucket, file_name))
+        head = _decode(data.decode())
     except (ValueError, NoteError, FileNotFound) as error:
-        raise BrokenAnchor(name) from error
-    if (name, data) != (_name(log, head), _written(head)) or head_fault(log, head):
-        raise BrokenAnchor(name)
+        raise BrokenAnchor(file_name) from error
+    if (file_name, data) != (_file_name(log, head), _encode(head)) or head_fault(log, head):
+        raise BrokenAnchor(file_name)
     return head
 
 
 def write(log: str, head: Head) -> bool:
-    """Write the anchor of a head; return whether there was none of that size. Raises Problem `unavailable`."""
-    return files.write_file_once(settings().anchors_bucket, _name(log, head), _written(head))
+    """Store the anchor of a head and return whether it is new. Raises Problem `unavailable`."""
+    return files.write_file_once(settings().anchors_bucket, _file_name(log, head), _encode(head))
 
 
-def _written(head: Head) -> bytes:
-    peaks = "".join(f"{to_base64(peak)}\n" for peak in head.tree.peaks)
-    return f"{head.note}\n{peaks}".encode()
+def _encode(head: Head) -> bytes:
+    peak_lines = "".join(f"{to_base64(peak)}\n" for peak in head.tree.peaks)
+    return f"{head.note}\n{peak_lines}".encode()
 
 
-def _read(text: str) -> Head:
-    """Return the head that an anchor holds, which may be anyone's. Raises ValueError or NoteError."""
-    signed, _, peaks = text.rpartition("\n\n")
+def _decode(text: str) -> Head:
+    """Return the head in an anchor, without verifying it. Raises ValueError or NoteError."""
+    signed, _, peak_lines = text.rpartition("\n\n")
     note = f"{signed}\n"
     size = checkpoints.parse(note).checkpoint.size
-    return Head(CompactRange(size, tuple(from_base64(peak) for peak in peaks.split())), note)
+    return Head(CompactRange(size, tuple(from_base64(peak) for peak in peak_lines.split())), note)
 
 
-def _name(log: str, head: Head) -> str:
-    return f"{log}/{_NEVER_REACHED - head.tree.size:012d}"
+def _file_name(log: str, head: Head) -> str:
+    return f"{log}/{_SIZE_CEILING - head.tree.size:012d}"

@@ -1,4 +1,4 @@
-"""What the operations on the audit log accept and answer."""
+"""Request and response models of the audit log."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -9,10 +9,10 @@ from chalicelib.kernel.http.fields import Timestamp, Uuid, lower_case, matching
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, Output, TimeRange
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
-_EVENT_FILTER: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
+_EVENT_TYPE_PATTERN: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
-def _note(text: str) -> str:
+def _decode_note(text: str) -> str:
     try:
         return from_base64url(text.rstrip("=")).decode()
     except ValueError:
@@ -22,18 +22,18 @@ def _note(text: str) -> str:
 EventFilter = Annotated[
     str,
     StringConstraints(max_length=100),
-    *matching(_EVENT_FILTER, "must be an event type such as organization.updated, or organization.*"),
+    *matching(_EVENT_TYPE_PATTERN, "must be an event type such as organization.updated, or organization.*"),
 ]
 Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case)]
-Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_note)]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_decode_note)]
 
 
 class EntryFilters(TimeRange):
-    """Which entries. All filters given have to match."""
+    """Filters for entries. An entry has to match all of them."""
 
     type: EventFilter | None = Field(
         None,
-        description="One type, or with `.*` at its end all below.",
+        description="One event type, or a prefix with `.*` for all types below it.",
         examples=["organization.member.*"],
     )
     actor_id: Id | None = Field(None, examples=[None])
@@ -41,21 +41,21 @@ class EntryFilters(TimeRange):
 
 
 class AuditQuery(EntryFilters, ListQuery):
-    """Which entries of the list. All filters given have to match."""
+    """Filters for the list of entries. An entry has to match all of them."""
 
 
 class IntegrityQuery(CursorQuery):
-    """How far the log was verified before, and the checkpoint to hold it against."""
+    """The position of an earlier verification, and a checkpoint to verify the log against."""
 
     checkpoint: Note | None = Field(
         None,
-        description="A checkpoint you kept, in base64url: the log must still begin with it. One that was not signed by "
-        "a key of this service is no problem (4xx) but the failure `bad_signature`.",
+        description="A checkpoint that you stored earlier, in base64url. The log must still begin with it. If no key "
+        "of this service signed it, the report has the failure `bad_signature`; this is not a problem (4xx).",
     )
 
 
 class Actor(Output):
-    """Who did it."""
+    """The principal who performed the action."""
 
     type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
@@ -63,7 +63,7 @@ class Actor(Output):
 
 
 class Target(Output):
-    """What it was done to."""
+    """The record that the action changed."""
 
     type: str = Field(examples=["organization"])
     id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000a"])
@@ -71,7 +71,7 @@ class Target(Output):
 
 
 class EntryContext(Output):
-    """How it came about."""
+    """The request that led to the entry."""
 
     operation_id: str = Field(examples=["update_organization"])
     request_id: str | None = Field(examples=["01939d3c-0000-7000-8000-0000000000aa"])
@@ -88,25 +88,26 @@ class FieldChange(Output):
 
 
 class Integrity(Output):
-    """The entry's place in the Merkle tree."""
+    """The position of the entry in the Merkle tree."""
 
     leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
-    tree_size: int = Field(ge=1, description="The size of the tree that first held it.")
+    tree_size: int = Field(ge=1, description="The size of the first tree that contains the entry.")
     erasure_signature: str | None = Field(
         None,
         pattern="^[A-Za-z0-9+/]{91}=$",
         exclude_if=lambda signature: not signature,
         examples=[None],
-        description="Only once the entry was erased: the service's signature of what is left, null if the entry had "
-        "been altered before. 4 bytes of the public key's SHA-256, then 64 of Ed25519, in base64. verify.py proves by "
-        "it what no hash proves any more.",
+        description="Present for an erased entry only: the service's signature of the remaining fields, or null if the "
+        "entry had been altered before the erasure. Base64 of the first 4 bytes of the public key's SHA-256, followed "
+        "by the 64-byte Ed25519 signature. verify.py checks this signature in place of the leaf hash.",
     )
 
 
 class AuditEntry(Output):
-    """One thing that happened. `sequence` and `integrity` are null for a second or two, until it is in the tree.
+    """One entry of the log. `sequence` and `integrity` are null for a second or two, until the entry is in the tree.
 
-    An entry that named a person who was erased has `erased`: only its place, type and time are left, and signed.
+    `erased` marks an entry that named a person whose data was erased: only its position, type and time remain, and
+    signed.
     """
 
     no_store: ClassVar[bool] = True
@@ -126,33 +127,35 @@ class AuditEntry(Output):
     integrity: Integrity | None
     erased: bool | None = Field(
         None,
-        description="True once the entry was erased; else it is left out.",
+        description="True for an erased entry; absent otherwise.",
         exclude_if=lambda erased: not erased,
         examples=[None],
     )
 
 
 class IntegrityReport(Output):
-    """What verification found."""
+    """The result of a verification."""
 
     valid: bool = Field(examples=[True])
     tree_size: int = Field(ge=0, examples=[2])
-    root_hash: str = Field(pattern="^[0-9a-f]{64}$", description="Of the whole tree, hex.")
-    checkpoint: str | None = Field(description="The tree head, signed (C2SP). Keep it: later logs must begin with it.")
+    root_hash: str = Field(pattern="^[0-9a-f]{64}$", description="The root hash of the whole tree, hex.")
+    checkpoint: str | None = Field(
+        description="The signed tree head (C2SP). Store it: every later log must begin with it."
+    )
     pending_entries: int = Field(ge=0, description="Entries committed but not yet in the tree.", examples=[0])
-    checked_entries: int = Field(ge=0, description="How many entries were recomputed so far.", examples=[2])
+    checked_entries: int = Field(ge=0, description="Entries verified so far.", examples=[2])
     first_invalid_sequence: int | None = Field(ge=1, examples=[None])
     failure: Failure | None = Field(
-        description="`modified`: an entry is not as it was written. `missing`, `reordered`: there is none, or another, "
-        "at this sequence. `truncated`: the log is shorter than its head, its newest anchor or the checkpoint sent. "
-        "`forked`: its tree has another root than one of these. `bad_signature`: the head, the anchor or the "
-        "checkpoint sent was not signed by a key of this service.",
+        description="`modified`: an entry was altered. `missing`: there is no entry with this sequence. `reordered`: "
+        "another entry has this sequence. `truncated`: the log is shorter than its head, its newest anchor or the "
+        "checkpoint in the request. `forked`: the root of its tree differs from one of these. `bad_signature`: no key "
+        "of this service signed the head, the anchor or the checkpoint in the request.",
         examples=[None],
     )
     suppressed: int = Field(
         ge=0,
         examples=[0],
-        description="Changes whose entries were taken away before they had their place in the log. More than 0 is not "
-        "valid, though all that is left of the log is as it was written.",
+        description="Changes whose entries were removed before they received a sequence. A log with more than 0 is not "
+        "valid, even if every remaining entry is intact.",
     )
-    next_cursor: str | None = Field(description="Go on with it; null when the whole log was verified.")
+    next_cursor: str | None = Field(description="The cursor for the next request; null once the whole log is verified.")

@@ -1,4 +1,4 @@
-"""The audit log of an organization: what happened, and whether the log is whole."""
+"""Operations on the audit log of an organization: list entries and verify integrity."""
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
@@ -18,10 +18,10 @@ routes = RouteGroup("organizations")
     emits=None,
 )
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> ListPage[AuditEntry]:
-    """List what happened in an organization, newest first.
+    """List the audit log of an organization, newest entry first.
 
-    Filtered by type, actor or target it may be late by moments, as indexes are; without a filter it never is, and an
-    export is whole by any.
+    With a filter by type, actor or target the list may lag by moments, because it reads an index. Without a filter it
+    never lags, and an export is always complete.
     """
     entries, last = logs.page([organization.log], query, ctx.decode_cursor(query), query.limit)
     return ctx.build_page(logs.lines(entries), last, query)
@@ -34,24 +34,24 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
     emits=None,
 )
 def verify_audit_integrity(ctx: Context, organization: Organization, query: IntegrityQuery) -> IntegrityReport:
-    """Recompute the Merkle tree of the log from its entries, and hold it against its signed head.
+    """Recompute the Merkle tree of the log from its entries, and compare it with the signed head.
 
-    It also has to begin with its newest anchor, a head of it that is kept outside of the table each hour: so a log that
-    was cut off is found though its former head was put back. A long log is verified in windows: go on with
-    `nextCursor` until it is null or a failure is found.
+    The log also has to begin with its newest anchor, a signed head that is stored outside the table every hour. This
+    detects a log that was cut off, even if its former head was put back. A long log is verified in windows: repeat the
+    request with `nextCursor` until it is null or a failure is reported.
     """
     log = organization.log
-    outcome = verification.verify(log, ctx.decode_cursor(query), query.checkpoint)
-    progress, fault = outcome.progress, outcome.fault
+    result = verification.verify(log, ctx.decode_cursor(query), query.checkpoint)
+    progress, fault = result.progress, result.fault
     return IntegrityReport(
         valid=fault is None and not progress.suppressed,
         tree_size=progress.size,
         root_hash=progress.root.hex(),
         checkpoint=progress.note or None,
-        pending_entries=outcome.waiting,
+        pending_entries=result.waiting,
         checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
         suppressed=progress.suppressed,
-        next_cursor=None if outcome.done else ctx.encode_cursor(progress.position(), query),
+        next_cursor=None if result.done else ctx.encode_cursor(progress.position(), query),
     )

@@ -1,4 +1,4 @@
-"""How a log is verified: pure decisions about sealed entries in the order of their sequence."""
+"""Verification rules for sequenced entries: pure functions without I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.entity import Item
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a log does not verify, and from which sequence on."""
+    """The reason why a log does not verify, and the first sequence that is affected."""
 
     failure: Failure
     sequence: int | None
@@ -26,7 +26,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class StoredEntry:
-    """An entry as the table holds it, and its canonical bytes, which may stand elsewhere; None if they are gone."""
+    """An entry as stored. `body`: its canonical bytes, possibly from an item of their own; None if they are missing."""
 
     item: Item
     body: object
@@ -34,27 +34,27 @@ class StoredEntry:
 
 @dataclass(frozen=True)
 class Verified:
-    """How far a log is verified: the tree of all entries so far.
+    """The verified prefix of a log: the Merkle tree of all entries so far.
 
-    `since`: the size of the tree beyond which there were statements of the log's chains beside it, which the seals of
-    entries say too; None if that is not looked at.
+    `chained_since_size`: the tree size from which the MAC chains cover entries, so each entry's own MAC has to confirm
+    that; None skips the check.
     """
 
     tree: CompactRange = field(default_factory=CompactRange)
     since: int | None = None
 
     def extend(self, log: str, entries: Iterable[StoredEntry]) -> "Verified | Fault":
-        """Return the verified log with the entries that follow, or the first fault among them.
+        """Return the prefix extended by the following entries, or the first fault among them.
 
-        A gap is a fault, and so is a second entry at a place that is taken.
+        A gap is a fault, and so is a second entry with the same sequence.
         """
         leaves: list[bytes] = []
         for sequence, entry in enumerate(entries, self.tree.size + 1):
-            _, here = sequence_key(log, sequence)
-            if entry.item["index1sk"] < here:
+            _, sort_key = sequence_key(log, sequence)
+            if entry.item["index1sk"] < sort_key:
                 return Fault("modified", sequence - 1)
             erased = "erased" in entry.item
-            if entry.item["index1sk"] > here or (entry.body is None and not erased):
+            if entry.item["index1sk"] > sort_key or (entry.body is None and not erased):
                 return Fault("missing", sequence)
             failure = _erased_failure(log, sequence, entry) if erased else _failure(log, sequence, entry, self.since)
             if failure:
@@ -63,51 +63,55 @@ class Verified:
         return Verified(self.tree.extend(leaves), self.since)
 
     def position(self) -> dict[str, Any]:
-        """Return it as a cursor keeps it."""
+        """Return the state as it is stored in a cursor."""
         return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks)), "since": self.since}
 
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Verified":
-        """Return what a cursor kept."""
+        """Return the state that a cursor holds."""
         return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
 
 
 def _failure(log: str, sequence: int, entry: StoredEntry, since: int | None = None) -> Failure | None:
-    """Return what is wrong with an entry at its sequence, if anything; none of its attributes is taken for granted.
+    """Return the failure of an entry at its sequence, or None. Trusts none of the stored attributes.
 
-    The ledger's seal names the sequence it gave to a leaf: one that is right for another sequence has been moved.
-    Whatever lists and filters go by has to be what the bytes say, or an entry could be hidden from them.
+    The entry's MAC covers its sequence, so an entry whose MAC is valid for another sequence was moved. All attributes
+    that lists and filters use have to match the body; otherwise an attacker could hide an entry from them.
     """
     item, body = entry.item, entry.body
     seal, size = item.get("seal"), item.get("tree_size")
     if not isinstance(body, bytes) or not isinstance(seal, bytes) or not isinstance(size, int):
         return "modified"
-    leaf = leaf_hash(body)
-    chained = None if since is None else size > since
-    given = verify_entry_mac(seal, log, size, leaf, chained=chained) if leaf == item.get("leaf") else None
-    if given != sequence:
-        return "reordered" if given else "modified"
+    computed_leaf = leaf_hash(body)
+    is_chained = None if since is None else size > since
+    sealed_sequence = (
+        verify_entry_mac(seal, log, size, computed_leaf, chained=is_chained)
+        if computed_leaf == item.get("leaf")
+        else None
+    )
+    if sealed_sequence != sequence:
+        return "reordered" if sealed_sequence else "modified"
     try:
-        said = EntryItem.of(log, body)
+        decoded = EntryItem.of(log, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
-    whole = said.item() | sequence_attributes(log, sequence, size) | {"seal": seal}
-    return None if whole.items() <= item.items() else "modified"
+    expected = decoded.item() | sequence_attributes(log, sequence, size) | {"seal": seal}
+    return None if expected.items() <= item.items() else "modified"
 
 
 def _erased_failure(log: str, sequence: int, entry: StoredEntry) -> Failure | None:
-    """Return what is wrong with an entry that says it was erased: only the service's signature makes that true."""
+    """Return the failure of an entry that claims to be erased; only the service's signature confirms that."""
     return None if is_entry(entry.item) and redaction.is_intact(log, sequence, entry.item) else "modified"
 
 
 def is_proven(log: str, entry: StoredEntry) -> bool:
-    """Return whether an entry is what the ledger has sealed, at the sequence that it says is its own."""
+    """Return whether an entry has a valid MAC for the sequence that it claims."""
     sequence = entry.item.get("sequence")
     return isinstance(sequence, int) and _failure(log, sequence, entry) is None
 
 
 def head_fault(log: str, head: Head) -> Fault | None:
-    """Return what is wrong with the head of a log that has entries: its note is signed, and says what its tree says."""
+    """Return the fault in the head of a non-empty log: its signature, its size or its root."""
     try:
         signed = checkpoints.verify(head.note, public_keys())
     except NoteError:
@@ -118,6 +122,6 @@ def head_fault(log: str, head: Head) -> Fault | None:
 
 
 def is_entry(item: Item) -> bool:
-    """Return whether an item has what an entry is shown by."""
+    """Return whether an item has all attributes that are needed to show it as an entry."""
     names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("target", "actor"))]
     return isinstance(item.get("leaf"), bytes) and all(isinstance(item.get(name), str) for name in names)

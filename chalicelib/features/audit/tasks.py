@@ -1,4 +1,4 @@
-"""Anchoring: once an hour the heads of all logs that grew are kept outside of the table, if they are what they were."""
+"""Hourly anchoring: stores the heads of all logs that grew outside the table, after verifying the new entries."""
 
 import time
 from itertools import zip_longest
@@ -19,59 +19,59 @@ from chalicelib.kernel.work import jobs, queues
 from chalicelib.kernel.work.tasks import task
 
 _TASK: Final = "audit.anchor"
-_QUEUING_SECONDS: Final = 600
-_INDEX_SECONDS: Final = 60
-"""How long the sequence index may take to show what the table has, before that counts as missing."""
+_QUEUE_TIMEOUT_SECONDS: Final = 600
+_INDEX_LAG_SECONDS: Final = 60
+"""Grace period for the sequence index; an entry that it lacks after that counts as missing."""
 
 
 def queue_anchors() -> int:
-    """Queue the anchoring of every log that grew since its anchor, and return how many these are.
+    """Queue a task for every log that grew since its last anchor, and return how many were queued.
 
-    Those that have waited for longest come first in each shard; what this turn has no time for is left for the next.
+    In each shard the logs that have waited longest come first. The next run continues where this one ran out of time.
     """
-    queued, ends_at = 0, time.monotonic() + _QUEUING_SECONDS
+    queued_count, ends_at = 0, time.monotonic() + _QUEUE_TIMEOUT_SECONDS
     for pages in zip_longest(*map(ledger.unanchored_heads, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
         for head in (head for page in pages for head in page):
             queues.enqueue(_TASK, (head["pk"], head["sk"]))
-            queued += 1
+            queued_count += 1
         if time.monotonic() > ends_at:
             break
-    return queued
+    return queued_count
 
 
 @task(_TASK)
 def anchor(message: dict[str, Any]) -> None:
-    """Anchor a log's head, once the entries since the last anchor are seen to lead from that to this head.
+    """Anchor the head of a log after verifying that the entries since the last anchor lead to it.
 
-    A log that was forked, cut off or altered is not anchored: the message's line says why, and the measure
-    AnchorsRefused counts it. Its mark stays, so that it is refused anew each hour until somebody has looked.
+    A log that was forked, truncated or altered is not anchored. The task's log record gives the reason, and the metric
+    AnchorsRefused counts it. The log stays marked, so each hourly run refuses it again until somebody investigates.
     """
     log = message["pk"].partition("#")[2]
     add_fields(tenant=log)
     if not settings().anchors_bucket:
         return
     try:
-        # In this order, as verification does: a log that nobody cut off is never shorter than its anchor.
-        newest = anchors.newest(log) or Head.of(None)
+        # The anchor is read before the head, so an intact log is never shorter than its anchor.
+        latest_head = anchors.newest(log) or Head.of(None)
         head = Head.of(table.get(ledger.head_key(log)))
     except (BrokenAnchor, BrokenHead):
-        _refuse(Fault("bad_signature", None))
+        _report_refusal(Fault("bad_signature", None))
         return
-    result = _follow(log, newest, head, _reached(message, log, newest))
+    result = _verify_from_anchor(log, latest_head, head, _resume_progress(message, log, latest_head))
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
-        queues.forward({**message, "again": "yes"}, seconds=_INDEX_SECONDS)
+        queues.forward({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
-        _refuse(result)
+        _report_refusal(result)
     elif result.tree.size < head.tree.size:
-        reached = pagination.encode_cursor(result.position(), _binding(log, newest))
-        queues.forward({**message, "reached": reached})
-    elif head.tree == newest.tree or anchors.write(log, head):
+        cursor = pagination.encode_cursor(result.position(), _cursor_binding(log, latest_head))
+        queues.forward({**message, "reached": cursor})
+    elif head.tree == latest_head.tree or anchors.write(log, head):
         ledger.mark_anchored(log, head.tree.size)
         add_fields(anchored=head.tree.size)
 
 
-def _follow(log: str, newest: Head, head: Head, verified: Verified) -> Verified | Fault:
-    """Return the log as far as this turn has verified it, or why it does not lead from its anchor to its head."""
+def _verify_from_anchor(log: str, newest: Head, head: Head, verified: Verified) -> Verified | Fault:
+    """Return the prefix verified in this run, or the fault that separates the anchor from the head."""
     if head.tree.size < newest.tree.size:
         return Fault("truncated", head.tree.size + 1)
     if head.tree.size > newest.tree.size and (fault := head_fault(log, head)):
@@ -88,18 +88,18 @@ def _follow(log: str, newest: Head, head: Head, verified: Verified) -> Verified 
     return Fault("forked", None) if forked else verified
 
 
-def _reached(message: dict[str, Any], log: str, newest: Head) -> Verified:
-    """Return how far earlier turns came from the same anchor: a message says it, but only as this service wrote it."""
+def _resume_progress(message: dict[str, Any], log: str, newest: Head) -> Verified:
+    """Return how far earlier runs got from the same anchor; the signed cursor in the message holds it."""
     try:
-        return Verified.at(pagination.decode_cursor(message["reached"], _binding(log, newest)))
+        return Verified.at(pagination.decode_cursor(message["reached"], _cursor_binding(log, newest)))
     except (KeyError, Problem):
         return Verified(newest.tree)
 
 
-def _binding(log: str, newest: Head) -> str:
+def _cursor_binding(log: str, newest: Head) -> str:
     return f"{_TASK}:{log}:{newest.note}"
 
 
-def _refuse(fault: Fault) -> None:
+def _report_refusal(fault: Fault) -> None:
     add_fields(refused=fault.failure, sequence=fault.sequence)
     add_metrics(AnchorsRefused=1)

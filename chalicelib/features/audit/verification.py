@@ -1,4 +1,4 @@
-"""Verification of a log: recomputes its tree from its entries, a window a request, against its signed head."""
+"""Verification of a log: recomputes its Merkle tree, one window each request, and compares it with the signed head."""
 
 import time
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ from chalicelib.kernel.crypto.merkle import EMPTY_ROOT
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
 
-_SETTLING_SECONDS: Final = (0.2, 0.5)
-"""After how long, again and again, what seems to be missing is looked for once more."""
+_RECHECK_SECONDS: Final = (0.2, 0.5)
+"""Delays before looking again for entries that seem to be missing."""
 
 WINDOW: Final = 5_000
-"""Entries verified in one request."""
+"""The number of entries verified in one request."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far verification is: the head that was signed when it began, and the tree of what was verified since.
+    """The state of a verification: the head signed when it began, and the prefix verified so far.
 
-    `anchor` is the note of the newest anchor there was then; empty if there was none. `suppressed`: how many entries
-    had been taken away by then before they had their place.
+    `anchor_note`: the note of the newest anchor at that time, or empty. `suppressed_count`: entries that had been
+    removed by then before they received a sequence.
     """
 
     note: str
@@ -44,13 +44,13 @@ class Progress:
     suppressed: int = 0
 
     def position(self) -> dict[str, Any]:
-        """Return it as a cursor keeps it."""
+        """Return the state as it is stored in a cursor."""
         known = {"note": self.note, "size": self.size, "anchor": self.anchor, "suppressed": self.suppressed}
         return {**known, **self.verified.position()}
 
     @property
     def root(self) -> bytes:
-        """The root that the signed head claims; that of an empty tree without a head."""
+        """The root in the signed head; the root of the empty tree without a head."""
         try:
             return checkpoints.parse(self.note).checkpoint.root
         except NoteError:
@@ -58,14 +58,14 @@ class Progress:
 
     @classmethod
     def at(cls, position: dict[str, Any]) -> "Progress":
-        """Return what a cursor kept."""
+        """Return the state that a cursor holds."""
         suppressed = position.get("suppressed", 0)
         return cls(position["note"], position["size"], position["anchor"], Verified.at(position), suppressed)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far the log is verified, what is wrong with it, if anything, and how many entries wait for it."""
+    """The result of one request: the progress, the fault if any, and the number of entries still without a sequence."""
 
     progress: Progress
     fault: Fault | None
@@ -78,168 +78,173 @@ class Outcome:
 
 
 def verify(log: str, position: dict[str, Any] | None, kept_note: str | None) -> Outcome:
-    """Verify one window of a log, from a position or from its beginning.
+    """Verify one window of a log, from a cursor position or from the beginning.
 
-    It is held against its newest anchor and a checkpoint that somebody kept: it has to begin with both. Raises Invalid
-    if `kept_note` is no checkpoint of this log, Problem `unavailable` if the anchors can't be read.
+    The log has to begin with its newest anchor and with the client's checkpoint. Raises ValidationProblem if
+    `client_note` is not a checkpoint of this log, and Problem `unavailable` if the anchors can't be read.
     """
     if position:
         progress, fault, waiting = Progress.at(position), None, count_pending(log)
     else:
-        outbox = Outbox.read(log)  # Before the head is: what is appended meanwhile is in the tree, not nowhere.
-        (progress, fault), waiting = _begun(log, outbox), len(outbox.pointers) + len(outbox.forged)
-    kept = _kept_checkpoints(log, progress, kept_note)
-    if isinstance(kept, Fault):
-        return Outcome(progress, kept, waiting)
-    if any(checkpoint.size > progress.size for checkpoint in kept):
+        outbox = Outbox.read(log)  # Read before the head, so entries appended meanwhile are already in the tree.
+        (progress, fault), waiting = _start(log, outbox), len(outbox.pointers) + len(outbox.forged)
+    trusted = _trusted_checkpoints(log, progress, kept_note)
+    if isinstance(trusted, Fault):
+        return Outcome(progress, trusted, waiting)
+    if any(checkpoint.size > progress.size for checkpoint in trusted):
         fault = fault or Fault("truncated", progress.size + 1)
-    result = fault or _advance(log, progress, kept)
+    result = fault or _verify_window(log, progress, trusted)
     return Outcome(progress, result, waiting) if isinstance(result, Fault) else Outcome(result, None, waiting)
 
 
-def _begun(log: str, outbox: Outbox) -> tuple[Progress, Fault | None]:
-    """Return where verification begins, and what is wrong there already."""
-    forged = Fault("bad_signature", None)
+def _start(log: str, outbox: Outbox) -> tuple[Progress, Fault | None]:
+    """Return the initial progress, and the fault if one is visible already."""
+    forged_fault = Fault("bad_signature", None)
     try:
-        # The anchor is read before the head: a log that nobody cut off is never the shorter of the two.
-        anchor, broken = anchors.newest(log), None
+        # The anchor is read before the head, so an intact log is never shorter than its anchor.
+        anchor, anchor_fault = anchors.newest(log), None
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
-        anchor, broken = None, forged
-    head = _head(log)
+        anchor, anchor_fault = None, forged_fault
+    head = _load_head(log)
     if head is None:
-        return Progress("", 0, "", Verified()), forged
+        return Progress("", 0, "", Verified()), forged_fault
     progress = Progress(head.note, head.tree.size, anchor.note if anchor else "", Verified())
     if not progress.size and not (outbox.pointers or outbox.forged):
-        # The first entry of a log is written with the log: one that has none, and waits for none, has lost it.
-        return progress, broken or Fault("truncated", 1)
-    if broken := broken or (head_fault(log, head) if progress.size else None):
-        return progress, broken
+        # A log is created together with its first entry, so an empty log without count_pending entries has lost it.
+        return progress, anchor_fault or Fault("truncated", 1)
+    if anchor_fault := anchor_fault or (head_fault(log, head) if progress.size else None):
+        return progress, anchor_fault
     try:
         statement = head.stated(log) or (None if progress.size else Statement())
     except BrokenStatement:
-        return progress, forged
+        return progress, forged_fault
     since = statement.since if statement else progress.size
     suppressed = _count_suppressed(log, statement, outbox) if statement else 0
     return replace(progress, verified=Verified(since=since), suppressed=suppressed), None
 
 
 def _count_suppressed(log: str, statement: Statement, outbox: Outbox) -> int:
-    """Return how many entries were taken away before they had their place, by a statement read after an outbox.
+    """Return how many entries were removed before they received a sequence. The statement is newer than the outbox.
 
-    A Query may show a transaction half done: so what seems to be missing is looked for again.
+    A Query may show half of a transaction, so entries that seem to be missing are looked for again.
     """
-    missing = _missing(log, statement, outbox)
-    for seconds in _SETTLING_SECONDS:
+    missing = _missing_links(log, statement, outbox)
+    for seconds in _RECHECK_SECONDS:
         if not missing.number:
             break
         time.sleep(seconds)
-        again = Outbox.read(log)
-        present = _stated(log)
-        missing = missing.confirmed_by(_missing(log, present, again)) if present else missing
+        outbox_now = Outbox.read(log)
+        statement_now = _load_statement(log)
+        missing = missing.confirmed_by(_missing_links(log, statement_now, outbox_now)) if statement_now else missing
     return statement.lost + missing.number
 
 
-def _stated(log: str) -> Statement | None:
+def _load_statement(log: str) -> Statement | None:
     try:
-        head = _head(log)
+        head = _load_head(log)
         return head.stated(log) or Statement() if head else None
     except BrokenStatement:
         return None
 
 
-def _missing(log: str, statement: Statement, outbox: Outbox) -> Missing:
-    """Return what is missing; nothing if there are pointers that were not read."""
+def _missing_links(log: str, statement: Statement, outbox: Outbox) -> Missing:
+    """Return the missing chain links; none if the outbox was not read completely."""
     if not outbox.complete:
         return Missing()
-    behind = statement.ahead_of(outbox.ends)
-    items = table.get_all(chain_keys(log, behind)) if behind else {}
-    ends_by_now = {shard: End.of(items.get(chain_key(log, shard))) for shard in behind}
-    return statement.missing(outbox.ends, _waiting(log, statement, outbox), ends_by_now)
+    lagging_shards = statement.ahead_of(outbox.ends)
+    items = table.get_all(chain_keys(log, lagging_shards)) if lagging_shards else {}
+    current_ends = {shard: End.of(items.get(chain_key(log, shard))) for shard in lagging_shards}
+    return statement.missing(outbox.ends, _pending_links(log, statement, outbox), current_ends)
 
 
-def _waiting(log: str, statement: Statement, outbox: Outbox) -> set[Link]:
-    """Return the links that wait for their place.
+def _pending_links(log: str, statement: Statement, outbox: Outbox) -> set[Link]:
+    """Return the links of entries that still wait for their sequence.
 
-    A pointer that comes late, or that nothing is due of, may have been put back without its entry: that is looked for.
+    A count_pending key that is late, or no longer scheduled, may have been put back without its entry, so its entry is
+    loaded.
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
-    doubtful = {
+    links_to_check = {
         link: EntryItem.make_item_key(log_id=log, id=pointer["sk"])
         for link, pointer in pointers.items()
         if "duesk" not in pointer or statement.reached(link.shard).lacks(link.number)
     }
-    entries = table.get_all(doubtful.values(), ("pk", "sk", "sequence")) if doubtful else {}
+    entries = table.get_all(links_to_check.values(), ("pk", "sk", "sequence")) if links_to_check else {}
     return {
         link
         for link in pointers
-        if link not in doubtful or "sequence" not in entries.get(doubtful[link], {"sequence": 0})
+        if link not in links_to_check or "sequence" not in entries.get(links_to_check[link], {"sequence": 0})
     }
 
 
-def _head(log: str) -> Head | None:
-    """Return a log's head, or None if it is not as the ledger wrote it."""
+def _load_head(log: str) -> Head | None:
+    """Return the head of a log, or None if it is invalid."""
     try:
         return Head.of(table.get(head_key(log)))
     except BrokenHead:
         return None
 
 
-def _kept_checkpoints(log: str, progress: Progress, note: str | None) -> list[Checkpoint] | Fault:
-    """Return what the log has to begin with; an anchor was verified when verification began."""
-    anchored = [checkpoints.parse(progress.anchor).checkpoint] if progress.anchor else []
-    kept = _kept_checkpoint(log, note) if note else None
-    if isinstance(kept, Fault):
-        return kept
-    return [*anchored, kept] if kept else anchored
+def _trusted_checkpoints(log: str, progress: Progress, note: str | None) -> list[Checkpoint] | Fault:
+    """Return the checkpoints that the log has to begin with. The anchor was verified when the verification began."""
+    from_anchor = [checkpoints.parse(progress.anchor).checkpoint] if progress.anchor else []
+    from_client = _verify_client_checkpoint(log, note) if note else None
+    if isinstance(from_client, Fault):
+        return from_client
+    return [*from_anchor, from_client] if from_client else from_anchor
 
 
-def _kept_checkpoint(log: str, note: str) -> Checkpoint | Fault:
+def _verify_client_checkpoint(log: str, note: str) -> Checkpoint | Fault:
     try:
         checkpoint = checkpoints.verify(note, public_keys())
     except BadSignature:
         return Fault("bad_signature", None)
     except NoteError as error:
         raise ValidationProblem(
-            [FieldError("query/checkpoint", "malformed", f"This is no checkpoint: {error}.")]
+            [FieldError("query/checkpoint", "malformed", f"This is not a valid checkpoint: {error}.")]
         ) from None
     if checkpoint.origin != origin(log):
         raise ValidationProblem(
-            [FieldError("query/checkpoint", "malformed", f"This is a checkpoint of {checkpoint.origin}.")]
+            [
+                FieldError(
+                    "query/checkpoint", "malformed", f"This checkpoint belongs to another log, {checkpoint.origin}."
+                )
+            ]
         )
     return checkpoint
 
 
-def _advance(log: str, progress: Progress, kept: Sequence[Checkpoint]) -> Progress | Fault:
+def _verify_window(log: str, progress: Progress, trusted: Sequence[Checkpoint]) -> Progress | Fault:
     verified = progress.verified
     stop = min(progress.size, verified.tree.size + WINDOW)
-    # What is kept is compared exactly where it ends.
-    ends = {checkpoint.size for checkpoint in kept if verified.tree.size < checkpoint.size < stop}
-    for end in [*sorted(ends), stop]:
+    # Compare each trusted checkpoint at exactly its own size.
+    comparison_sizes = {checkpoint.size for checkpoint in trusted if verified.tree.size < checkpoint.size < stop}
+    for end in [*sorted(comparison_sizes), stop]:
         result = verify_up_to(log, verified, end)
         if isinstance(result, Fault):
-            return result if _continues(log, result, progress.size) else Fault("truncated", result.sequence)
+            return result if _has_entries_from(log, result, progress.size) else Fault("truncated", result.sequence)
         verified = result
-        if any(c.size == verified.tree.size and c.root != verified.tree.root() for c in kept):
+        if any(c.size == verified.tree.size and c.root != verified.tree.root() for c in trusted):
             return Fault("forked", None)
-    if verified.tree.size == progress.size and (fault := _end_fault(log, progress, verified)):
+    if verified.tree.size == progress.size and (fault := _final_fault(log, progress, verified)):
         return fault
     return replace(progress, verified=verified)
 
 
-def _end_fault(log: str, progress: Progress, verified: Verified) -> Fault | None:
-    """Return what is wrong once all is verified: another root than the signed one, or entries behind the head."""
+def _final_fault(log: str, progress: Progress, verified: Verified) -> Fault | None:
+    """Return the fault at the end of the log: a root that differs from the signed one, or entries after the head."""
     if verified.tree.root() != progress.root:
         return Fault("forked", None)
-    pk, following = sequence_key(log, progress.size + 1)
-    beyond = table.query(Partition(pk, "index1"), since=following, limit=1).items
-    head_now = _head(log) if beyond else None
-    grown = head_now is not None and head_now.tree.size > progress.size
-    return Fault("forked", progress.size + 1) if beyond and not grown else None
+    pk, next_sort_key = sequence_key(log, progress.size + 1)
+    later_items = table.query(Partition(pk, "index1"), since=next_sort_key, limit=1).items
+    current_head = _load_head(log) if later_items else None
+    has_grown = current_head is not None and current_head.tree.size > progress.size
+    return Fault("forked", progress.size + 1) if later_items and not has_grown else None
 
 
 def verify_up_to(log: str, verified: Verified, end: int) -> Verified | Fault:
-    """Return the verified log with the entries up to a sequence, or the first fault among them."""
+    """Return the prefix extended up to a sequence, or the first fault."""
     for entries in logs.sealed(log, verified.tree.size, end):
         if not entries:
             return Fault("missing", verified.tree.size + 1)
@@ -250,8 +255,8 @@ def verify_up_to(log: str, verified: Verified, end: int) -> Verified | Fault:
     return verified
 
 
-def _continues(log: str, fault: Fault, size: int) -> bool:
-    """Return whether there is anything at or behind the fault: if not, the log was cut off there."""
+def _has_entries_from(log: str, fault: Fault, size: int) -> bool:
+    """Return whether any entry exists at or after the fault. If none does, the log was truncated there."""
     if fault.failure != "missing" or fault.sequence is None:
         return True
     return any(logs.sealed(log, fault.sequence - 1, size))

@@ -2,18 +2,16 @@
 
     python verify.py export.ndjson.gz --checkpoint FILE --public-key BASE64 [--public-key …] [--evidence FILE]
 
-This file stands alone: it needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first
-sequence that fails and why. The exit code is 0 if all is proven, 1 if it is not, 2 if the question was wrong.
+This single file needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first sequence that
+fails and the reason. The exit code is 0 if everything is proven, 1 if it is not, and 2 for unusable arguments.
 
-A line of an export is the canonical JSON of an entry (RFC 8785) with `,"sequence":…,"integrity":{…}` in place of its
-last brace. What stands before is hashed as it is, byte for byte: it is a leaf of the log's Merkle tree (RFC 6962), and
-the checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evidence has the roots of the subtrees that
-an export left out, so that the root can be recomputed from a part of the log. The record of an export that was made in
-the background holds both: `--checkpoint` takes it as it is, and also the answer of verify-integrity.
+Each line of an export is the canonical JSON of an entry (RFC 8785), with `,"sequence":…,"integrity":{…}` in place of
+the last brace. The part before it is hashed byte for byte: it is a leaf of the log's Merkle tree (RFC 6962). The
+checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evidence holds the roots of omitted subtrees. The
+record of a background export holds both: `--checkpoint` accepts it, and also the response of verify-integrity.
 
-Of an entry that was erased the service signed what it left. If it had another key then, that has to be given too, by
-one more `--public-key`. In no leaf, and so not proven: the `treeSize` of other entries, which is only held against
-those beside it; and that an export with filters left out no more than it should.
+For an erased entry the service signed the remaining fields. If it used another key at that time, pass that key with
+another `--public-key`. Not proven: the `treeSize` of other entries, and that an export with filters is complete.
 """
 
 import argparse
@@ -42,17 +40,17 @@ _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
 _GZIP: Final = b"\x1f\x8b"
 _CSV: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
-_ADVICE: Final = "; if filters left it out, name the export's record by --evidence"
+_EVIDENCE_HINT: Final = "; if filters left it out, name the export's record by --evidence"
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
 _NO_EVIDENCE: Final = "This is no evidence: no list of `from`, `to` and `hashes`, one for each subtree in between."
-_UNSEALED: Final = 10**15
-"""Stands for the sequence of an entry that has none yet: behind all that have one."""
+_NO_SEQUENCE: Final = 10**15
+"""Placeholder for the sequence of an entry that has none yet; sorts after all real sequences."""
 
 _TREE_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
-_SIGNATURE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
+_SIGNATURE_LINE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
 _HEX_HASH: Final = re.compile(r"[0-9a-f]{64}")
-_PLACE_KEY: Final = b',"sequence":'
-_PLACE: Final = re.compile(
+_SEQUENCE_KEY: Final = b',"sequence":'
+_POSITION: Final = re.compile(
     rb',"sequence":(?:null,"integrity":null|(?P<sequence>[1-9][0-9]{0,14}),'
     rb'"integrity":\{"leafHash":"(?P<leaf>[0-9a-f]{64})","treeSize":(?P<size>[1-9][0-9]{0,14})'
     rb'(?:,"erasureSignature":(?P<erasure>null|"[A-Za-z0-9+/=]*"))?\})\}'
@@ -61,23 +59,23 @@ _ERASED: Final = (
     r'\{"actor":null,"changes":\[\],"context":null,"data":null,"erased":true,"id":"(?P<id>[\w.:-]+)",'
     r'"occurredAt":"(?P<time>[\w.:-]+)","organizationId":%s,"target":null,"type":"(?P<type>[\w.:-]+)"'
 )
-_CLAIM: Final = b'atrium erased entry\n["%b",%b,%b,"%b","%b","%b","%b","%b"]'
-_UNSIGNED: Final = (
+_ERASURE_CLAIM: Final = b'atrium erased entry\n["%b",%b,%b,"%b","%b","%b","%b","%b"]'
+_UNSIGNED_ERASURE: Final = (
     "it calls itself erased, and no key that was given signed this. If the service had another key when it was erased, "
     "name that too, by one more --public-key; GET /status lists former ones as auditPublicKeys"
 )
 
 
 class Broken(Exception):
-    """What was given is not what was signed; says where and in which way."""
+    """The input is not what the service signed; the message says where and how it differs."""
 
 
 class Unusable(Exception):
-    """Nothing can be verified with what was given."""
+    """The arguments are not sufficient for a verification."""
 
 
 class Checkpoint(NamedTuple):
-    """The signed head of a log: its origin, its number of entries, their tree's root, the keys that may sign for it."""
+    """The signed head of a log: its origin, number of entries, root, and the accepted public keys."""
 
     origin: str
     size: int
@@ -86,7 +84,7 @@ class Checkpoint(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What a line says of its entry's place. `leaf` is made of the line itself, unless the entry is erased."""
+    """The position of an entry as its line states it. `leaf` is computed from the line, except for an erased entry."""
 
     sequence: int
     leaf: bytes
@@ -95,7 +93,7 @@ class Entry(NamedTuple):
 
 
 class Omitted(NamedTuple):
-    """Entries that were left out, those with the sequences `first` to `last`, by the roots of their subtrees."""
+    """A run of entries that the export leaves out, from sequence `first` to `last`, as the roots of their subtrees."""
 
     first: int
     last: int
@@ -103,46 +101,46 @@ class Omitted(NamedTuple):
 
 
 def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Omitted] | None = None) -> str:
-    """Return in one sentence what the lines of an export are proven to be. Raises Broken."""
+    """Return one sentence that states what is proven about the lines of an export. Raises Broken."""
     entries = read_entries(lines, checkpoint)
     proof = Proof(checkpoint, evidence)
     for number, entry in enumerate(entries, 1):
         try:
             proof.add(entry)
         except Broken as broken:
-            fault = str(broken)
+            message = str(broken)
             with suppress(Broken):
-                if proof.missing and any(behind.sequence == proof.missing for behind in entries):
-                    fault = f"The entry with sequence {proof.missing} is out of order."
-            sequence = "no sequence" if entry.sequence == _UNSEALED else f"sequence {entry.sequence}"
-            raise Broken(f"{fault} Line {number} has {sequence}.") from None
+                if proof.missing and any(later.sequence == proof.missing for later in entries):
+                    message = f"The entry with sequence {proof.missing} is out of order."
+            sequence = "no sequence" if entry.sequence == _NO_SEQUENCE else f"sequence {entry.sequence}"
+            raise Broken(f"{message} Line {number} has {sequence}.") from None
     return proof.end()
 
 
 class Proof:
-    """The tree of an export's entries and evidence, as it grows from left to right towards a checkpoint."""
+    """The Merkle tree of an export's entries and evidence, built from left to right up to a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, evidence: Sequence[Omitted] | None) -> None:
         self._checkpoint = checkpoint
         self._omitted = deque(evidence or ())
-        self._silence = "no evidence says that it was left out" + (_ADVICE if evidence is None else "")
+        self._silence = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
         self._tree = Tree()
         self._before = Entry(0, b"", 0, erased=False)
-        self.missing = 0  # or the sequence of an entry that is not there, though no evidence says that it was left out
+        self.missing = 0  # the sequence of a missing entry that no evidence covers, if there is one
         self._first = self._last = self._count = self._erased = self._younger = 0
 
     def add(self, entry: Entry) -> None:
-        """Take the entry that follows. Raises Broken if it can't follow, or something should stand before it."""
+        """Append the next entry. Raises Broken if it can't come next, or an entry before it is missing."""
         before, self._before = self._before, entry
-        if entry.sequence <= before.sequence and entry.sequence != _UNSEALED:
+        if entry.sequence <= before.sequence and entry.sequence != _NO_SEQUENCE:
             fault = "there twice" if entry.sequence == before.sequence else "out of order"
             raise Broken(f"The entry with sequence {entry.sequence} is {fault}.")
         if entry.sequence > self._checkpoint.size:
-            self._fill(self._checkpoint.size)  # It comes last: what should stand before it is not there.
+            self._fill(self._checkpoint.size)  # All sequenced entries come before it.
             self._younger += 1
             return
         self._fill(entry.sequence - 1)
-        # What the ledger appended at once has the size of the tree after it: sequences up to there share it.
+        # Entries appended in one batch share the tree size after that batch.
         together = entry.tree_size == before.tree_size or entry.sequence > before.tree_size
         if not (entry.sequence <= entry.tree_size <= self._checkpoint.size and together):
             raise Broken(f"The entry with sequence {entry.sequence} was altered: its treeSize can't be right.")
@@ -152,7 +150,7 @@ class Proof:
         self._erased += entry.erased
 
     def end(self) -> str:
-        """Return what is proven once nothing follows. Raises Broken if something should."""
+        """Return what is proven after the last entry. Raises Broken if entries are missing."""
         origin, size, root, _ = self._checkpoint
         self._fill(size)
         if self._omitted and self._omitted[0].first <= size:
@@ -167,7 +165,7 @@ class Proof:
         )
 
     def _fill(self, until: int) -> None:
-        """Let the tree grow by what was left out, until it has a size."""
+        """Append omitted subtrees until the tree has a size. Raises Broken if the evidence does not fit."""
         while self._tree.size < until:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
@@ -185,81 +183,83 @@ class Proof:
 
 
 class Tree:
-    """A Merkle tree (RFC 6962, section 2.1) by the roots of its perfect subtrees, the largest first."""
+    """A Merkle tree (RFC 6962, section 2.1), represented by the roots of its perfect subtrees, largest first."""
 
     def __init__(self) -> None:
         self.size = 0
         self._peaks: list[bytes] = []
 
     def append(self, subtree: bytes, level: int = 0) -> None:
-        """Append the root of a perfect subtree with 2**level leaves, of which the size is a multiple."""
+        """Append the root of a perfect subtree with 2**level leaves. The tree's size has to be a multiple of that."""
         index = self.size >> level
         while index & 1:
-            subtree = _node(self._peaks.pop(), subtree)
+            subtree = _hash_node(self._peaks.pop(), subtree)
             index >>= 1
         self._peaks.append(subtree)
         self.size += 1 << level
 
     def root(self) -> bytes:
-        """Return the tree's 32-byte root."""
+        """Return the 32-byte root of the tree."""
         if not self._peaks:
             return sha256().digest()
-        return reduce(lambda right, left: _node(left, right), reversed(self._peaks))
+        return reduce(lambda right, left: _hash_node(left, right), reversed(self._peaks))
 
 
 def levels(first: int, last: int) -> list[int]:
-    """Return the levels of the largest perfect subtrees whose leaves are exactly these entries, from left to right."""
-    found, at = list[int](), first - 1
-    while at < last:
-        most = (last - at).bit_length() - 1
-        found.append(min(most, (at & -at).bit_length() - 1) if at else most)
-        at += 1 << found[-1]
-    return found
+    """Return the levels of the largest perfect subtrees that hold exactly these entries, from left to right."""
+    result, position = list[int](), first - 1
+    while position < last:
+        max_level = (last - position).bit_length() - 1
+        result.append(min(max_level, (position & -position).bit_length() - 1) if position else max_level)
+        position += 1 << result[-1]
+    return result
 
 
-def _node(left: bytes, right: bytes) -> bytes:
+def _hash_node(left: bytes, right: bytes) -> bytes:
     return sha256(b"\1" + left + right).digest()
 
 
 def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Entry]:
-    """Yield what an export's lines say. Raises Broken at a line that is none, or that is not what was signed."""
+    """Yield the entries of an export. Raises Broken at a malformed line or an entry that was altered."""
     log = checkpoint.origin.removeprefix("atrium/")
     organization = "null" if log.startswith("system") else f'"{re.escape(log)}"'
-    left_of_erased = re.compile((_ERASED % organization).encode())
-    for number, ended in enumerate(lines, 1):
-        line = ended.removesuffix(b"\n")
-        end = line.rfind(_PLACE_KEY)
-        place = _PLACE.fullmatch(line, end)
+    pattern = re.compile((_ERASED % organization).encode())
+    for number, raw_line in enumerate(lines, 1):
+        line = raw_line.removesuffix(b"\n")
+        end = line.rfind(_SEQUENCE_KEY)
+        position = _POSITION.fullmatch(line, end)
         if number == 1 and _CSV.match(line):
             raise Broken("This is an export in CSV, which can't be verified: only one in NDJSON can.")
-        if place is None or not line.startswith(b"{"):
-            raise Broken(f"Line {number} is no line of an export: {_complaint(line)}.")
-        if place["sequence"] is None:
-            yield Entry(_UNSEALED, b"", 0, erased=False)
+        if position is None or not line.startswith(b"{"):
+            raise Broken(f"Line {number} is no line of an export: {_describe_malformed_line(line)}.")
+        if position["sequence"] is None:
+            yield Entry(_NO_SEQUENCE, b"", 0, erased=False)
             continue
-        left = left_of_erased.fullmatch(line, 0, end)
-        fault = _fault_of_erased(log, left, place, checkpoint.keys) if left else _fault(line[:end] + b"}", place)
-        if fault:
-            raise Broken(f"The entry with sequence {int(place['sequence'])} was altered: {fault}.")
-        yield Entry(int(place["sequence"]), bytes.fromhex(place["leaf"].decode()), int(place["size"]), left is not None)
+        erased = pattern.fullmatch(line, 0, end)
+        text = line[:end] + b"}"
+        if fault := _erasure_fault(log, erased, position, checkpoint.keys) if erased else _fault(text, position):
+            raise Broken(f"The entry with sequence {int(position['sequence'])} was altered: {fault}.")
+        leaf = bytes.fromhex(position["leaf"].decode())
+        yield Entry(int(position["sequence"]), leaf, int(position["size"]), erased is not None)
 
 
-def _fault(text: bytes, place: re.Match[bytes]) -> str:
-    if place["erasure"]:
+def _fault(text: bytes, position: re.Match[bytes]) -> str:
+    if position["erasure"]:
         return "it is signed as erased, and says more than is left then"
-    return "" if sha256(b"\0" + text).hexdigest().encode() == place["leaf"] else "its text has another hash"
+    return "" if sha256(b"\0" + text).hexdigest().encode() == position["leaf"] else "its text has another hash"
 
 
-def _fault_of_erased(log: str, left: re.Match[bytes], place: re.Match[bytes], keys: Sequence[bytes]) -> str:
-    if place["erasure"] == b"null":
+def _erasure_fault(log: str, erased: re.Match[bytes], position: re.Match[bytes], keys: Sequence[bytes]) -> str:
+    if position["erasure"] == b"null":
         return "it says that the service found it so when it was erased"
-    said = (*place.group("sequence", "size"), *left.group("id", "time", "time", "type"), place["leaf"])
-    signature = _from_base64((place["erasure"] or b"").decode().strip('"'))
+    entry = (*position.group("sequence", "size"), *erased.group("id", "time", "time", "type"), position["leaf"])
+    claim = _ERASURE_CLAIM % (log.encode(), *entry)
+    signature = _from_base64((position["erasure"] or b"").decode().strip('"'))
     key = next((key for key in keys if signature.startswith(sha256(key).digest()[:_KEY_ID_BYTES])), None)
-    return "" if key and _is_signed(_CLAIM % (log.encode(), *said), signature[_KEY_ID_BYTES:], key) else _UNSIGNED
+    return "" if key and _is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
 
 
-def _complaint(line: bytes) -> str:
+def _describe_malformed_line(line: bytes) -> str:
     if not line.strip():
         return "it is empty"
     if line.endswith(b"\r"):
@@ -270,7 +270,7 @@ def _complaint(line: bytes) -> str:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, which may be gzip of several members. Raises Broken where it is cut off or damaged."""
+    """Yield the lines of a plain or gzip file. Raises Broken if it is truncated or damaged."""
     number = 0
     with path.open("rb") as file:
         try:
@@ -285,19 +285,19 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
-    """Return a note's checkpoint once a key is seen to have signed it (c2sp.org/signed-note). Raises Broken."""
-    # Newlines at the end are not signed, and a shell likes to add one.
+    """Return the checkpoint in a note after verifying its signature (c2sp.org/signed-note). Raises Broken."""
+    # Trailing newlines are not signed, and shells often add one.
     text, _, signatures = note.decode(errors="replace").rstrip("\n").rpartition("\n\n")
     origin, size, root = (*text.split("\n"), "", "")[:3]
-    lines = [_SIGNATURE.fullmatch(line) for line in signatures.split("\n")]
+    lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
     if not _TREE_SIZE.fullmatch(size) or len(_from_base64(root)) != HASH_BYTES or not all(lines) or "\r" in text:
         raise Broken("This is no checkpoint: no origin, size and root, then signatures, as they are written.")
-    ids = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
-    signed = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
-    made = [(each[_KEY_ID_BYTES:], ids[each[:_KEY_ID_BYTES]]) for each in signed if each[:_KEY_ID_BYTES] in ids]
-    if not made:
+    keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
+    signature_bytes = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
+    usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
+    if not usable:
         raise Broken("The checkpoint is not signed with a key that was given.")
-    if not all(_is_signed(f"{text}\n".encode(), signature, key) for signature, key in made):
+    if not all(_is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
         raise Broken("The checkpoint was altered: its signature is wrong.")
     return Checkpoint(origin, int(size), _from_base64(root), keys)
 
@@ -312,79 +312,79 @@ def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
 def _from_base64(text: str) -> bytes:
     with suppress(ValueError):
         data = base64.b64decode(text, validate=True)
-        if base64.b64encode(data).decode() == text:  # bits beyond the last byte are zero: one way to write it
+        if base64.b64encode(data).decode() == text:  # reject non-canonical base64
             return data
     return b""
 
 
 def read_record(text: bytes) -> tuple[bytes, list[Omitted] | None]:
-    """Return a checkpoint as it was signed and, of a record in JSON that holds one, the evidence. Raises Broken."""
+    """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises Broken."""
     if not text.lstrip().startswith(b"{"):
         return text, None
-    record = _json(text, "checkpoint")
+    record = _parse_json(text, "checkpoint")
     if not isinstance(note := record.get("checkpoint"), str):
         raise Unusable("the record has no checkpoint: it has one once the export is running")
     evidence = record.get("evidence")
-    return note.encode(errors="surrogatepass"), None if evidence is None else _evidence(evidence)
+    return note.encode(errors="surrogatepass"), None if evidence is None else _parse_evidence(evidence)
 
 
 def read_evidence(text: bytes) -> list[Omitted]:
-    """Return the evidence that JSON holds: a list, or in a record of an export. Raises Broken, and Unusable if none."""
-    said = _json(text, "evidence")
-    said = said.get("evidence") if isinstance(said, dict) else said
-    if said is None:
+    """Return the evidence in JSON: a list, or a record of an export. Raises Broken, or Unusable without one."""
+    content = _parse_json(text, "evidence")
+    content = content.get("evidence") if isinstance(content, dict) else content
+    if content is None:
         raise Unusable("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
-    return _evidence(said)
+    return _parse_evidence(content)
 
 
-def _json(text: bytes, what: str) -> Any:
+def _parse_json(text: bytes, what: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_members)
+        return json.loads(text, object_pairs_hook=_reject_duplicate_names)
     except (ValueError, RecursionError) as error:
         raise Broken(f"The {what} is no JSON: {error}.") from None
 
 
-def _evidence(said: Any) -> list[Omitted]:
-    if not isinstance(said, list):
+def _parse_evidence(content: Any) -> list[Omitted]:
+    if not isinstance(content, list):
         raise Broken(_NO_EVIDENCE)
-    evidence = [_omitted(run) for run in said]
+    evidence = [_parse_omitted(run) for run in content]
     for before, following in pairwise(evidence):
         if following.first <= before.last:
             raise Broken(f"The evidence says twice, or too late, that sequence {following.first} was left out.")
     return evidence
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a name stands twice in an object")
     return members
 
 
-def _omitted(run: Any) -> Omitted:
+def _parse_omitted(run: Any) -> Omitted:
     match run:
         case {"from": int(first), "to": int(last), "hashes": list(hashes)} if 1 <= first <= last:
-            well = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
-            if well and len(hashes) == len(levels(first, last)):
+            are_hashes = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
+            if are_hashes and len(hashes) == len(levels(first, last)):
                 return Omitted(first, last, [*map(bytes.fromhex, hashes)])
     raise Broken(_NO_EVIDENCE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what the command line names, print what was found, and return the exit code."""
+    """Run the command line: verify, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
-    parser.add_argument("export", type=Path, help="the export in NDJSON, plain or gzip")
+    parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the log's checkpoint, or the export's record")
-    parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status; or more")
+    parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status (repeat)")
     parser.add_argument("--evidence", type=Path, help="of an export with filters the record, or its list `evidence`")
-    given = parser.parse_args(arguments)
-    keys = [_from_base64(key) for key in given.public_key]
+    options = parser.parse_args(arguments)
+    keys = [_from_base64(key) for key in options.public_key]
     if any(len(key) != HASH_BYTES for key in keys):
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
-        note, evidence = read_record(given.checkpoint.read_bytes())
-        evidence = read_evidence(given.evidence.read_bytes()) if given.evidence else evidence
-        print(verify(read_lines(given.export), read_checkpoint(note, *keys), evidence))
+        note, evidence = read_record(options.checkpoint.read_bytes())
+        evidence = read_evidence(options.evidence.read_bytes()) if options.evidence else evidence
+        print(verify(read_lines(options.export), read_checkpoint(note, *keys), evidence))
     except Broken as broken:
         print(broken)
         return 1

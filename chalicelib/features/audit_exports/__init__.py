@@ -1,1 +1,1 @@
-"""Exports of the audit log: at once in one answer, or as a file that is made in the background."""
+"""Exports of the audit log: inline in one response, or as a file made in the background."""

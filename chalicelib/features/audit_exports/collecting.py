@@ -1,4 +1,4 @@
-"""What one answer can hold of a log: bounded in entries, bytes and reads."""
+"""Inline export: collects a log into one response, within limits on entries, bytes and reads."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,63 +20,63 @@ from chalicelib.kernel.storage.entity import Item
 MOST_ENTRIES: Final = 10_000
 MOST_BYTES: Final = 5_000_000
 MOST_QUERIES: Final = 30
-"""Pages of the log looked through, of a megabyte each."""
+"""Queries on the log, each of which reads up to a megabyte."""
 
 MOST_QUERIES_AT_THE_END: Final = 30
-"""The same of what is new in the log, which is looked through where an index leads to all else."""
+"""Queries for recent entries, which are read from the table even where an index serves the filters."""
 
 LONGEST_LAG_SECONDS: Final = 600
-"""After so long an index has shown all there is, several times over."""
+"""Age after which every index is certain to have an entry; several times the lag that was observed."""
 
-_AT_ONCE: Final = 100
+_BATCH_SIZE: Final = 100
 
 
 class TooMuch(Exception):
-    """It does not fit into one answer; says why not."""
+    """The export does not fit into one response; the message says why."""
 
 
-def collect(log: str, wanted: EntryFilters, form: Format) -> str:
-    """Return what passes of a log, the oldest first, and last what has no sequence yet. Raises TooMuch."""
-    entries = sorted(_entries(log, wanted), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id))
-    text = bytearray(head(form))
-    for start in range(0, len(entries), _AT_ONCE):
-        for line in logs.lines(entries[start : start + _AT_ONCE]):
-            with suppress(ValueError):  # Altered beyond showing: verification says where that is.
-                text += written(form, line)
+def collect(log: str, wanted: EntryFilters, export_format: Format) -> str:
+    """Return the matching entries, oldest first, and entries without a sequence last. Raises ExportTooLarge."""
+    entries = sorted(_load_entries(log, wanted), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id))
+    text = bytearray(head(export_format))
+    for start in range(0, len(entries), _BATCH_SIZE):
+        for line in logs.lines(entries[start : start + _BATCH_SIZE]):
+            with suppress(ValueError):  # Too damaged to show; verification reports it.
+                text += written(export_format, line)
         if len(text) > MOST_BYTES:
-            raise TooMuch(f"It has more than {MOST_BYTES:,} bytes.")
+            raise TooMuch(f"The export has more than {MOST_BYTES:,} bytes.")
     if not envelope.fits_envelope(Response(HTTPStatus.OK, bytes(text))):
-        raise TooMuch("It has more bytes than an answer can carry.")
+        raise TooMuch("The export is larger than a response can be.")
     return text.decode()
 
 
-def _entries(log: str, wanted: EntryFilters) -> list[EntryItem]:
-    found: list[EntryItem] = []
-    least_bytes = 0
+def _load_entries(log: str, wanted: EntryFilters) -> list[EntryItem]:
+    result: list[EntryItem] = []
+    min_bytes = 0
     for page in pages(log, wanted):
-        found += page
-        least_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
-        if len(found) > MOST_ENTRIES:
-            raise TooMuch(f"It has more than {MOST_ENTRIES:,} entries.")
-        if least_bytes > MOST_BYTES:
-            raise TooMuch(f"Its entries have more than {MOST_BYTES:,} bytes.")
-    return found
+        result += page
+        min_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
+        if len(result) > MOST_ENTRIES:
+            raise TooMuch(f"The export has more than {MOST_ENTRIES:,} entries.")
+        if min_bytes > MOST_BYTES:
+            raise TooMuch(f"The entries have more than {MOST_BYTES:,} bytes.")
+    return result
 
 
 def pages(log: str, wanted: EntryFilters) -> Iterator[list[EntryItem]]:
-    """Yield what passes, the newest first, page by page, and nothing that is missing in it. Raises TooMuch.
+    """Yield matching entries page by page, newest first, without gaps. Raises ExportTooLarge.
 
-    Filters have indexes, which lag: the end of the log, and all that is new in it, is looked through in the table.
+    Indexes serve the filters but lag, so recent entries are read from the table itself.
     """
-    by_index, new = logs.is_by_index(wanted), ids.lower_bound(now_ms() - LONGEST_LAG_SECONDS * 1000)
+    uses_index, recent_from = logs.is_by_index(wanted), ids.lower_bound(now_ms() - LONGEST_LAG_SECONDS * 1000)
     position: Item | None = None
-    queries: Counter[bool] = Counter()
+    query_counts: Counter[bool] = Counter()
     while True:
-        exact = by_index and (position is None or position["at"] > new)
-        queries[exact] += 1
-        if queries[exact] > (MOST_QUERIES_AT_THE_END if exact else MOST_QUERIES):
-            raise TooMuch("The log is too long to be looked through for it at once.")
+        exact = uses_index and (position is None or position["at"] > recent_from)
+        query_counts[exact] += 1
+        if query_counts[exact] > (MOST_QUERIES_AT_THE_END if exact else MOST_QUERIES):
+            raise TooMuch("The log is too long to be searched within one request.")
         page, position = logs.page([log], wanted, position, MOST_ENTRIES + 1, exact=exact)
-        yield page if exact or not by_index else logs.as_stored(log, wanted, page)
+        yield page if exact or not uses_index else logs.as_stored(log, wanted, page)
         if position is None:
             return

@@ -1,4 +1,4 @@
-"""What is stored of an export that is made in the background."""
+"""Stored record of a background export."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -14,12 +14,13 @@ MOST_RUNNING: Final = 10
 
 
 class AuditExport(Job):
-    """An export of the log as a file that is made part by part.
+    """A background export of the log, written to a file part by part.
 
-    It holds what passes of the entries up to the sequence `until`; those up to `at` are looked through. They are in the
-    `parts` of the `upload` and, where that would be too little for one, in the file `rest`: numbers of their own, the
-    next is `number`. `omitted` is what is left out so far. From `clear_at` on nothing of it may be kept in files.
-    `handed` says when each principal last got an address of the file.
+    It covers the entries up to the sequence `until`; those up to `at` are processed. Their output is in the `parts` of
+    the multipart `upload` or, while it is too small for a part, in a separate file `rest`. `number` is the next part
+    number; parts and rest files share the numbering. `omitted` holds the runs of entries that the filters left out so
+    far. All files have to be deleted at `clear_at`. `handed` maps each principal to the time of their last download
+    URL.
     """
 
     kind, parameter, task = "organization.audit_export", "export_id", "audit_exports.run"
@@ -59,7 +60,7 @@ class AuditExport(Job):
 
     @property
     def as_requested(self) -> "AuditExport":
-        """The export as it was asked for, which is what the entry before its end tells of."""
+        """The export as it was when requested; the base of the diff in its final log entry."""
         return AuditExport(
             id=self.id,
             created_at=self.created_at,
@@ -71,33 +72,33 @@ class AuditExport(Job):
 
     @property
     def folder(self) -> str:
-        """What the names of all its files begin with; before that stands the organization's id."""
+        """The common prefix of the keys of its files; it starts with the organization's id."""
         return f"{self.organization_id}/{self.id}/"
 
     @property
     def file(self) -> str:
-        """The name of the file that it makes."""
+        """The key of the finished file."""
         return f"{self.folder}audit-log.{self.format}.gz"
 
     @property
     def expired(self) -> bool:
-        """Whether its file is gone, or should be."""
+        """Whether the file is deleted, or should be."""
         return self.status == "expired" or bool(self.expires_at and self.expires_at <= now())
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Its next turn and, after the last, the moment when its files have to go."""
+        """The next slice of work and, after the last one, the deletion of the files."""
         if self.turn_at:
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.clear_at) if self.clear_at else None
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what forgets who fetched the file; an export that was about the person is no more."""
+        """Return the changes that redact a person; an export whose filters name the person expires."""
         handed = {principal: at for principal, at in self.handed.items() if principal not in person.user_ids}
-        changed: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
-        if named := person.redact_all(self.filters):
-            moment = now()
-            ended = {"status": "expired", "turn_at": None, "expires_at": moment}
-            ended["clear_at"] = after(moment, seconds=LEASE_SECONDS)  # A worker may be at it still.
-            changed |= {"filters": {**self.filters, **named}, **ended}
-        return changed
+        changed_fields: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
+        if redacted := person.redact_all(self.filters):
+            timestamp = now()
+            expired_fields = {"status": "expired", "turn_at": None, "expires_at": timestamp}
+            expired_fields["clear_at"] = after(timestamp, seconds=LEASE_SECONDS)  # A worker may still be writing.
+            changed_fields |= {"filters": {**self.filters, **redacted}, **expired_fields}
+        return changed_fields

@@ -1,4 +1,4 @@
-"""How entries are written: a line each, as NDJSON or CSV."""
+"""Serialization of entries as NDJSON or CSV."""
 
 import csv
 import re
@@ -15,27 +15,28 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "csv": "text/csv; charset=utf-8; header=present",
 }
 
-_UNSEEN: Final = r"\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+_INVISIBLE: Final = r"\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
 _QUOTES: Final = r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07"
 _SEPARATORS: Final = r";|\t"
-_SIGNS: Final = r"=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20"
-_FORMULA: Final = re.compile(rf"(\A|[{_SEPARATORS}])(?=[{_UNSEEN}{_QUOTES}]*[{_SIGNS}])")
-"""Where a formula begins: spreadsheets look behind what they don't show, and behind quotes; some take full-width signs.
+_FORMULA_SIGNS: Final = r"=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20"
+_FORMULA: Final = re.compile(rf"(\A|[{_SEPARATORS}])(?=[{_INVISIBLE}{_QUOTES}]*[{_FORMULA_SIGNS}])")
+"""The start of a possible formula in a cell.
 
-One that splits a file at another character than the comma finds a cell behind each of those characters.
+Spreadsheets skip invisible characters and quotes, and some accept full-width signs. A spreadsheet that splits the file
+at another separator than the comma sees a new cell after each of those characters.
 """
 
 
 def head(form: Format) -> bytes:
-    """Return what stands before the first entry."""
+    """Return the bytes before the first entry: the CSV header row, or nothing."""
     return _row(list(_COLUMNS)) if form == "csv" else b""
 
 
 def written(form: Format, line: bytes) -> bytes:
-    """Return an entry, given as JSON, in a format. Raises ValueError if that is no JSON, or not in one line."""
+    """Return an entry, given as one line of JSON, in a format. Raises ValueError if it is not one line of JSON."""
     entry = from_json(line)
     if b"\n" in line:
-        raise ValueError("a line ends within it")
+        raise ValueError("the entry contains a newline")
     return _row([column(entry) for column in _COLUMNS.values()]) if form == "csv" else line + b"\n"
 
 
@@ -46,29 +47,29 @@ def _row(cells: list[Any]) -> bytes:
 
 
 def guarded(cell: Any) -> str:
-    """Return a cell as text that no spreadsheet takes for a formula: an apostrophe stands in front of each (OWASP)."""
+    """Return a cell as text that no spreadsheet evaluates, with an apostrophe before each possible formula (OWASP)."""
     return _FORMULA.sub(r"\1'", "" if cell is None else str(cell))
 
 
-def _part(name: str, member: str) -> Callable[[Any], Any]:
+def _member_column(name: str, member: str) -> Callable[[Any], Any]:
     return lambda entry: (entry[name] or {}).get(member)
 
 
-def _json(name: str) -> Callable[[Any], str | None]:
+def _json_column(name: str) -> Callable[[Any], str | None]:
     return lambda entry: None if entry[name] is None else to_json(entry[name]).decode()
 
 
-def _plain(name: str) -> Callable[[Any], Any]:
+def _plain_column(name: str) -> Callable[[Any], Any]:
     return lambda entry: entry[name]
 
 
 _COLUMNS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    **{name: _plain(name) for name in ("sequence", "id", "occurredAt", "type")},
-    **{f"actor{member.capitalize()}": _part("actor", member) for member in ("type", "id", "name")},
-    **{f"target{member.capitalize()}": _part("target", member) for member in ("type", "id", "name")},
-    **{name: _part("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
-    **{name: _json(name) for name in ("changes", "data")},
-    **{name: _part("integrity", name) for name in ("leafHash", "treeSize")},
+    **{name: _plain_column(name) for name in ("sequence", "id", "occurredAt", "type")},
+    **{f"actor{member.capitalize()}": _member_column("actor", member) for member in ("type", "id", "name")},
+    **{f"target{member.capitalize()}": _member_column("target", member) for member in ("type", "id", "name")},
+    **{name: _member_column("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
+    **{name: _json_column(name) for name in ("changes", "data")},
+    **{name: _member_column("integrity", name) for name in ("leafHash", "treeSize")},
     "erased": lambda entry: "true" if "erased" in entry else None,
 }
-"""What stands in each column, by its name in the first line."""
+"""The value of each column, by its name in the header row."""

@@ -1,7 +1,7 @@
-"""Making the file of an export: the log is read on, what passes is packed, and put into the file store part by part.
+"""Background export: reads the log, compresses matching entries, and stores the file part by part.
 
-What is put has a number that no other worker uses: of one that lost the export, and doesn't know it yet, nothing gets
-into the file. So whoever goes on from what was kept makes the same file.
+Each stored object has a number that no other worker uses, so a worker that lost its lease without noticing can't
+overwrite anything. A worker that resumes from the stored state therefore makes the same file.
 """
 
 import time
@@ -24,56 +24,56 @@ from chalicelib.kernel.storage import files
 from chalicelib.kernel.work import jobs
 
 KEEP_SECONDS: Final = 60
-"""How long a worker goes on without keeping what it has: well within its lease."""
+"""Interval between stored checkpoints of the job; well within its lease."""
 
-_LEVEL: Final = 6
-_GZIP: Final = 31
-"""What zlib calls the format of RFC 1952."""
+_COMPRESSION_LEVEL: Final = 6
+_GZIP_WINDOW_BITS: Final = 31
+"""The `wbits` value with which zlib writes gzip (RFC 1952)."""
 
 
 class Unreadable(Exception):
-    """An entry can't be shown. `late`: the index doesn't have it, which may be because it is late."""
+    """An entry can't be exported. `may_be_index_lag`: it is missing from the index, which may be catching up."""
 
     def __init__(self, sequence: int, *, late: bool) -> None:
         self.sequence, self.late = sequence, late
 
 
 class Part:
-    """What comes next in the file, packed: members of gzip (RFC 1952), of which any number make one file."""
+    """The next part of the file as gzip members (RFC 1952); any number of members concatenate to one file."""
 
     def __init__(self, rest: bytes = b"") -> None:
         self._packed = bytearray(rest)
-        self._packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
+        self._packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
 
     def write(self, text: bytes) -> None:
-        """Pack some text."""
+        """Compress and append data."""
         self._packed += self._packer.compress(text)
 
     @property
     def full(self) -> bool:
-        """Whether it is as large as a part has to be."""
+        """Whether the part has reached the minimum size of a multipart upload."""
         return len(self._packed) >= files.MIN_PART_BYTES
 
     def end(self) -> bytes:
-        """Return all of it, packed, once nothing is to be added."""
+        """Return the compressed part; nothing can be added afterwards."""
         self._packed += self._packer.flush()
         return bytes(self._packed)
 
 
 class Draft:
-    """A file that is being made: the export as it was kept, and what was read since."""
+    """Writer of an export's file: the stored export, and everything read since it was stored."""
 
     def __init__(self, export: AuditExport) -> None:
         self.export = export
         self._wanted = EntrySelection.model_validate(export.filters)
         self._omitted = Omitted.of(export.omitted)
         self._at, self._count = export.at, export.entry_count or 0
-        self._begin(_rest_of(export))
+        self._begin(_read_rest(export))
         if not export.at:
             self._part.write(head(export.format))
 
     def write(self, ends_at: float) -> AuditExport:
-        """Read on to the end, or to the end of the turn; return the export as it is kept then. Raises Unreadable."""
+        """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
         for entries in logs.sealed(self.export.organization_id, self._at, self.export.until, fresh=True):
             self._add(entries)
             if time.monotonic() > ends_at:
@@ -85,29 +85,29 @@ class Draft:
         return self._keep(whole=True)
 
     def _add(self, entries: Iterable[StoredEntry]) -> None:
-        texts, left_out = list[bytes](), list[bytes]()
+        formatted, skipped_leaves = list[bytes](), list[bytes]()
         for sequence, sealed in enumerate(entries, self._at + 1):
-            entry = _entry(self.export.organization_id, sequence, sealed)
+            entry = _parse_entry(self.export.organization_id, sequence, sealed)
             if logs.holds(self._wanted, entry):
-                self._omitted.add(sequence - len(left_out), left_out)
-                left_out = []
-                texts.append(_text(self.export, sequence, entry, sealed.body))
+                self._omitted.add(sequence - len(skipped_leaves), skipped_leaves)
+                skipped_leaves = []
+                formatted.append(_format_entry(self.export, sequence, entry, sealed.body))
             else:
-                left_out.append(entry.leaf)
+                skipped_leaves.append(entry.leaf)
             self._at = sequence
-        self._omitted.add(self._at + 1 - len(left_out), left_out)
-        self._part.write(b"".join(texts))
-        self._count += len(texts)
+        self._omitted.add(self._at + 1 - len(skipped_leaves), skipped_leaves)
+        self._part.write(b"".join(formatted))
+        self._count += len(formatted)
 
     def _keep(self, *, whole: bool = False) -> AuditExport:
-        """Put what was packed into the file store, and keep how far it is."""
+        """Store the compressed data, and the progress of the job."""
         export, data = self.export, self._part.end()
         number, parts, rest = export.number + export.failures, export.parts, None
         if whole or len(data) >= files.MIN_PART_BYTES:
             files.upload_part(_bucket(), export.file, export.upload or "", number, data)
             parts = [*parts, number]
         else:
-            files.write_file(_bucket(), _rest_name(export, number), data)
+            files.write_file(_bucket(), _rest_key(export, number), data)
             rest = number
         self.export = jobs.checkpoint(
             export,
@@ -128,48 +128,48 @@ class Draft:
 
 
 def begin(export: AuditExport) -> str:
-    """Begin the file of an export, and return the upload's id."""
+    """Start the multipart upload and return its id."""
     return files.start_upload(_bucket(), export.file, "application/gzip")
 
 
 def complete(export: AuditExport) -> Iterator[bytes]:
-    """Make the file of its parts, unless an earlier turn did, and read it. Raises NoFile."""
-    with suppress(files.FileNotFound):  # It is complete, or it is gone: then it can't be read.
+    """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
+    with suppress(files.FileNotFound):  # Already completed, or deleted; if it was deleted, reading fails.
         files.complete_upload(_bucket(), export.file, export.upload or "", export.parts)
     return files.read_file(_bucket(), export.file)
 
 
 def clear(export: AuditExport) -> None:
-    """Remove all files of an export, also those that are not complete."""
+    """Delete all files of an export, including incomplete uploads."""
     files.delete_prefix(_bucket(), export.folder)
 
 
 def address(export: AuditExport, name: str, seconds: int) -> str:
-    """Return a URL by which anybody can fetch the file of an export as `name`, for so many seconds."""
+    """Return a URL with which anyone can download the file as `name`, for a number of seconds."""
     return files.presign_url(_bucket(), export.file, name=name, seconds=seconds)
 
 
-def _rest_of(export: AuditExport) -> bytes:
-    return b"".join(files.read_file(_bucket(), _rest_name(export, export.rest))) if export.rest else b""
+def _read_rest(export: AuditExport) -> bytes:
+    return b"".join(files.read_file(_bucket(), _rest_key(export, export.rest))) if export.rest else b""
 
 
-def _rest_name(export: AuditExport, number: int | None) -> str:
+def _rest_key(export: AuditExport, number: int | None) -> str:
     return f"{export.folder}rest/{number}"
 
 
-def _entry(log: str, sequence: int, sealed: StoredEntry) -> EntryItem:
-    """Return the entry at a sequence. Raises Unreadable if it isn't there, or was altered beyond recognition."""
+def _parse_entry(log: str, sequence: int, sealed: StoredEntry) -> EntryItem:
+    """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
     item = sealed.item
-    _, here = sequence_key(log, sequence)
-    if item["index1sk"] > here:
+    _, sort_key = sequence_key(log, sequence)
+    if item["index1sk"] > sort_key:
         raise Unreadable(sequence, late=True)
-    if item["index1sk"] < here or not is_entry(item) or len(item["leaf"]) != HASH_BYTES:
+    if item["index1sk"] < sort_key or not is_entry(item) or len(item["leaf"]) != HASH_BYTES:
         raise Unreadable(sequence, late=False)
     return EntryItem.from_item(item)
 
 
-def _text(export: AuditExport, sequence: int, entry: EntryItem, body: object) -> bytes:
-    """Return an entry as the file has it. Raises Unreadable if its bytes are gone, or were altered beyond showing."""
+def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: object) -> bytes:
+    """Return an entry in the file's format. Raises UnreadableEntry if its body is missing or was altered."""
     if not isinstance(body, bytes) and not entry.erased:
         raise Unreadable(sequence, late=False)
     try:

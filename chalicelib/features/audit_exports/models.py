@@ -1,4 +1,4 @@
-"""What the operations on exports of the log accept and answer."""
+"""Request and response models of log exports."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
@@ -13,39 +13,39 @@ from chalicelib.kernel.http.models import Input, Output, Query, RecordOutput
 Format = Literal["ndjson", "csv"]
 Status = Literal["queued", "running", "completed", "failed", "expired"]
 
-_FAILED: Final = {
+_FAILED_EXAMPLE: Final = {
     **dict.fromkeys(("entry_count", "size_bytes", "sha256", "evidence", "expires_at")),
     "error": "The entry with sequence 2 can't be read. GET …/audit-log/verify-integrity says more.",
 }
-_NDJSON_OR_CSV = "NDJSON can be verified offline; CSV is for spreadsheets."
-_HEX_OF_32_BYTES = "^[0-9a-f]{64}$"
+_FORMAT_DESCRIPTION = "NDJSON can be verified offline; CSV is for spreadsheets."
+_SHA256_PATTERN = "^[0-9a-f]{64}$"
 
 
 class ExportQuery(EntryFilters, Query):
-    """Which entries, and how they are written."""
+    """Filters for the entries, and the output format."""
 
-    format: Format = Field("ndjson", description=_NDJSON_OR_CSV)
+    format: Format = Field("ndjson", description=_FORMAT_DESCRIPTION)
 
 
 class EntrySelection(EntryFilters, Input):
-    """Which entries. All filters given have to match."""
+    """Filters for the entries. An entry has to match all of them."""
 
 
 class AuditExportCreate(Input):
-    """Which entries, and how they are written."""
+    """Filters for the entries, and the output format."""
 
-    format: Format = Field("ndjson", description=_NDJSON_OR_CSV, examples=["ndjson"])
+    format: Format = Field("ndjson", description=_FORMAT_DESCRIPTION, examples=["ndjson"])
     filters: EntrySelection | None = Field(None, examples=[{"type": "organization.member.*"}])
 
 
 class ExportFilters(EntryFilters, Output):
-    """Which entries an export holds; what was not given is null."""
+    """The filters of an export; a filter that was not set is null."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
 
 class OmittedEntries(Output):
-    """Entries that an export leaves out, all from one sequence to another."""
+    """A run of consecutive entries that an export leaves out."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -59,30 +59,32 @@ class OmittedEntries(Output):
 
 
 class AuditExportOut(RecordOutput):
-    """An export that is made in the background: a gzip file, there for 7 days."""
+    """A background export: a gzip file that is available for 7 days."""
 
-    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED}
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED_EXAMPLE}
     no_store: ClassVar[bool] = True
 
     status: Status = Field(examples=["completed"])
     format: Format = Field(examples=["ndjson"])
     filters: ExportFilters
-    entry_count: int | None = Field(description="Entries in the file; while it is made, those so far.", examples=[1])
-    size_bytes: int | None = Field(description="Of the compressed file.", examples=[745])
+    entry_count: int | None = Field(
+        description="Entries in the file; while the export is running, the number so far.", examples=[1]
+    )
+    size_bytes: int | None = Field(description="Size of the compressed file.", examples=[745])
     sha256: str | None = Field(
-        pattern=_HEX_OF_32_BYTES,
-        description="Of the compressed file, hex.",
+        pattern=_SHA256_PATTERN,
+        description="SHA-256 of the compressed file, hex.",
         examples=["2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"],
     )
-    checkpoint: str | None = Field(description="The signed head of the log as the export read it.")
+    checkpoint: str | None = Field(description="The signed head of the log that the export covers.")
     evidence: list[OmittedEntries] | None = Field(
-        description="What proves the entries of an NDJSON file to be in that log although others are left out: those "
-        "by their hashes. Null if that would take more than 2,000 of them."
+        description="The hashes of the omitted entries, with which an NDJSON file can be proven to be part of the log. "
+        "Null if more than 2,000 hashes were needed."
     )
     download_url: str | None = Field(
         None,
-        description="Good for 15 minutes, and made anew each time; anybody who has it can fetch the file.",
+        description="Valid for 15 minutes; each request returns a new URL. Anyone with the URL can download the file.",
         examples=["https://atrium-exports.s3.amazonaws.com/01a1f84a?X-Amz-Expires=900&X-Amz-Signature=5d3a"],
     )
     error: str | None = Field(description="Why it failed.", examples=[None])
-    expires_at: Timestamp | None = Field(description="From when on the file is gone.")
+    expires_at: Timestamp | None = Field(description="When the file is deleted.")

@@ -1,4 +1,4 @@
-"""Exports of an organization's log: in one answer, or as a file that is made in the background."""
+"""Operations on log exports: one response, or a file made in the background."""
 
 from typing import Annotated, Final
 
@@ -16,9 +16,9 @@ from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
-_ADDRESS_SECONDS: Final = 900
+_DOWNLOAD_URL_SECONDS: Final = 900
 _EXPIRED: Final = (
-    "The export expired at {}: it was a week old, or a person whom its filters named was erased. Start another."
+    "The export expired at {}: it was a week old, or its filters named a person whose data was erased. Start another."
 )
 
 
@@ -31,17 +31,17 @@ _EXPIRED: Final = (
 def export_audit_log(
     ctx: Context, organization: Organization, query: ExportQuery
 ) -> Annotated[RawResponse, "application/x-ndjson", "text/csv"]:
-    """Export the log, or what of it passes the filters, in one answer, the oldest entry first.
+    """Export the log, or the entries that match the filters, in one response, oldest entry first.
 
-    Entries that have no sequence yet stand last. It waits for no index: what is new is read from the log itself. What
-    has more than 10,000 entries or 5 MB, or takes too long to be found, is `export_too_large`: start an export in the
-    background then.
+    Entries without a sequence come last. The export never lags behind the log: recent entries are read from the log
+    itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
+    `export_too_large`. Start a background export in that case.
     """
     try:
         text = collect(organization.log, query, query.format)
-    except TooMuch as too_much:
-        background = f"POST /organizations/{organization.id}/audit-log/export-async"
-        raise Problem("export_too_large", f"{too_much} Narrow it down, or use {background}.") from too_much
+    except TooMuch as error:
+        async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
+        raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
     name = _file_name(organization, ctx.now, query.format)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return RawResponse(text, MEDIA_TYPES[query.format], headers)
@@ -55,9 +55,9 @@ def export_audit_log(
     emits="organization.audit_export.requested",
 )
 def start_audit_export(ctx: Context, organization: Organization, body: AuditExportCreate) -> AuditExportOut:
-    """Start an export in the background: a gzip file of all entries that have their place in the tree by then.
+    """Start a background export: a gzip file of all matching entries that have a sequence by then.
 
-    Ask for the export until it is completed, or failed; at most 10 run at a time.
+    Poll the export until it is completed or failed. At most 10 exports run at a time.
     """
     filters = (body.filters or EntrySelection()).model_dump(by_alias=True)
     export = AuditExport(
@@ -74,29 +74,29 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
     emits="organization.audit_export.downloaded",
 )
 def get_audit_export(ctx: Context, organization: Organization, export: AuditExport) -> AuditExportOut:
-    """Get an export and, once it is completed, an address of its file: new each time, and good for 15 minutes.
+    """Get an export and, once it is completed, a URL to download its file.
 
-    That it was handed out is in the log, once in 15 minutes for each caller. After a week it is `export_expired`;
-    so is at once an export whose filters name a person who was erased, though an address of its file that was handed
-    out before works for some minutes more.
+    Each request returns a new URL, which is valid for 15 minutes. The log records the download once in 15 minutes for
+    each caller. The problem is `export_expired` after a week, and immediately if the filters of the export name a
+    person whose data was erased. A URL that was issued before the erasure may work for some minutes more.
     """
     if export.expired:
         raise Problem("export_expired", _EXPIRED.format(export.expires_at))
     if export.status != "completed":
         return AuditExportOut.of(export)
-    _note(ctx, export)
+    _log_download(ctx, export)
     name = _file_name(organization, export.created_at, f"{export.format}.gz")
-    return AuditExportOut.of(export, download_url=making.address(export, name, _ADDRESS_SECONDS))
+    return AuditExportOut.of(export, download_url=making.address(export, name, _DOWNLOAD_URL_SECONDS))
 
 
-def _note(ctx: Context, export: AuditExport) -> None:
-    """Note that the caller is handed an address of the file, unless an earlier one still holds."""
-    since = after(ctx.now, seconds=-_ADDRESS_SECONDS)
-    lately = {principal: at for principal, at in export.handed.items() if at > since}
-    if ctx.principal.id not in lately:
-        ctx.changes.update_untracked(export, handed={**lately, ctx.principal.id: ctx.now})
+def _log_download(ctx: Context, export: AuditExport) -> None:
+    """Record the download in the log, unless the caller has a URL that is still valid."""
+    valid_from = after(ctx.now, seconds=-_DOWNLOAD_URL_SECONDS)
+    still_valid = {principal: at for principal, at in export.handed.items() if at > valid_from}
+    if ctx.principal.id not in still_valid:
+        ctx.changes.update_untracked(export, handed={**still_valid, ctx.principal.id: ctx.now})
         ctx.changes.set_event_subject(export)
 
 
-def _file_name(organization: Organization, moment: str, suffix: str) -> str:
-    return f"{organization.slug}-audit-log-{moment[:10]}.{suffix}"
+def _file_name(organization: Organization, timestamp: str, suffix: str) -> str:
+    return f"{organization.slug}-audit-log-{timestamp[:10]}.{suffix}"

@@ -1,4 +1,4 @@
-"""What an export leaves out, so that what it holds can be proven: pure decisions."""
+"""The entries that an export leaves out, as evidence for the proof of the others; without I/O."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,13 +8,13 @@ from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage.entity import Item
 
 MOST_HASHES: Final = 2_000
-"""More are not given as evidence."""
+"""Maximum number of hashes in the evidence of an export."""
 
 
 class Omitted:
-    """The entries left out so far, in runs of sequences that follow each other (RFC 6962, in compact ranges).
+    """The runs of consecutive entries left out so far, as hashes of their subtrees (RFC 6962, compact ranges).
 
-    `runs` are as callers see them, or None once they have too many hashes; the last run may still go on.
+    `runs` is in the public format, or None once there are too many hashes. The last run may still grow.
     """
 
     def __init__(self, runs: list[Item] | None, last: CompactRange) -> None:
@@ -24,34 +24,34 @@ class Omitted:
 
     @classmethod
     def of(cls, kept: Item | None) -> "Omitted":
-        """Return what `kept` returned; of None, nothing can be proven."""
+        """Return the state that `to_item` returned; None means that there is no evidence."""
         if kept is None:
             return cls(None, CompactRange())
         return cls(kept["runs"], CompactRange(kept["size"], split_hashes(kept["peaks"]), kept["begin"]))
 
     def add(self, sequence: int, leaves: Sequence[bytes]) -> None:
-        """Leave out the entries from a sequence on whose leaves have these hashes."""
+        """Add consecutive omitted entries, from a sequence on, by their leaf hashes."""
         if self.runs is None or not leaves:
             return
         begin = sequence - 1
         if begin != self._last.begin + self._last.size:
-            self._end_run()
+            self._close_run()
             self._last = CompactRange(begin=begin)
         self._last = self._last.extend(leaves)
 
     def kept(self) -> Item | None:
-        """Return what `of` goes on with."""
+        """Return the state as it is stored in the export."""
         if self.runs is None:
             return None
         last = self._last
         return {"runs": self.runs, "begin": last.begin, "size": last.size, "peaks": b"".join(last.peaks)}
 
     def evidence(self) -> list[Item] | None:
-        """Return all runs, now that nothing follows; None if they have too many hashes."""
-        self._end_run()
+        """Close the last run and return all runs; None if there are too many hashes."""
+        self._close_run()
         return self.runs
 
-    def _end_run(self) -> None:
+    def _close_run(self) -> None:
         last = self._last
         self._hashes += len(last.peaks)
         if self.runs is None or self._hashes > MOST_HASHES:

@@ -1,4 +1,4 @@
-"""Making an export's file in the background, turn by turn; and removing it at its time."""
+"""Tasks that make the file of an export in slices, and delete it when it expires."""
 
 import time
 from hashlib import sha256
@@ -19,13 +19,15 @@ from chalicelib.kernel.work.tasks import task
 
 KEPT_DAYS: Final = 7
 
-_MOST_WAITS: Final = 3
-_WAIT_SECONDS: Final = 30
-"""The sequence index may be late: that often, and for so long, an entry is waited for that it doesn't have."""
+_MAX_INDEX_WAITS: Final = 3
+_INDEX_WAIT_SECONDS: Final = 30
+"""Pause before the next attempt to find an entry that the sequence index may still lack."""
 
-_GIVEN_UP: Final = "The file could not be made: the file store or the database failed again and again. Start it again."
-_NO_HEAD: Final = "The head of the log was altered. GET …/audit-log/verify-integrity says more."
-_UNREADABLE: Final = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
+_GIVEN_UP_ERROR: Final = (
+    "The file could not be made: the file store or the database failed again and again. Start it again."
+)
+_INVALID_HEAD_ERROR: Final = "The head of the log was altered. GET …/audit-log/verify-integrity says more."
+_UNREADABLE_ERROR: Final = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
 
 
 @task(
@@ -33,22 +35,23 @@ _UNREADABLE: Final = "The entry with sequence {} can't be read. GET …/audit-lo
     emits={"organization.audit_export.completed": AuditExport, "organization.audit_export.failed": AuditExport},
 )
 def make_audit_export(message: dict[str, Any]) -> None:
-    """Make the file of an export of all entries that the log has at the first turn, and say that it is there.
+    """Make the file of an export, and commit the event of its completion or failure.
 
-    Whatever ends a turn, the next goes on behind the last part that was kept.
+    The file covers all entries that the log has at the first run. A run that is interrupted loses nothing: the next one
+    continues after the last stored part.
     """
     export = jobs.claim(AuditExport, message)
     if export is None:
         return
     if export.failures > jobs.MAX_FAILURES:
-        _fail(export, _GIVEN_UP)
+        _fail(export, _GIVEN_UP_ERROR)
     else:
-        _make(export, jobs.slice_ends_at())
+        _make_file(export, jobs.slice_ends_at())
 
 
 @task("audit_exports.clear")
 def clear_audit_export(message: dict[str, Any]) -> None:
-    """Remove the files of an export that has expired or failed."""
+    """Delete the files of an export that has expired or failed."""
     export = tasks.load_record(AuditExport, message)
     if export and export.clear_at and export.clear_at <= now():
         making.clear(export)
@@ -59,12 +62,12 @@ def clear_audit_export(message: dict[str, Any]) -> None:
         changes.commit()
 
 
-def _make(export: AuditExport, ends_at: float) -> None:
+def _make_file(export: AuditExport, ends_at: float) -> None:
     if not export.upload:
         try:
-            export = _begun(export)
+            export = _start(export)
         except BrokenHead:
-            _fail(export, _NO_HEAD)
+            _fail(export, _INVALID_HEAD_ERROR)
             return
     if not export.whole:
         draft = Draft(export)
@@ -77,8 +80,8 @@ def _make(export: AuditExport, ends_at: float) -> None:
         _finish(export)
 
 
-def _begun(export: AuditExport) -> AuditExport:
-    """Return the export with the log's head at this moment, and its file begun. Raises BrokenHead."""
+def _start(export: AuditExport) -> AuditExport:
+    """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
     head = Head.of(table.get(head_key(export.organization_id)))
     provable = export.format == "ndjson"
     return jobs.checkpoint(
@@ -93,38 +96,38 @@ def _begun(export: AuditExport) -> AuditExport:
 
 
 def _wait_or_fail(export: AuditExport, unreadable: Unreadable) -> None:
-    if unreadable.late and export.failures < _MOST_WAITS:
-        jobs.release(export, seconds=_WAIT_SECONDS)
+    if unreadable.late and export.failures < _MAX_INDEX_WAITS:
+        jobs.release(export, seconds=_INDEX_WAIT_SECONDS)
     else:
-        _fail(export, _UNREADABLE.format(unreadable.sequence))
+        _fail(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
 
 def _finish(export: AuditExport) -> None:
-    """Complete the file, and read it once more for its SHA-256: that of all parts in a row is not kept anywhere."""
+    """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
     digest, size, keep_by = sha256(), 0, time.monotonic() + making.KEEP_SECONDS
     for chunk in making.complete(export):
         digest.update(chunk)
         size += len(chunk)
         if time.monotonic() > keep_by:
             export, keep_by = jobs.checkpoint(export), time.monotonic() + making.KEEP_SECONDS
-    until = after(now(), days=KEPT_DAYS)
-    _end(
+    expires_at = after(now(), days=KEPT_DAYS)
+    _end_export(
         export,
         "completed",
         size_bytes=size,
         sha256=digest.hexdigest(),
         evidence=Omitted.of(export.omitted).evidence(),
-        expires_at=until,
-        clear_at=until,
+        expires_at=expires_at,
+        clear_at=expires_at,
     )
 
 
 def _fail(export: AuditExport, error: str) -> None:
-    _end(export, "failed", error=error, entry_count=None, clear_at=after(now(), seconds=jobs.LEASE_SECONDS))
+    _end_export(export, "failed", error=error, entry_count=None, clear_at=after(now(), seconds=jobs.LEASE_SECONDS))
 
 
-def _end(export: AuditExport, status: str, **result: Any) -> None:
+def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
-    changes.update(export, status=status, turn_at=None, omitted=None, **result)
+    changes.update(export, status=status, turn_at=None, omitted=None, **result_fields)
     changes.set_diff_base(export.as_requested)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -1,1 +1,1 @@
-"""Capabilities: what a space offers, by keys that its callers choose."""
+"""Capabilities: what a space offers, identified by keys that the caller chooses."""

@@ -1,4 +1,4 @@
-"""What is stored of the capabilities of a space."""
+"""The stored capabilities of a space."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class Capability(Entity):
-    """A capability of a space: that it is there is all that the service knows of it."""
+    """A capability of a space. The service stores it, and does not interpret its key or settings."""
 
     kind, parameter, id_field = "space.capability", "capability_key", "capability_key"
     parameter_pattern = IDENTIFIER_PATTERN
@@ -28,11 +28,11 @@ class Capability(Entity):
 
     @property
     def log_label(self) -> str:
-        """Its key."""
+        """The capability key."""
         return self.capability_key
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its settings not name the person."""
+        """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 
 

@@ -1,4 +1,4 @@
-"""What the operations on the capabilities of a space accept and answer."""
+"""Request and response models of the capability operations."""
 
 from typing import Annotated, Any, Final
 
@@ -7,14 +7,14 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, unique_by
 from chalicelib.kernel.http.models import Input, RecordOutput
 
-_SETTINGS: Final = {"maxParticipants": 12}
+_SETTINGS_EXAMPLE: Final = {"maxParticipants": 12}
 
 
 class CapabilityCreate(Input):
     """A capability of a space."""
 
-    capability_key: Identifier = Field(description="What the callers call it.", examples=["video-calls"])
-    settings: JsonObject = Field({}, examples=[_SETTINGS])
+    capability_key: Identifier = Field(description="A key that the caller chooses.", examples=["video-calls"])
+    settings: JsonObject = Field({}, examples=[_SETTINGS_EXAMPLE])
 
 
 class CapabilitiesPut(Input):
@@ -30,10 +30,10 @@ class CapabilityOut(RecordOutput):
 
     space_id: Uuid
     capability_key: str = Field(examples=["video-calls"])
-    settings: dict[str, Any] = Field(examples=[_SETTINGS])
+    settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
 
 
 class CapabilitySetOut(RecordOutput):
-    """All capabilities of a space; id and version are the space's."""
+    """All capabilities of a space, with the id and version of the space."""
 
     items: list[CapabilityOut]

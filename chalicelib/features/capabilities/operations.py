@@ -1,4 +1,4 @@
-"""The capabilities of a space: list, add, replace, get, remove."""
+"""HTTP operations on the capabilities of a space."""
 
 from chalicelib.features.capabilities.entities import Capability, CapabilitySet
 from chalicelib.features.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
@@ -15,7 +15,7 @@ routes = RouteGroup("spaces")
 @routes.get("/spaces/{space_id}/capabilities", access=at_space(Role.MEMBER), scope="spaces:read", emits=None)
 def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[CapabilityOut]:
     """List the capabilities of a space, in the order they were added."""
-    return ctx.slice_page([CapabilityOut.of(capability) for capability in _present(ctx)], query)
+    return ctx.slice_page([CapabilityOut.of(capability) for capability in _stored_capabilities(ctx)], query)
 
 
 @routes.post(
@@ -25,8 +25,8 @@ def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[Cap
     emits="space.capability.added",
 )
 def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> CapabilityOut:
-    """Add a capability to a space, which may have 40."""
-    present = _present(ctx)
+    """Add a capability to a space. A space has at most 40."""
+    present = _stored_capabilities(ctx)
     if any(capability.capability_key == body.capability_key for capability in present):
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.for_field("/capabilityKey", "already_exists", detail)
@@ -43,14 +43,14 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
     emits="space.capabilities.replaced",
 )
 def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut) -> ListPage[CapabilityOut]:
-    """Replace the capabilities of a space, up to 40, at once; the answer lists them.
+    """Replace all capabilities of a space, up to 40. The response lists them.
 
-    Every change of them gives the space another version: `If-Match` takes the space's `ETag`.
+    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     wanted = ctx.new_records(Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids)
     CapabilitySet.check_size(wanted)
-    kept = ctx.changes.replace_set(space, _present(ctx), wanted, CapabilitySet.of)
-    return ListPage([CapabilityOut.of(capability) for capability in kept], None)
+    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), wanted, CapabilitySet.of)
+    return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 
 @routes.get(
@@ -76,5 +76,5 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
     ctx.changes.touch_if_changed(space)
 
 
-def _present(ctx: Context) -> list[Capability]:
+def _stored_capabilities(ctx: Context) -> list[Capability]:
     return ctx.load(Capability.in_space).instances_of(Capability)

@@ -1,1 +1,1 @@
-"""Integration channels: rooms of Slack, Discord, Teams and others that events are told in, in words."""
+"""Integration channels: chat rooms of Slack, Discord, Teams and others that receive events as sentences."""

@@ -1,4 +1,4 @@
-"""What is stored of an integration channel, and of the messages on their way to it."""
+"""Stored records of integration channels and their messages."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,17 +13,17 @@ from chalicelib.kernel.storage.pii import PersonalData
 MOST_CHANNELS: Final = 50
 SEND: Final = "channels.send"
 
-_ERASED: Final = {
+_ERASED_URL_FIELDS: Final = {
     "status": "needs_attention",
     "last_error": "Its URL named a person who was erased. Give it another.",
 }
-_SHOWN_CHARACTERS: Final = 4
-_SECRET_CHARACTERS: Final = 12
-"""So many characters have to stay unseen before the last ones are shown."""
+_VISIBLE_CHARACTERS: Final = 4
+_MIN_HIDDEN_CHARACTERS: Final = 12
+"""Minimum number of characters that stay hidden; a shorter secret is hidden completely."""
 
 
 class ChannelMessage(Delivery):
-    """The message that tells a channel of an event."""
+    """The delivery of an event to a channel."""
 
     kind = "organization.integration_channel.message"
     pk, sk = "N#{channel_id}", "{id}"
@@ -33,9 +33,10 @@ class ChannelMessage(Delivery):
 
 
 class IntegrationChannel(Subscriber):
-    """An integration channel of an organization. `sealed_url`: where messages go, encrypted; `masked_url` is shown.
+    """An integration channel of an organization.
 
-    `free_at`: from when on the next message may be sent.
+    `sealed_url` is the encrypted URL for messages; `masked_url` is its public form. `free_at` is the earliest time for
+    the next message.
     """
 
     kind, parameter = "organization.integration_channel", "channel_id"
@@ -56,40 +57,40 @@ class IntegrationChannel(Subscriber):
 
     @property
     def target(self) -> object:
-        """Where its messages go."""
+        """The encrypted URL that receives the messages."""
         return self.sealed_url
 
     @property
     def config(self) -> dict[str, str]:
-        """Where its messages go, as callers see it."""
+        """The masked URL, in its public form."""
         return {"webhook_url": self.masked_url}
 
     @property
     def url(self) -> str:
-        """Where its messages go. Raises SealBroken if somebody altered what is stored."""
-        return encryption.decrypt(self.sealed_url, _context(self.id)).decode()
+        """The decrypted URL. Raises DecryptionError if the stored value was altered."""
+        return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its name no longer name the person; a URL that does so loses all but its host."""
-        named = person.redact_all({"name": self.name})
+        """Return the changes that redact a person; a URL that names the person keeps only its host."""
+        redacted = person.redact_all({"name": self.name})
         if not person.appears_in(url := self.url):
-            return named
+            return redacted
         parts = urlsplit(url)
-        return {**named, **kept(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"), **_ERASED}
+        return {**redacted, **kept(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"), **_ERASED_URL_FIELDS}
 
 
 def kept(channel_id: str, url: str) -> dict[str, Any]:
-    """Return the fields of a channel that say where its messages go: sealed, and masked for those who may see it."""
-    return {"sealed_url": encryption.encrypt(url.encode(), _context(channel_id)), "masked_url": masked(url)}
+    """Return the fields of a channel that store its URL, encrypted and masked."""
+    return {"sealed_url": encryption.encrypt(url.encode(), _encryption_context(channel_id)), "masked_url": masked(url)}
 
 
 def masked(url: str) -> str:
-    """Return a URL as it is shown: scheme, host and, of what is secret behind them, the end if that is little."""
+    """Return the public form of a URL: scheme, host and, if enough characters stay hidden, the last four."""
     parts = urlsplit(url)
     secret = url.partition("://")[2].removeprefix(parts.netloc)
-    end = secret[-_SHOWN_CHARACTERS:] if len(secret) >= _SHOWN_CHARACTERS + _SECRET_CHARACTERS else ""
-    return f"{parts.scheme}://{parts.netloc}/{MASK}{end}"
+    visible_end = secret[-_VISIBLE_CHARACTERS:] if len(secret) >= _VISIBLE_CHARACTERS + _MIN_HIDDEN_CHARACTERS else ""
+    return f"{parts.scheme}://{parts.netloc}/{MASK}{visible_end}"
 
 
-def _context(channel_id: str) -> str:
+def _encryption_context(channel_id: str) -> str:
     return f"channel:{channel_id}"

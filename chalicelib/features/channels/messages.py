@@ -1,8 +1,8 @@
-"""What a channel is told, in its provider's own format: pure functions of what happened.
+"""Chat messages about events, in the format of each provider; without I/O.
 
-Names are whatever people wrote. So each provider's markup is escaped in them, nobody is called by them (`@everyone`),
-and they are cut: so no message is longer than a provider takes (Slack: 3,000 characters in a section, Discord: 4,096 in
-a description). There are no links, since everything of the service that a person could open asks for a credential.
+Names come from users. They are therefore escaped for the provider's markup, mentions such as `@everyone` are disabled,
+and long names are shortened, so a message never exceeds a provider's limit (Slack: 3,000 characters in a section,
+Discord: 4,096 in a description). Messages contain no links, because every page of the service needs a credential.
 """
 
 import re
@@ -20,29 +20,29 @@ from chalicelib.features.deliveries.event_types import EVENT_TYPES
 from chalicelib.kernel.core.clock import timestamp_ms
 
 LONGEST_NAME: Final = 256
-"""Characters of a name: with all of them escaped, two fit into one section of Slack's."""
+"""Maximum characters of a name; two fully escaped names fit into one section of Slack."""
 
-_TRIAL: Final = "{actor} sends a test: the messages of {target} arrive here."
-_NAMELESS: Final = {
+_TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive here."
+_DEFAULT_ACTOR_NAMES: Final = {
     "user": "Somebody",
     "api_key": "An API key",
     "operator": "An operator",
     "system": "The service",
 }
-_TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that show nothing but change the direction of what surrounds them."""
-_UNSEEN_SPACE: Final = "\u200b"
+_BIDI_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Invisible characters that change the direction of the surrounding text."""
+_ZERO_WIDTH_SPACE: Final = "\u200b"
 
-_CALLS: Final = re.compile(r"@(?=everyone|here|channel|group)", re.IGNORECASE)
-_MARKS: Final = re.compile(r"[\\`*_~|<>\[\](){}#&]|:(?=//)|^[-+=]")
-_NUMBER: Final = re.compile(r"^(\d+)\.")
+_MENTIONS: Final = re.compile(r"@(?=everyone|here|channel|group)", re.IGNORECASE)
+_MARKDOWN_CHARACTERS: Final = re.compile(r"[\\`*_~|<>\[\](){}#&]|:(?=//)|^[-+=]")
+_LIST_NUMBER: Final = re.compile(r"^(\d+)\.")
 
 Escape = Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What a message says: a sentence, what stands in it for `{actor}` and `{target}`, and the event for programs."""
+    """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs."""
 
     sentence: str
     actor: str
@@ -50,14 +50,14 @@ class Notice:
     event: Mapping[str, Any]
 
     @classmethod
-    def of(cls, said: Mapping[str, Any], sequence: int) -> "Notice":
-        """Return what is to be told of an entry and its place in the log."""
-        return cls(EVENT_TYPES[said["type"]].sentence, *_names(said), _event(said, sequence))
+    def of(cls, entry: Mapping[str, Any], sequence: int) -> "Notice":
+        """Return the content for a log entry with its sequence."""
+        return cls(EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _public_event(entry, sequence))
 
     @classmethod
     def trial(cls, actor: Mapping[str, Any], channel: IntegrationChannel, moment: str) -> "Notice":
-        """Return what is to be told to see whether messages to a channel arrive. It is no event of the log."""
-        said = {
+        """Return the content of a test message, which is not an event of the log."""
+        entry = {
             "type": "channel.test",
             "occurredAt": moment,
             "organizationId": channel.organization_id,
@@ -65,15 +65,15 @@ class Notice:
             "target": {"name": channel.name},
             "data": {"channelId": channel.id},
         }
-        return cls(_TRIAL, *_names(said), _event(said, None))
+        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _public_event(entry, None))
 
     @property
     def text(self) -> str:
-        """The sentence, plain."""
+        """The sentence as plain text."""
         return self.written(str)
 
     def written(self, escape: Escape) -> str:
-        """Return the sentence with the names in it escaped."""
+        """Return the sentence with escaped names."""
         return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
 
 
@@ -83,7 +83,7 @@ def message(provider: Provider, notice: Notice) -> bytes:
 
 
 def address(provider: Provider, url: str) -> str:
-    """Return where the provider wants a message: Discord says what became of it only if that is waited for."""
+    """Return the URL for a message; Discord reports the result only with `wait=true`."""
     if provider != "discord":
         return url
     parts = urlsplit(url)
@@ -92,23 +92,23 @@ def address(provider: Provider, url: str) -> str:
 
 
 def escaped_for_slack(text: str) -> str:
-    """Return text that Slack's mrkdwn takes as it is, but for bold and the like, which has no escape."""
+    """Return text that Slack's mrkdwn shows as it is, except for bold and the like, which have no escape."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _calling_nobody(text)
+    return _break_mentions(text)
 
 
 def escaped_in_markdown(text: str) -> str:
-    """Return text that Markdown takes as it is (CommonMark, section 2.4), that of Discord and of Teams too."""
-    return _calling_nobody(_NUMBER.sub(r"\1\\.", _MARKS.sub(r"\\\g<0>", text)))
+    """Return text that Markdown shows as it is (CommonMark, section 2.4), as in Discord and Teams."""
+    return _break_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
 
 
-def _calling_nobody(text: str) -> str:
-    return _CALLS.sub("@" + _UNSEEN_SPACE, text)
+def _break_mentions(text: str) -> str:
+    return _MENTIONS.sub("@" + _ZERO_WIDTH_SPACE, text)
 
 
-def _slack(notice: Notice) -> dict[str, Any]:
-    moment, event = notice.event["timestamp"], notice.event["type"]
-    when = f"<!date^{timestamp_ms(moment) // 1000}^{{date_short_pretty}} {{time}}|{moment}>"
+def _format_slack(notice: Notice) -> dict[str, Any]:
+    timestamp, event = notice.event["timestamp"], notice.event["type"]
+    when = f"<!date^{timestamp_ms(timestamp) // 1000}^{{date_short_pretty}} {{time}}|{timestamp}>"
     text = notice.written(escaped_for_slack)
     return {
         "text": text,
@@ -122,11 +122,11 @@ def _slack(notice: Notice) -> dict[str, Any]:
 
 
 def _mrkdwn(text: str) -> dict[str, Any]:
-    # Verbatim: nothing in plain text becomes a link or calls somebody.
+    # `verbatim` keeps Slack from turning plain text into links or mentions.
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
-def _discord(notice: Notice) -> dict[str, Any]:
+def _format_discord(notice: Notice) -> dict[str, Any]:
     return {
         "embeds": [
             {
@@ -139,12 +139,12 @@ def _discord(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _teams(notice: Notice) -> dict[str, Any]:
+def _format_teams(notice: Notice) -> dict[str, Any]:
     text = notice.written(escaped_in_markdown)
-    # An Adaptive Card shows a time in the reader's zone; it takes no fractions of a second.
-    moment = re.sub(r"\.\d+", "", notice.event["timestamp"])
-    when = f"{{{{DATE({moment}, SHORT)}}}} {{{{TIME({moment})}}}}"
-    about = f"{when} · {escaped_in_markdown(notice.event['type'])}"
+    # An Adaptive Card shows times in the reader's zone, and rejects fractions of a second.
+    timestamp = re.sub(r"\.\d+", "", notice.event["timestamp"])
+    when = f"{{{{DATE({timestamp}, SHORT)}}}} {{{{TIME({timestamp})}}}}"
+    footer = f"{when} · {escaped_in_markdown(notice.event['type'])}"
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -152,46 +152,46 @@ def _teams(notice: Notice) -> dict[str, Any]:
         "fallbackText": text,
         "body": [
             {"type": "TextBlock", "text": text, "wrap": True},
-            {"type": "TextBlock", "text": about, "wrap": True, "isSubtle": True, "size": "Small"},
+            {"type": "TextBlock", "text": footer, "wrap": True, "isSubtle": True, "size": "Small"},
         ],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
 
 
-def _webhook(notice: Notice) -> dict[str, Any]:
+def _format_webhook(notice: Notice) -> dict[str, Any]:
     return {"text": notice.text, "event": notice.event}
 
 
 _FORMATS: Final[Mapping[Provider, Callable[[Notice], dict[str, Any]]]] = {
-    "slack": _slack,
-    "discord": _discord,
-    "teams": _teams,
-    "webhook": _webhook,
+    "slack": _format_slack,
+    "discord": _format_discord,
+    "teams": _format_teams,
+    "webhook": _format_webhook,
 }
 
 
-def _event(said: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
+def _public_event(entry: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
     return {
-        "type": said["type"],
-        "timestamp": said["occurredAt"],
-        "organizationId": said["organizationId"],
+        "type": entry["type"],
+        "timestamp": entry["occurredAt"],
+        "organizationId": entry["organizationId"],
         "sequence": sequence,
-        "data": said["data"],
+        "data": entry["data"],
     }
 
 
-def _names(said: Mapping[str, Any]) -> tuple[str, str]:
-    """Return who did it, and to what."""
-    actor, target = said["actor"], said["target"]
-    name = _shown(actor["name"] or "")
+def _actor_and_target_names(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the names of the actor and of the target."""
+    actor, target = entry["actor"], entry["target"]
+    name = _clean_name(actor["name"] or "")
     if actor["type"] == "api_key" and name:
         name = f"The API key {name}"
-    return name or _NAMELESS.get(actor["type"], "Somebody"), _shown(target["name"] or "") or "something"
+    return name or _DEFAULT_ACTOR_NAMES.get(actor["type"], "Somebody"), _clean_name(target["name"] or "") or "something"
 
 
-def _shown(name: str) -> str:
-    """Return a name as one line, the way it is read, and not too long."""
-    line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _TURNING.sub("", name))
-    line = " ".join(line.split())
-    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1].rstrip() + "…"
+def _clean_name(name: str) -> str:
+    """Return a name as a single line without direction controls, shortened if necessary."""
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _BIDI_CONTROLS.sub("", name))
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"

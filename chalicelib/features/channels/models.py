@@ -1,4 +1,4 @@
-"""What the operations on integration channels accept and answer."""
+"""Request and response models of integration channels."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
@@ -14,21 +14,21 @@ Provider = Literal["slack", "discord", "teams", "webhook"]
 Status = Literal["active", "needs_attention"]
 
 MASK: Final = "…"
-"""What stands for most of a URL where it is shown. No URL holds it: they are ASCII."""
+"""Placeholder for the hidden part of a URL. It is not ASCII, so no real URL contains it."""
 
 _URL: Final = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
-_MASKED: Final = "https://hooks.slack.com/…wxyz"
+_MASKED_URL: Final = "https://hooks.slack.com/…wxyz"
 
 
-def _masked_or(url: Any, checked: Callable[[Any], str]) -> str:
-    return url if isinstance(url, str) and MASK in url else checked(url)
+def _validate_unless_masked(url: Any, validate: Callable[[Any], str]) -> str:
+    return url if isinstance(url, str) and MASK in url else validate(url)
 
 
 class ChannelTarget(Input):
-    """Where a channel's messages are to go."""
+    """The URL that receives a channel's messages."""
 
-    webhook_url: Annotated[TargetUrl, WrapValidator(_masked_or)] = Field(
-        description="The URL that the provider made for incoming messages. As it is read, masked, it stays the same.",
+    webhook_url: Annotated[TargetUrl, WrapValidator(_validate_unless_masked)] = Field(
+        description="The provider's URL for incoming messages. Send the masked URL back to keep the current one.",
         examples=[_URL],
     )
 
@@ -44,7 +44,7 @@ class ChannelCreate(Input):
 
 
 class ChannelPatch(Patch):
-    """What of an integration channel can be changed."""
+    """The changeable fields of an integration channel."""
 
     provider: Provider = Field(examples=["slack"])
     name: Name = Field(examples=["#engines"])
@@ -54,13 +54,15 @@ class ChannelPatch(Patch):
 
 
 class ChannelConfigOut(Output):
-    """Where a channel's messages go."""
+    """The URL that receives a channel's messages."""
 
-    webhook_url: str = Field(description="Masked: its scheme, host and end.", examples=[_MASKED])
+    webhook_url: str = Field(
+        description="The masked URL: its scheme, host and last characters.", examples=[_MASKED_URL]
+    )
 
 
 class ChannelOut(RecordOutput):
-    """An integration channel. One that needs attention is sent nothing until that is seen to."""
+    """An integration channel. A channel that needs attention receives no messages until it is fixed."""
 
     provider: Provider = Field(examples=["slack"])
     name: str = Field(examples=["#engines"])
@@ -69,4 +71,4 @@ class ChannelOut(RecordOutput):
     config: ChannelConfigOut
     enabled: bool
     status: Status = Field(examples=["active"])
-    last_error: str | None = Field(description="Why it needs attention.", examples=[None])
+    last_error: str | None = Field(description="Why the channel needs attention.", examples=[None])

@@ -1,4 +1,4 @@
-"""Integration channels of an organization: list, create, read, change, remove, test."""
+"""Operations on the integration channels of an organization, including test messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ routes = RouteGroup("organizations")
     emits=None,
 )
 def list_integration_channels(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ChannelOut]:
-    """List an organization's integration channels, in the order they were created."""
+    """List an organization's integration channels, in the order of their creation."""
     listed = IntegrationChannel.in_organization
     return ctx.list_records(IntegrationChannel, listed, query, ChannelOut.of, organization_id=organization.id)
 
@@ -43,23 +43,23 @@ def list_integration_channels(ctx: Context, organization: Organization, query: L
     grants_access=True,
 )
 def create_integration_channel(ctx: Context, organization: Organization, body: ChannelCreate) -> ChannelOut:
-    """Create an integration channel: a room of Slack, Discord or Teams that is told of events, in words.
+    """Create an integration channel: a chat room of Slack, Discord or Teams that receives events as sentences.
 
-    Its messages are in the provider's own format, one a second at most. The provider `webhook` stands for any other
-    program: it gets `{text, event}`. The URL is a secret; from now on it is shown masked.
+    Messages use the provider's format; at most one is sent each second. The provider `webhook` stands for any other
+    program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
-    _check(body.provider, body.config.webhook_url)
+    _check_url(body.provider, body.config.webhook_url)
     areas = areas_within_reach(ctx, body.events)
-    begun = ctx.new_record_fields()
+    record_fields = ctx.new_record_fields()
     channel = IntegrationChannel(
-        **begun,
+        **record_fields,
         organization_id=organization.id,
         provider=body.provider,
         name=body.name,
         events=body.events,
         enabled=body.enabled,
         areas=areas,
-        **kept(begun["id"], body.config.webhook_url),
+        **kept(record_fields["id"], body.config.webhook_url),
     )
     return ChannelOut.of(ctx.changes.create(channel))
 
@@ -83,19 +83,26 @@ def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> Chann
     grants_access=True,
 )
 def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: ChannelPatch) -> ChannelOut:
-    """Change an integration channel; sent back masked, its URL stays the same.
+    """Change an integration channel. A masked URL leaves the current URL unchanged.
 
-    One that needs attention works again with another URL or provider, or once it was switched off and on again.
-    Created or changed by an API key, it is told of what lies within the areas that the key may read.
+    A channel that needs attention works again after a change of its URL or provider, or after it was disabled and
+    enabled. After a creation or change by an API key, the channel receives only events within the areas that the key
+    may read.
     """
-    given = body.config.webhook_url
-    url = channel.url if given == channel.masked_url else given
-    moved: dict[str, Any] = {**kept(channel.id, url), "free_at": None} if url != channel.url else {}
-    if anew := bool(moved) or body.provider != channel.provider:
-        _check(body.provider, url)
-    mended: Mapping[str, Any] = MENDED if anew or (body.enabled and not channel.enabled) else {}
+    requested_url = body.config.webhook_url
+    url = channel.url if requested_url == channel.masked_url else requested_url
+    url_changes: dict[str, Any] = {**kept(channel.id, url), "free_at": None} if url != channel.url else {}
+    if has_new_target := bool(url_changes) or body.provider != channel.provider:
+        _check_url(body.provider, url)
+    status_changes: Mapping[str, Any] = MENDED if has_new_target or (body.enabled and not channel.enabled) else {}
     changed = ctx.changes.update(
-        channel, provider=body.provider, name=body.name, events=body.events, enabled=body.enabled, **moved, **mended
+        channel,
+        provider=body.provider,
+        name=body.name,
+        events=body.events,
+        enabled=body.enabled,
+        **url_changes,
+        **status_changes,
     )
     return ChannelOut.of(within_reach(ctx, changed, channel))
 
@@ -108,7 +115,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     grants_access=True,
 )
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
-    """Delete an integration channel; what was still on its way to it is dropped."""
+    """Delete an integration channel; pending messages are dropped."""
     ctx.changes.delete(channel)
     ctx.changes.enqueue_after_commit(Clearing.task, ctx.changes.create(Clearing.after(channel, ctx.now)))
 
@@ -124,29 +131,29 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
     rate_limits=TRIAL_BUDGETS,
 )
 def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
-    """Send an integration channel a message now, whatever its state, and tell within 5 s whether it arrived.
+    """Send a test message to an integration channel, whatever its status, and return the result within 5 s.
 
-    An organization may try 10 times a minute, its webhooks and channels together, whoever asks; one user or API key 30
-    times, in all organizations.
+    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
+    key over all organizations.
 
-    If it did, the channel needs no attention any more; if it never will, it does, and `lastError` says why.
+    A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
     notice = Notice.trial(ctx.principal.actor, channel, ctx.now)
-    answer = ctx.once(lambda: send(channel, notice, TRIAL_SECONDS))
-    judge(ctx.changes, channel, answer)
+    response = ctx.once(lambda: send(channel, notice, TRIAL_SECONDS))
+    judge(ctx.changes, channel, response)
     ctx.changes.set_event_subject(channel)
     return TrialOut(
-        delivered=answer.succeeded,
-        status_code=answer.status,
-        error=failure(channel.provider, answer),
-        duration_ms=answer.duration_ms,
+        delivered=response.succeeded,
+        status_code=response.status,
+        error=failure(channel.provider, response),
+        duration_ms=response.duration_ms,
     )
 
 
-def _check(provider: Provider, url: str) -> None:
-    """Raise Invalid if messages to the provider can't go to a URL."""
-    fault = misfit(provider, url) if settings().stage != "local" else None
+def _check_url(provider: Provider, url: str) -> None:
+    """Raise ValidationProblem if the provider can't receive messages at a URL."""
+    error = misfit(provider, url) if settings().stage != "local" else None
     if MASK in url:
-        fault = "is masked, and not as it was read last; send the whole URL"
-    if fault:
-        raise ValidationProblem([FieldError("/config/webhookUrl", "malformed", fault)])
+        error = "is masked, but differs from the current masked URL; send the full URL"
+    if error:
+        raise ValidationProblem([FieldError("/config/webhookUrl", "malformed", error)])

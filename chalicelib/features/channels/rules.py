@@ -1,4 +1,4 @@
-"""Where a provider takes messages, and what its answers mean: pure decisions."""
+"""Provider rules: which URLs a provider accepts, and what its responses mean; without I/O."""
 
 import math
 import re
@@ -13,10 +13,10 @@ from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.outbound.webhook_urls import url_host
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
-"""Pauses between the attempts of a message: who reads it tomorrow has no use for it."""
+"""Pauses between the attempts of a message. They are short, because a chat message is useless a day later."""
 
 MENDED: Final[Mapping[str, Any]] = {"status": "active", "last_error": None}
-"""What is stored of a channel that needs no attention."""
+"""The stored fields of a channel that needs no attention."""
 
 _PLACES: Final[Mapping[Provider, tuple[str, str]]] = {
     "slack": (r"hooks\.slack(-gov)?\.com", "https://hooks.slack.com/services/…"),
@@ -26,80 +26,84 @@ _PLACES: Final[Mapping[Provider, tuple[str, str]]] = {
         "https://….environment.api.powerplatform.com/… or https://….logic.azure.com/…",
     ),
 }
-"""The hosts of each provider, and what its URLs look like. The generic webhook is anybody's."""
+"""The host names and an example URL of each provider. The generic webhook may use any host."""
 
 _DISCORD_PATH: Final = re.compile(r"https?://[^/]+/api/(v\d+/)?webhooks/\d+/[\w-]+/?(\?.*)?")
 
-_NAMES: Final[Mapping[Provider, str]] = {
+_PROVIDER_NAMES: Final[Mapping[Provider, str]] = {
     "slack": "Slack",
     "discord": "Discord",
     "teams": "Teams",
     "webhook": "The webhook",
 }
-_PASSING: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
-_REVOKED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-_REMOVED: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+_TRANSIENT_STATUSES: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+_UNAUTHORIZED_STATUSES: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+_GONE_STATUSES: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 
 
 def misfit(provider: Provider, url: str) -> str | None:
-    """Return why messages in the provider's format can't go to a URL, or None if they can."""
+    """Return the reason why a URL can't receive the provider's messages, or None."""
     if provider not in _PLACES:
         return None
     hosts, example = _PLACES[provider]
     if not re.fullmatch(hosts, url_host(url)):
-        return f"must be a URL of {_NAMES[provider]}'s own, such as {example}"
+        return f"must be a URL of {_PROVIDER_NAMES[provider]}, such as {example}"
     if provider == "discord" and not _DISCORD_PATH.fullmatch(url):
-        return f"must be the URL of a webhook of Discord's as it was copied there, such as {example}"
+        return f"must be the URL of a Discord webhook, exactly as copied from Discord, such as {example}"
     return None
 
 
-def state_after(provider: Provider, answer: WebhookResponse) -> Mapping[str, Any]:
-    """Return what an answer tells of a channel: that it works, that it needs attention, or nothing."""
-    if answer.succeeded:
+def state_after(provider: Provider, response: WebhookResponse) -> Mapping[str, Any]:
+    """Return the changed fields of a channel after a response: healthy, needing attention, or none."""
+    if response.succeeded:
         return MENDED
-    reason = _refusal(provider, answer)
+    reason = _rejection_reason(provider, response)
     return {"status": "needs_attention", "last_error": reason} if reason else {}
 
 
-def _refusal(provider: Provider, answer: WebhookResponse) -> str | None:
-    """Return why the next message would be answered like that too, or None if that can't be said."""
-    status, name = answer.status, _NAMES[provider]
+def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | None:
+    """Return the reason why the provider would reject the next message too, or None if that is unknown."""
+    status, name = response.status, _PROVIDER_NAMES[provider]
     if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent(status):
         return None
-    if status in _REVOKED:
+    if status in _UNAUTHORIZED_STATUSES:
         return f"{name} refused the message ({status}): its URL may have been revoked. Give the channel another."
-    if status in _REMOVED:
+    if status in _GONE_STATUSES:
         return f"{name} takes nothing at this URL any more ({status}). Give the channel another."
     if status < HTTPStatus.BAD_REQUEST:
         return f"{name} sends us elsewhere ({status}), and redirects are not followed. Give the URL it leads to."
     return None if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else f"{name} did not accept the message ({status})."
 
 
-def is_final(answer: WebhookResponse) -> bool:
-    """Return whether an attempt that failed would fail again, whenever it was made."""
-    return answer.status is not None and not answer.succeeded and _is_permanent(answer.status)
+def is_final(response: WebhookResponse) -> bool:
+    """Return whether a failed attempt would fail again at any time."""
+    return response.status is not None and not response.succeeded and _is_permanent(response.status)
 
 
-def asked_seconds(answer: WebhookResponse) -> int | None:
-    """Return for how long the other side wants to be left in peace. Discord says so in the body, to the millisecond."""
-    if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-        return answer.retry_after
+def asked_seconds(response: WebhookResponse) -> int | None:
+    """Return how many seconds the provider asks to wait, or None. Discord gives a more precise value in the body."""
+    if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+        return response.retry_after
     try:
-        said = from_json(answer.body)
+        body = from_json(response.body)
     except ValueError:
-        return answer.retry_after
-    seconds = said.get("retry_after") if isinstance(said, dict) else None
+        return response.retry_after
+    seconds = body.get("retry_after") if isinstance(body, dict) else None
     if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
-        return answer.retry_after
-    return max(math.ceil(seconds), answer.retry_after or 0)
+        return response.retry_after
+    return max(math.ceil(seconds), response.retry_after or 0)
 
 
-def failure(provider: Provider, answer: WebhookResponse) -> str | None:
-    """Return in words why a message was not delivered, or None if it was."""
-    if answer.succeeded:
+def failure(provider: Provider, response: WebhookResponse) -> str | None:
+    """Return the reason why a message was not delivered, or None if it was."""
+    if response.succeeded:
         return None
-    return answer.error or _refusal(provider, answer) or f"{_NAMES[provider]} answered {answer.status}."
+    return (
+        response.error
+        or _rejection_reason(provider, response)
+        or f"{_PROVIDER_NAMES[provider]} answered {response.status}."
+    )
 
 
 def _is_permanent(status: int) -> bool:
-    return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING
+    return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT_STATUSES

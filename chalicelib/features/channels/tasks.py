@@ -1,4 +1,4 @@
-"""Telling channels of events; and what becomes of one whose provider takes no messages any more."""
+"""Tasks that send events to integration channels."""
 
 import random
 from functools import partial
@@ -19,7 +19,7 @@ from chalicelib.kernel.work.tasks import task
 
 @task(SEND)
 def send_to_channel(message: dict[str, Any]) -> None:
-    """Tell a channel of the events that a message names, one a second; while it wants peace, later."""
+    """Send the events in a message to a channel, one each second; while the channel backs off, they are postponed."""
 
     def attempt(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
         if not channel.enabled or channel.status != "active":
@@ -27,23 +27,23 @@ def send_to_channel(message: dict[str, Any]) -> None:
         elif channel.free_at and channel.free_at > after(now(), seconds=channel.spacing_seconds):
             _postpone(delivery, channel.free_at)
         else:
-            return _send(channel, delivery, event)
+            return _send_event(channel, delivery, event)
         return channel
 
     sending.send(IntegrationChannel, message, attempt)
 
 
 def _postpone(delivery: Delivery, at: str) -> None:
-    """Let a message have its turn at a moment; that is no attempt."""
+    """Move a delivery to a later time, without counting an attempt."""
     changes = UnitOfWork(now())
     postponed = changes.update(delivery, next_attempt_at=at, due_at=looked_after(at, changes.now))
     changes.commit()
     lots.queue_later(postponed)
 
 
-def _send(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
-    answer = send(channel, Notice.of(event.said, event.sequence))
+def _send_event(channel: IntegrationChannel, delivery: Delivery, event: Told) -> IntegrationChannel:
+    response = send(channel, Notice.of(event.said, event.sequence))
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    next_at = next_attempt(delivery.tries + 1, now(), jitter, asked_seconds(answer), RETRY_SECONDS)
-    sending.record(delivery, answer, None if is_final(answer) else next_at)
-    return sending.settle(channel, partial(judge, answer=answer))
+    next_at = next_attempt(delivery.tries + 1, now(), jitter, asked_seconds(response), RETRY_SECONDS)
+    sending.record(delivery, response, None if is_final(response) else next_at)
+    return sending.settle(channel, partial(judge, response=response))

@@ -1,1 +1,1 @@
-"""Configs: all that a front end has to know of a platform to begin with, in one document."""
+"""Platform configuration: everything a front end needs to start, in one document."""

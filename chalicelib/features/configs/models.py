@@ -1,4 +1,4 @@
-"""What the operations on the config of a platform accept and answer."""
+"""Request and response models of the platform configuration."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,14 +13,14 @@ from chalicelib.kernel.http.models import Input, Output
 
 
 class ConfigModuleOut(EffectiveModuleOut):
-    """A module as it is in the end. The public is shown no settings of one that is off."""
+    """The effective state of a module. Anonymous callers do not see the settings of a module that is off."""
 
     name: str = Field(examples=["Events"])
-    depends_on: list[str] = Field(description="Which modules have to be on, or it is off.", examples=[[]])
+    depends_on: list[str] = Field(description="Modules that must be on for this one to be on.", examples=[[]])
 
 
 class ConfigRecordOut(Output):
-    """A record that the domain's DNS has to hold."""
+    """A DNS record that the domain needs."""
 
     purpose: Purpose = Field(examples=["ownership"])
     type: RecordType = Field(examples=["TXT"])
@@ -29,21 +29,21 @@ class ConfigRecordOut(Output):
 
 
 class PublicDomainOut(Output):
-    """The custom domain of a platform as the public is shown it, once it is verified."""
+    """The verified custom domain of a platform, as anonymous callers see it."""
 
     domain: str = Field(examples=["engines.example.com"])
     status: VerificationStatus = Field(examples=["verified"])
 
 
 class ConfigDomainOut(PublicDomainOut):
-    """The custom domain of a platform. What was found at its last check is not told here."""
+    """The custom domain of a platform, without the results of its last check."""
 
     verified_at: Timestamp | None
     records: list[ConfigRecordOut]
 
 
 class ConfigOut(Output):
-    """All that a front end has to know of a platform to begin with."""
+    """The configuration that a front end needs to start."""
 
     content_etag = True
 
@@ -53,46 +53,48 @@ class ConfigOut(Output):
     home: HomeOut
     modules: list[ConfigModuleOut]
     custom_domain: ConfigDomainOut | PublicDomainOut | None = Field(
-        description="Null if none is claimed; the public is shown a verified one only."
+        description="Null if none is claimed. Anonymous callers see it only if it is verified."
     )
     project_blocks: list[ProjectBlockOut]
     version: int = Field(
         ge=1,
-        description="Rises with every change of the platform, its sets, its custom domain and the space.",
+        description="Increases with every change of the platform, its modules, project blocks, domain and the space.",
         examples=[7],
     )
 
 
 class ResolveRequest(Input):
-    """What a front end knows of where it is."""
+    """The location of a front end."""
 
     host: Annotated[str, StringConstraints(max_length=1000)] | None = Field(
-        None, description="As the browser names it, with a port or not.", examples=["engines.example.com"]
+        None, description="The host in the browser, with or without a port.", examples=["engines.example.com"]
     )
     space_id: Uuid | None = Field(None, examples=[None])
     path: Annotated[str, StringConstraints(max_length=4000)] | None = Field(
-        None, description="`/<slug>/…` or `/spaces/<slug>/…` names a space.", examples=["/spaces/looms/events"]
+        None, description="`/<slug>/…` or `/spaces/<slug>/…` selects a space.", examples=["/spaces/looms/events"]
     )
-    locale: Locale | None = Field(None, description="BCP 47.", examples=["en-GB"])
+    locale: Locale | None = Field(None, description="BCP 47 language tag.", examples=["en-GB"])
 
 
 class MatchedSpaceOut(Output):
-    """The space that the request names."""
+    """The space that the request selects."""
 
     id: Uuid
     slug: str = Field(examples=["looms"])
     name: str = Field(examples=["Looms"])
-    by: Literal["spaceId", "path"] = Field(description="What named it.", examples=["path"])
+    by: Literal["spaceId", "path"] = Field(
+        description="The field of the request that selected the space.", examples=["path"]
+    )
 
 
 class MatchedOut(Output):
-    """By what the document was resolved."""
+    """How the request was resolved."""
 
     host: Literal["customDomain", "subdomain"] | None = Field(
-        description="Which of the platform's names the host is; null if none.", examples=["customDomain"]
+        description="Which domain of the platform the host is; null if none.", examples=["customDomain"]
     )
     space: MatchedSpaceOut | None
-    locale: str = Field(description="The one asked for, or else the platform's default.", examples=["en-GB"])
+    locale: str = Field(description="The requested locale, or else the default of the platform.", examples=["en-GB"])
 
 
 class ConfigCapabilityOut(Output):
@@ -103,7 +105,9 @@ class ConfigCapabilityOut(Output):
 
 
 class ResolvedConfigOut(ConfigOut):
-    """The config of a platform with what its space overrides and has."""
+    """The configuration of a platform in a space, with the capabilities of the space."""
 
-    capabilities: list[ConfigCapabilityOut] = Field(description="Those of the space; none without one.")
+    capabilities: list[ConfigCapabilityOut] = Field(
+        description="Capabilities of the space; empty if no space was selected."
+    )
     matched: MatchedOut

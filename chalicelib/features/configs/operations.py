@@ -1,4 +1,4 @@
-"""The config of a platform: as it is, and as it is at a host, in a space, in a language."""
+"""HTTP operations on the configuration of a platform, in general or for a host, space and locale."""
 
 from typing import Final, Literal
 
@@ -30,11 +30,10 @@ from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
 
 routes = RouteGroup("platforms")
 
-_OF_THE_PLATFORM: Final = Collection("P#{platform_id}", "C#{id}")
-"""Its modules, its project blocks and its custom domain."""
+_PLATFORM_RECORDS: Final = Collection("P#{platform_id}", "C#{id}")
+"""The modules, project blocks and custom domain of a platform."""
 
-
-_INSTEAD: Final = "Ask for the platform, its modules and its project blocks, by operations of their own."
+_TOO_LARGE_ADVICE: Final = "Get the platform, its modules and its project blocks with separate operations."
 
 
 @routes.get(
@@ -42,26 +41,26 @@ _INSTEAD: Final = "Ask for the platform, its modules and its project blocks, by 
     access=at_platform(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
-    alternative=_INSTEAD,
+    alternative=_TOO_LARGE_ADVICE,
 )
 def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
-    """Get all that a front end has to know of a platform to begin with.
+    """Get the configuration that a front end needs to start.
 
-    Whoever has no part in it is shown what is public, once it is published: a custom domain that is verified, without
-    the records for its DNS; no settings of modules that are off, and no project blocks that are. Private spaces, and
-    sites and pages that are not published, are in its navigation and home for those who see them.
+    Callers without a role see the public parts of a published platform: the custom domain only if it is verified and
+    without its DNS records, no settings of modules that are off, and no project blocks that are off. The navigation and
+    home include private spaces, and unpublished sites and pages, only for callers who can see them.
     """
     ctx.allow_caching()
-    sight = Sight(ctx, platform)
-    found = ctx.load(_OF_THE_PLATFORM, keys=sight.keys())
-    return ConfigOut.of(said(platform, found, None, public=ctx.role is None, parts=sight.parts(found)))
+    visibility = Sight(ctx, platform)
+    records = ctx.load(_PLATFORM_RECORDS, keys=visibility.keys())
+    return ConfigOut.of(said(platform, records, None, public=ctx.role is None, parts=visibility.parts(records)))
 
 
-def _path_in(request: Request) -> list[ItemKey]:
-    """Return where it stands which space the path in the body names, if it can name one."""
+def _path_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
     slug = slug_in(request.unvalidated_body.get("path"))
-    names = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
-    return [guard_key(Space.by_slug, names)] if slug else []
+    fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
+    return [guard_key(Space.by_slug, fields)] if slug else []
 
 
 @routes.post(
@@ -70,52 +69,60 @@ def _path_in(request: Request) -> list[ItemKey]:
     access=at_platform(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
-    prefetch=_path_in,
-    alternative=_INSTEAD,
+    prefetch=_path_prefetch_keys,
+    alternative=_TOO_LARGE_ADVICE,
 )
 def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
-    """Get the config of a platform as it is at a host, in a space, in a language; `matched` says what was found.
+    """Get the configuration of a platform for a host, space and locale. `matched` tells how they were resolved.
 
-    The space is the one of `spaceId`, or else the one whose slug `path` begins with, itself or behind `/spaces`. Its
-    overrides are applied to the modules, and its capabilities are listed. A `spaceId` of none that the caller sees is
-    not found; a path that names none is no fault, nor is a host that is not the platform's.
+    `spaceId` selects a space, or else the slug in `path` does: its first segment, or the one after `/spaces`. The
+    module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
+    found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
-    space_id, by = _named(ctx, body)
-    sight = Sight(ctx, platform)
-    space, found = _space_seen(ctx, platform, space_id, sight)
+    space_id, by = _selected_space(ctx, body)
+    visibility = Sight(ctx, platform)
+    space, records = _load_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
         raise not_found()
     matched = MatchedOut(
-        host=_host(platform, body.host, found),
+        host=_match_host(platform, body.host, records),
         space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
         locale=body.locale or platform.default_locale,
     )
-    capabilities = [ConfigCapabilityOut.of(capability) for capability in found.instances_of(Capability)]
-    config = said(platform, found, space, public=ctx.role is None, parts=sight.parts(found))
+    capabilities = [ConfigCapabilityOut.of(capability) for capability in records.instances_of(Capability)]
+    config = said(platform, records, space, public=ctx.role is None, parts=visibility.parts(records))
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
-def _host(platform: Platform, host: str | None, found: Records) -> HostMatch | None:
-    """Return which of a platform's names a host is; `found` holds its custom domain."""
-    custom = next(iter(found.instances_of(CustomDomain)), None)
-    return host_match(host, platform, custom, settings().platforms_domain)
+def _match_host(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
+    """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
+    custom_domain = next(iter(records.instances_of(CustomDomain)), None)
+    return host_match(host, platform, custom_domain, settings().platforms_domain)
 
 
-def _space_seen(ctx: Context, platform: Platform, space_id: str | None, sight: Sight) -> tuple[Space | None, Records]:
-    """Return a space if the caller sees it, and what the config is made of: with the space's own records if so."""
+def _load_records(
+    ctx: Context, platform: Platform, space_id: str | None, visibility: Sight
+) -> tuple[Space | None, Records]:
+    """Return the space if the caller can see it, and the records of the configuration.
+
+    The records include the capabilities and module overrides of a visible space.
+    """
     if space_id is None:
-        return None, ctx.load(_OF_THE_PLATFORM, keys=sight.keys())
-    keys, names = [*keys_of(ctx, platform, space_id), *sight.keys()], {Space.parameter: space_id}
-    found = ctx.load(_OF_THE_PLATFORM, Capability.in_space, ModuleOverride.in_space, keys=keys, **names)
-    if space := seen(ctx, platform, space_id, found):
-        return space, found
-    others = (record for record in found if not isinstance(record, Capability | ModuleOverride))
-    return None, Records(others, found.asked, found.read)
+        return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.keys())
+    keys = [*keys_of(ctx, platform, space_id), *visibility.keys()]
+    collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
+    records = ctx.load(*collections, keys=keys, **{Space.parameter: space_id})
+    if space := seen(ctx, platform, space_id, records):
+        return space, records
+    platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))
+    return None, Records(platform_records, records.asked, records.read)
 
 
-def _named(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
-    """Return the id of the space that a request names, if it names one, and what names it."""
+def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+    """Return the id of the space that a request selects, if any, and the field that selects it."""
     if body.space_id:
         return body.space_id, "spaceId"
-    guards = [ctx.access.prefetched[key] for key in _path_in(ctx.request) if key in ctx.access.prefetched]
-    return next(filter(None, map(referenced_id, guards)), None), "path"
+    slug_items = [
+        ctx.access.prefetched[key] for key in _path_prefetch_keys(ctx.request) if key in ctx.access.prefetched
+    ]
+    return next(filter(None, map(referenced_id, slug_items)), None), "path"

@@ -1,4 +1,4 @@
-"""What a platform's config says, and to whom; what a host is to a platform. No effects."""
+"""The contents of a platform's configuration, and the match of a host to a platform. Without I/O."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -21,37 +21,39 @@ HostMatch = Literal["customDomain", "subdomain"]
 def said(
     platform: Platform, found: Records, space: Space | None, *, public: bool, parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what the config of a platform says, by the fields of `ConfigOut`.
+    """Return the fields of `ConfigOut` for a platform, or for one of its spaces.
 
-    `found`: the records of the platform's sets and, with a space, those of that; `public`: whether it is for everybody,
-    who is shown nothing of project blocks that are off; `parts`: the navigation and the home as the caller sees them.
+    `records` holds the modules, project blocks and custom domain of the platform, and the module overrides of the
+    space. `visible_fields` holds the navigation and home as the caller sees them. If `is_anonymous`, project
+    blocks that are off are omitted.
     """
-    custom = next(iter(found.instances_of(CustomDomain)), None)
+    custom_domain = next(iter(found.instances_of(CustomDomain)), None)
     modules = effective(modules_of(found.instances_of(PlatformModule)), found.instances_of(ModuleOverride))
     blocks = [block for block in in_order(found.instances_of(ProjectBlock)) if block.enabled or not public]
+    versions = [platform.version, custom_domain.version if custom_domain else 0, space.version if space else 0]
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,
         **parts,
-        "modules": [_shown(ConfigModuleOut.of(module), public=public) for module in modules],
-        "custom_domain": custom and _domain(custom, public=public),
+        "modules": [_redact_module(ConfigModuleOut.of(module), is_anonymous=public) for module in modules],
+        "custom_domain": custom_domain and _domain_output(custom_domain, is_anonymous=public),
         "project_blocks": [ProjectBlockOut.of(block) for block in blocks],
-        "version": platform.version + (custom.version if custom else 0) + (space.version if space else 0),
+        "version": sum(versions),
     }
 
 
-def _shown(module: ConfigModuleOut, *, public: bool) -> ConfigModuleOut:
-    return module.model_copy(update={"settings": {}}) if public and not module.enabled else module
+def _redact_module(module: ConfigModuleOut, *, is_anonymous: bool) -> ConfigModuleOut:
+    return module.model_copy(update={"settings": {}}) if is_anonymous and not module.enabled else module
 
 
-def _domain(custom: CustomDomain, *, public: bool) -> PublicDomainOut | None:
-    if public:
-        return PublicDomainOut.of(custom) if custom.status == "verified" else None
-    return ConfigDomainOut.of(custom) if custom.domain else None
+def _domain_output(custom_domain: CustomDomain, *, is_anonymous: bool) -> PublicDomainOut | None:
+    if is_anonymous:
+        return PublicDomainOut.of(custom_domain) if custom_domain.status == "verified" else None
+    return ConfigDomainOut.of(custom_domain) if custom_domain.domain else None
 
 
 def host_match(host: str | None, platform: Platform, custom: CustomDomain | None, service: str) -> HostMatch | None:
-    """Return which of a platform's names a host is. `service`: the domain that its subdomain lies below."""
+    """Return which domain of a platform a host is, or None. Subdomains of platforms are below `base_domain`."""
     name = host_name(host or "")
     if custom and custom.status == "verified" and name == custom.domain:
         return "customDomain"

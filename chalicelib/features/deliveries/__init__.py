@@ -1,1 +1,1 @@
-"""Deliveries: the way of each event to those who subscribed to it, tried until it arrives or is given up."""
+"""Deliveries: each event is sent to every subscriber, and retried until it arrives or is given up."""

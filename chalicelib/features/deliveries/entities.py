@@ -1,4 +1,4 @@
-"""What is stored of a delivery, and what a record is that events are delivered to."""
+"""Stored records of deliveries, and the base class of their subscribers."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -16,22 +16,21 @@ from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 KEPT_DAYS: Final = 90
 
 QUEUE: Final = "deliveries.queue"
-"""The task that queues a delivery once its time has come."""
+"""The task that queues a delivery once it is due."""
 
-_ANSWERED: Final = ("error", "response_body")
-"""What an attempt says in words that may be somebody else's."""
+_RESPONSE_FIELDS: Final = ("error", "response_body")
+"""The fields of an attempt that may contain text from a third-party server."""
 
-_LOST_SECONDS: Final = 300
-"""How long after it should have been tried a delivery is queued again: its message must be lost."""
+_REDRIVE_DELAY_SECONDS: Final = 300
+"""Delay after the planned attempt before a delivery is queued again, because its message must be lost."""
 
 
 class Subscriber(Entity):
-    """A record that events are delivered to. `events`: exact types, `page.*` or `*`.
+    """A record that receives events. `events`: exact types, `page.*` or `*`.
 
-    `areas`: whose events these are among, those that whoever made it or changed it last may read; None are all.
-
-    `task` sends a lot of them: queued for one subscriber after the other, `spacing_seconds` apart at least. It holds
-    its deliveries, which go with it.
+    `areas` limits the events to those that the last editor may read; None means no limit. The task `send_task` sends a
+    batch of its deliveries, at least `min_interval_seconds` apart. A subscriber owns its deliveries, which are deleted
+    with it.
     """
 
     gives_access = True
@@ -47,24 +46,25 @@ class Subscriber(Entity):
     areas: list[str] | None = None
 
     def hears(self, event_type: str) -> bool:
-        """Return whether it may be told of a type of event."""
+        """Return whether the subscriber may receive events of a type."""
         return within(event_type, self.areas)
 
     @property
     def target(self) -> object:
-        """Where it leads to: with another target it is another's server that answers."""
+        """The endpoint that receives the events; a different value means another server."""
         raise NotImplementedError
 
 
 class Delivery(Entity):
-    """An event on its way to a subscriber; it has the event's id. `tries`: attempts since it was last asked for.
+    """An event for a subscriber; it has the event's id.
 
-    `due_at`: when the sweep looks after it, if nothing else has.
+    `tries` counts the attempts since the delivery was last requested. `due_at` is when the scheduler queues it, if
+    nothing else did.
     """
 
     gives_access = True
     subscriber: ClassVar[str]
-    """The field that names the subscriber."""
+    """The name of the field with the subscriber's id."""
 
     organization_id: str
     event_type: str
@@ -90,8 +90,8 @@ class Delivery(Entity):
         now: str,
         at: str | None,
     ) -> Self:
-        """Return the delivery of an event that is to be tried at a moment, or that is skipped if there is none."""
-        named: dict[str, Any] = {cls.subscriber: subscriber_id}
+        """Return a new delivery that is attempted at a time, or skipped without one."""
+        subscriber_fields: dict[str, Any] = {cls.subscriber: subscriber_id}
         return cls(
             id=event_id,
             created_at=occurred_at,
@@ -104,45 +104,47 @@ class Delivery(Entity):
             completed_at=None if at else now,
             due_at=at and looked_after(at, now),
             ttl=timestamp_ms(after(now, days=KEPT_DAYS)) // 1000,
-            **named,
+            **subscriber_fields,
         )
 
     @property
     def event_id(self) -> str:
-        """The event's id, which is its own too."""
+        """The id of the event, which is also the id of the delivery."""
         return self.id
 
     @property
     def subscriber_id(self) -> str:
-        """Whom it goes to."""
+        """The id of the subscriber."""
         return str(getattr(self, self.subscriber))
 
     @property
     def log_label(self) -> str:
-        """The type of its event."""
+        """The event type, which stands for the delivery in the log."""
         return self.event_type
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """When it should be queued, as long as it waits."""
+        """When the scheduler queues a pending delivery."""
         return ScheduledTask(QUEUE, self.due_at) if self.due_at else None
 
     @property
     def expired(self) -> bool:
-        """Whether it was kept for as long as it had to be: the table removes it late."""
+        """Whether the retention period is over; the table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets no answer that it got name the person."""
-        attempts = [a | person.redact_all({name: a[name] for name in _ANSWERED}) for a in self.attempts]
+        """Return the changes that redact a person from stored responses."""
+        attempts = [
+            attempt | person.redact_all({name: attempt[name] for name in _RESPONSE_FIELDS}) for attempt in self.attempts
+        ]
         return {"attempts": attempts} if attempts != self.attempts else {}
 
 
 class Clearing(Job):
-    """The removal of what a subscriber held that is gone: its `partition`, and what the log still brings there.
+    """The removal of the deliveries of a deleted subscriber, including those that the fan-out still creates.
 
-    `until`: the size that the log has with the entry that says it is gone. When all up to it was delivered, nothing
-    more comes.
+    `partition` holds them. `until` is the size of the log with the entry of the deletion: once the fan-out has passed
+    it, no more deliveries appear.
     """
 
     kind, task = "organization.clearing", "deliveries.clear"
@@ -155,13 +157,13 @@ class Clearing(Job):
 
     @classmethod
     def after(cls, subscriber: Subscriber, moment: str) -> "Clearing":
-        """Return what is to be done once a subscriber is removed at a moment."""
-        place, partition = subscriber.organization_id, str(subscriber.child_partition_key)
-        return cls(**new_record_fields(moment), turn_at=moment, organization_id=place, partition=partition)
+        """Return the job for a subscriber that is deleted at a time."""
+        organization_id, partition = subscriber.organization_id, str(subscriber.child_partition_key)
+        return cls(**new_record_fields(moment), turn_at=moment, organization_id=organization_id, partition=partition)
 
 
 def asked_for(moment: str) -> dict[str, Any]:
-    """Return the fields of a delivery that is to be tried at a moment as if it never had been."""
+    """Return the fields of a delivery that is attempted again at a time, as if for the first time."""
     return {
         "status": "pending",
         "tries": 0,
@@ -172,9 +174,9 @@ def asked_for(moment: str) -> dict[str, Any]:
 
 
 def looked_after(at: str, moment: str) -> str:
-    """Return when the sweep should look after a delivery that is to be tried at a time, as seen from a moment.
+    """Return when the scheduler queues a delivery that is planned for a time.
 
-    What is so near is queued by then, so that the sweep only finds what was lost.
+    A near attempt is queued directly, so the scheduler only has to find it if its message was lost.
     """
-    near = at <= after(moment, seconds=MAX_DELAY_SECONDS)
-    return after(at, seconds=_LOST_SECONDS) if near else at
+    is_queued_already = at <= after(moment, seconds=MAX_DELAY_SECONDS)
+    return after(at, seconds=_REDRIVE_DELAY_SECONDS) if is_queued_already else at

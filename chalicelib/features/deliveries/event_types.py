@@ -1,4 +1,4 @@
-"""Every type of event: what it says has happened, and the sentence that a chat message tells it with."""
+"""All event types, with their descriptions and the sentences of chat messages."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EventType:
-    """A type of event. `description`: when it happens. `sentence`: `{actor}` is who did it, `{target}` to what."""
+    """An event type. `description`: when it occurs. `sentence`: `{actor}` performed the action on `{target}`."""
 
     description: str
     sentence: str
@@ -15,38 +15,39 @@ class EventType:
 
 EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "lead.created": EventType(
-        "Somebody left their address, or did so again; no webhook is told, for leads belong to no organization.",
+        "Somebody submitted their email address, maybe again. Not sent to webhooks: leads belong to no organization.",
         "{actor} left the address of the lead {target}.",
     ),
     "lead.status_changed": EventType(
-        "A lead was given another status, or a note; no webhook is told.",
+        "The status or the note of a lead was changed. Not sent to webhooks.",
         "{actor} changed the status of the lead {target}.",
     ),
     "mail.suppression.created": EventType(
-        "An address was unsubscribed from invitations.",
+        "An email address was unsubscribed from invitations.",
         "{actor} unsubscribed an address from invitations.",
     ),
     "organization.api_key.created": EventType(
-        "An API key was created; its secret is not told.", "{actor} created the API key {target}."
+        "An API key was created. The event does not contain the secret.", "{actor} created the API key {target}."
     ),
     "organization.api_key.revoked": EventType(
-        "An API key was revoked: it works no more.", "{actor} revoked the API key {target}."
+        "An API key was revoked and no longer works.", "{actor} revoked the API key {target}."
     ),
     "organization.api_key.rotated": EventType(
-        "An API key was given a new secret, which is not told.", "{actor} gave the API key {target} a new secret."
+        "The secret of an API key was replaced. The event does not contain the secret.",
+        "{actor} gave the API key {target} a new secret.",
     ),
     "organization.audit_export.completed": EventType(
         "An export of the audit log can be downloaded.", "An export of the audit log is ready to be downloaded."
     ),
     "organization.audit_export.downloaded": EventType(
-        "Somebody was given an address to download an export of the audit log from.",
+        "Somebody received a URL to download an export of the audit log.",
         "{actor} downloaded an export of the audit log.",
     ),
     "organization.audit_export.failed": EventType(
         "An export of the audit log could not be made.", "An export of the audit log could not be made."
     ),
     "organization.audit_export.requested": EventType(
-        "An export of the audit log was asked for; it is being made.", "{actor} asked for an export of the audit log."
+        "An export of the audit log was requested and is being made.", "{actor} asked for an export of the audit log."
     ),
     "organization.created": EventType("The organization was created.", "{actor} created the organization {target}."),
     "organization.deleted": EventType(
@@ -60,14 +61,15 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "An integration channel was deleted.", "{actor} deleted the integration channel {target}."
     ),
     "organization.integration_channel.tested": EventType(
-        "A message was sent to an integration channel, to see whether it arrives.",
+        "A test message was sent to an integration channel.",
         "{actor} tested the integration channel {target}.",
     ),
     "organization.integration_channel.updated": EventType(
         "An integration channel was changed.", "{actor} changed the integration channel {target}."
     ),
     "organization.invitation.accepted": EventType(
-        "An invitation was accepted: there is a new member.", "{actor} accepted the invitation sent to {target}."
+        "An invitation was accepted, and the organization has a new member.",
+        "{actor} accepted the invitation sent to {target}.",
     ),
     "organization.invitation.created": EventType("Somebody was invited.", "{actor} invited {target}."),
     "organization.invitation.declined": EventType(
@@ -90,79 +92,83 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "The organization has a new owner.", "{actor} transferred the ownership of {target}."
     ),
     "organization.person_erased": EventType(
-        "The erasure of a person's data was asked for.", "{actor} asked for the erasure of a person's data."
+        "The erasure of a person's data was requested.", "{actor} asked for the erasure of a person's data."
     ),
     "organization.purged": EventType(
-        "The organization was purged: all that was left of it is gone.", "The organization {target} was purged."
+        "The organization was purged; all of its data is deleted.", "The organization {target} was purged."
     ),
     "organization.restored": EventType(
         "The organization was restored before its purge.", "{actor} restored the organization {target}."
     ),
     "organization.updated": EventType("The organization was changed.", "{actor} changed the organization {target}."),
     "organization.webhook.created": EventType(
-        "A webhook was created; its secret is not told.", "{actor} created the webhook {target}."
+        "A webhook was created. The event does not contain the secret.", "{actor} created the webhook {target}."
     ),
     "organization.webhook.deleted": EventType("A webhook was deleted.", "{actor} deleted the webhook {target}."),
     "organization.webhook.delivery_exhausted": EventType(
-        "An event was not delivered to a webhook: the last of all attempts failed too.",
+        "An event could not be delivered to a webhook: the last attempt failed.",
         "{target} could not be delivered to a webhook: every attempt has failed.",
     ),
     "organization.webhook.delivery_retried": EventType(
-        "The delivery of an event to a webhook was asked for again.",
+        "The delivery of an event to a webhook was requested again.",
         "{actor} asked for {target} to be delivered to a webhook once more.",
     ),
     "organization.webhook.disabled": EventType(
-        "The service disabled a webhook that takes no events; `disabledReason` says why.",
+        "The service disabled a failing webhook; `disabledReason` has the reason.",
         "The webhook {target} was disabled, because it takes no events.",
     ),
     "organization.webhook.replayed": EventType(
-        "The replay of a webhook's deliveries was asked for.", "{actor} asked for a replay of deliveries to a webhook."
+        "The replay of a webhook's deliveries was requested.", "{actor} asked for a replay of deliveries to a webhook."
     ),
     "organization.webhook.secret_rotated": EventType(
-        "A webhook was given a new secret, which is not told.", "{actor} gave the webhook {target} a new secret."
+        "The secret of a webhook was replaced. The event does not contain the secret.",
+        "{actor} gave the webhook {target} a new secret.",
     ),
     "organization.webhook.tested": EventType(
-        "A message was sent to a webhook, to see whether it arrives.", "{actor} tested the webhook {target}."
+        "A test message was sent to a webhook.", "{actor} tested the webhook {target}."
     ),
     "organization.webhook.updated": EventType("A webhook was changed.", "{actor} changed the webhook {target}."),
     "page.created": EventType("A page was created; it is a draft.", "{actor} created the page {target}."),
     "page.deleted": EventType("A page was deleted, with all pages below it.", "{actor} deleted the page {target}."),
     "page.published": EventType(
-        "A page was published: its draft or an earlier revision, by somebody or at its time.",
+        "The draft or an earlier revision of a page was published, by a user or on schedule.",
         "{actor} published the page {target}.",
     ),
     "page.restored": EventType(
-        "The draft of a page is what an earlier revision was.", "{actor} restored a revision of the page {target}."
+        "The draft of a page was replaced with an earlier revision.",
+        "{actor} restored a revision of the page {target}.",
     ),
-    "page.unpublished": EventType("A page is public no more.", "{actor} unpublished the page {target}."),
+    "page.unpublished": EventType("A page is no longer public.", "{actor} unpublished the page {target}."),
     "page.updated": EventType(
-        "The draft of a page was changed, or when it is published.", "{actor} changed the page {target}."
+        "The draft of a page, or the time of its publication, was changed.", "{actor} changed the page {target}."
     ),
     "platform.created": EventType("A platform was created.", "{actor} created the platform {target}."),
     "platform.custom_domain.added": EventType(
         "A custom domain was claimed for a platform; it is not verified yet.", "{actor} claimed the domain {target}."
     ),
     "platform.custom_domain.checked": EventType(
-        "Somebody let the DNS of a custom domain be looked at; `lastError` says what was found wrong.",
+        "A DNS check of a custom domain was requested; `lastError` has the result if it failed.",
         "{actor} had the domain {target} checked.",
     ),
     "platform.custom_domain.failed": EventType(
         "A custom domain was not verified within 7 days.", "The domain {target} was not verified in time."
     ),
     "platform.custom_domain.lapsed": EventType(
-        "The proof of a verified custom domain was missing for 72 hours: the domain is free for others.",
+        "The DNS record that verifies a custom domain was missing for 72 hours. Others can claim the domain now.",
         "The domain {target} has lapsed, because nothing proves any more whose it is.",
     ),
     "platform.custom_domain.removed": EventType(
-        "A platform's custom domain was given up.", "{actor} removed the custom domain of {target}."
+        "The custom domain of a platform was removed.", "{actor} removed the custom domain of {target}."
     ),
     "platform.custom_domain.verified": EventType("A custom domain was verified.", "The domain {target} is verified."),
-    "platform.deleted": EventType("A platform was deleted, with all in it.", "{actor} deleted the platform {target}."),
+    "platform.deleted": EventType(
+        "A platform and everything in it was deleted.", "{actor} deleted the platform {target}."
+    ),
     "platform.home.updated": EventType(
-        "What a platform begins with was changed.", "{actor} changed the home of the platform {target}."
+        "The home page of a platform was changed.", "{actor} changed the home of the platform {target}."
     ),
     "platform.invitation.accepted": EventType(
-        "An invitation to a platform was accepted: it has a new member.",
+        "An invitation to a platform was accepted, and the platform has a new member.",
         "{actor} accepted the invitation to a platform sent to {target}.",
     ),
     "platform.invitation.created": EventType(
@@ -192,19 +198,19 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "The role of a platform's member was changed.", "{actor} changed the role of {target} at a platform."
     ),
     "platform.modules.updated": EventType(
-        "Modules of a platform were switched on or off, locked or set; `items` are all of them.",
+        "Modules of a platform were enabled, disabled, locked or configured; `items` has all modules.",
         "{actor} changed the modules of the platform {target}.",
     ),
     "platform.navigation.updated": EventType(
-        "Where a platform leads to was changed.", "{actor} changed the navigation of the platform {target}."
+        "The navigation of a platform was changed.", "{actor} changed the navigation of the platform {target}."
     ),
     "platform.project_blocks.updated": EventType(
-        "The project blocks of a platform were replaced; `items` are those it has now.",
+        "The project blocks of a platform were replaced; `items` has the new ones.",
         "{actor} changed the project blocks of the platform {target}.",
     ),
     "platform.published": EventType("A platform was published.", "{actor} published the platform {target}."),
     "platform.theme.updated": EventType(
-        "What a platform looks like was changed.", "{actor} changed the theme of the platform {target}."
+        "The theme of a platform was changed.", "{actor} changed the theme of the platform {target}."
     ),
     "platform.unpublished": EventType("A platform is a draft again.", "{actor} unpublished the platform {target}."),
     "platform.updated": EventType("A platform was changed.", "{actor} changed the platform {target}."),
@@ -215,7 +221,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "An edition of a venue could not be fetched or reconciled.", "The edition {target} could not be backfilled."
     ),
     "research.backfill.requested": EventType(
-        "An edition of a venue was asked for; it is being fetched.", "{actor} asked for the edition {target}."
+        "An edition of a venue was requested and is being fetched.", "{actor} asked for the edition {target}."
     ),
     "research.import.completed": EventType(
         "A researcher's works were imported.", "The works of the researcher {target} were imported."
@@ -224,20 +230,20 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "A researcher's works could not be imported.", "The works of the researcher {target} could not be imported."
     ),
     "research.import.requested": EventType(
-        "A researcher's works were asked for; they are being imported.",
+        "The import of a researcher's works was requested.",
         "{actor} asked for the works of the researcher {target}.",
     ),
-    "research.reconcile.completed": EventType("A library of research was reconciled.", "Research was reconciled."),
+    "research.reconcile.completed": EventType("A research library was reconciled.", "Research was reconciled."),
     "research.reconcile.failed": EventType(
-        "A library of research could not be reconciled.", "Research could not be reconciled."
+        "A research library could not be reconciled.", "Research could not be reconciled."
     ),
     "research.reconcile.requested": EventType(
-        "It was asked for that a library of research be reconciled.", "{actor} let research be reconciled."
+        "The reconciliation of a research library was requested.", "{actor} let research be reconciled."
     ),
     "site.created": EventType("A site was created; it is a draft.", "{actor} created the site {target}."),
-    "site.deleted": EventType("A site was deleted, with all in it.", "{actor} deleted the site {target}."),
+    "site.deleted": EventType("A site and everything in it was deleted.", "{actor} deleted the site {target}."),
     "site.navigation.updated": EventType(
-        "A menu of a site was made or changed.", "{actor} changed the menu {target} of a site."
+        "A menu of a site was created or changed.", "{actor} changed the menu {target} of a site."
     ),
     "site.published": EventType("A site was published.", "{actor} published the site {target}."),
     "site.redirect.created": EventType("A redirect was created.", "{actor} created a redirect from {target}."),
@@ -246,17 +252,17 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "site.unpublished": EventType("A site is a draft again.", "{actor} unpublished the site {target}."),
     "site.updated": EventType("A site was changed.", "{actor} changed the site {target}."),
     "space.capabilities.replaced": EventType(
-        "The capabilities of a space were replaced; `items` are those it has now.",
+        "The capabilities of a space were replaced; `items` has the new ones.",
         "{actor} replaced the capabilities of the space {target}.",
     ),
     "space.capability.added": EventType(
-        "A space was given a capability.", "{actor} added the capability {target} to a space."
+        "A capability was added to a space.", "{actor} added the capability {target} to a space."
     ),
     "space.capability.removed": EventType(
-        "A capability was taken from a space.", "{actor} removed the capability {target} from a space."
+        "A capability was removed from a space.", "{actor} removed the capability {target} from a space."
     ),
     "space.created": EventType("A space was created.", "{actor} created the space {target}."),
-    "space.deleted": EventType("A space was deleted, with all in it.", "{actor} deleted the space {target}."),
+    "space.deleted": EventType("A space and everything in it was deleted.", "{actor} deleted the space {target}."),
     "space.member.added": EventType(
         "Somebody became a member of a space.", "{target} became a member of a space, by {actor}."
     ),
@@ -271,27 +277,27 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} removed a space's override of the module {target}.",
     ),
     "space.module_override.set": EventType(
-        "A space overrides a module, or does so otherwise than before.",
+        "A space overrides a module, or its override was changed.",
         "{actor} let a space override the module {target}.",
     ),
     "space.module_overrides.replaced": EventType(
-        "All that a space says of modules was replaced; `items` are what it says now.",
+        "All module overrides of a space were replaced; `items` has the new ones.",
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
     "taxonomy.attachment.created": EventType(
-        "A node of a taxonomy was put on something.", "{actor} put a node of a taxonomy on the {target}."
+        "A taxonomy node was attached to a record.", "{actor} put a node of a taxonomy on the {target}."
     ),
     "taxonomy.attachment.deleted": EventType(
-        "A node of a taxonomy was taken off something.", "{actor} took a node of a taxonomy off the {target}."
+        "A taxonomy node was detached from a record.", "{actor} took a node of a taxonomy off the {target}."
     ),
-    "taxonomy.node.created": EventType("A node of a taxonomy was created.", "{actor} created the node {target}."),
+    "taxonomy.node.created": EventType("A taxonomy node was created.", "{actor} created the node {target}."),
     "taxonomy.node.deleted": EventType(
-        "A node of a taxonomy was deleted, with what it was attached to; its children too, or they have moved up.",
+        "A taxonomy node was deleted with its attachments. Its children were deleted too, or moved up one level.",
         "{actor} deleted the node {target}.",
     ),
     "taxonomy.node.updated": EventType(
-        "A node of a taxonomy was changed; if its path was, so are those of all below it.",
+        "A taxonomy node was changed. A new path also changes the paths of all nodes below it.",
         "{actor} changed the node {target}.",
     ),
     "taxonomy.system_tags.created": EventType(
@@ -300,7 +306,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
 }
 
 SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
-"""What events are about, first of all; of some there are no events yet, but who wants them can say so."""
+"""The first parts of event types; some have no events yet, but can be subscribed to."""
 
 PATTERNS: Final = frozenset(
     {
@@ -310,9 +316,9 @@ PATTERNS: Final = frozenset(
         *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
     }
 )
-"""All that `events` of a subscriber can hold: `*`, each type, and `page.*` for what begins so, now or later."""
+"""All valid values in a subscriber's `events`: `*`, each type, and prefixes such as `page.*`."""
 
-_AREAS: Final = {
+_AREA_BY_PREFIX: Final = {
     "organization": "organizations",
     "organization.member": "members",
     "organization.invitation": "members",
@@ -334,18 +340,15 @@ _AREAS: Final = {
     "lead": "leads",
     "mail": "mail",
 }
-"""The area of types of events that begin so; of two that fit, the longer counts.
-
-No key has a scope of `leads` or `mail`.
-"""
+"""The area of event types by their prefix; the longest prefix wins. No key has a scope of `leads` or `mail`."""
 
 
 def area_of(event_type: str) -> str:
-    """Return the area of scopes that a type of event belongs to: whoever may read it may be told of the event."""
-    words = event_type.split(".")
-    return next(_AREAS[".".join(words[:end])] for end in (2, 1) if ".".join(words[:end]) in _AREAS)
+    """Return the area of an event type, whose read scope is needed to receive the event."""
+    parts = event_type.split(".")
+    return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
 
 
 def within(event_type: str, areas: Container[str] | None) -> bool:
-    """Return whether a type of event lies within some areas; None are all."""
+    """Return whether an event type belongs to one of the areas; None stands for all areas."""
     return areas is None or area_of(event_type) in areas

@@ -1,4 +1,4 @@
-"""Fan-out: each sealed entry becomes one delivery to each subscriber that wants it, in the order of the log."""
+"""Fan-out: creates one delivery for each sequenced entry and each matching subscriber, in the order of the log."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import TransactionCancelled, Write
 
-_BATCH: Final = 50
-_MOST_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 2
-_TRIES: Final = 5
+_BATCH_SIZE: Final = 50
+_MAX_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 2
+_MAX_ATTEMPTS: Final = 5
 
 
 class MissingEntry(Exception):
-    """A sealed entry is gone: nothing behind it is delivered before somebody has looked why."""
+    """A sequenced entry is missing. Nothing after it is delivered until somebody investigates."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one transaction does: so many deliveries, where the cursor is then, and who is subscribed.
+    """The contents of one transaction: new deliveries, the consumer's new offset, and the new subscriptions.
 
-    `requests`: the request that led to an event, by the event's id.
+    `request_ids` maps event ids to the ids of the requests that caused them.
     """
 
     deliveries: Sequence[Delivery]
@@ -43,9 +43,10 @@ class Step:
 
 
 def fan_out(log: str, until: int) -> None:
-    """Deliver a log's sealed entries that are not yet; what is not done `until` a moment (ms since 1970) is due.
+    """Create the deliveries for all new entries of a log, until a deadline in ms since 1970.
 
-    Raises MissingEntry, Problem `unavailable`, and ConcurrentModification if other workers keep moving the cursor.
+    The scheduler continues with the rest. Raises MissingEntry, Problem `unavailable`, and ConcurrentModification if
+    other workers keep moving the offset.
     """
     tries = 0
     while now_ms() < until:
@@ -54,80 +55,82 @@ def fan_out(log: str, until: int) -> None:
         cursor, size = Cursor.of(head), int(head.get("size", 0))
         if cursor.sequence == size:
             return
-        entries = _entries(log, cursor, size)
+        entries = _next_entries(log, cursor, size)
         try:
-            _follow(log, cursor, size, Subscribers.stored(items.get(subscribers_key(log))), entries)
+            _commit_steps(log, cursor, size, Subscribers.stored(items.get(subscribers_key(log))), entries)
             if cursor.sequence + len(entries) == size:
-                return  # Whoever lets it grow meanwhile wakes it again.
+                return  # An entry appended meanwhile starts the fan-out again.
             tries = 0
         except TransactionCancelled as cancelled:
             tries += 1
-            if tries == _TRIES:
+            if tries == _MAX_ATTEMPTS:
                 raise ConcurrentModification from cancelled
             backoff_seconds(tries)
 
 
-def _entries(log: str, cursor: Cursor, size: int) -> list[StoredEntry]:
-    """Return the next entries, without a gap."""
-    portion = next(logs.sealed(log, cursor.sequence, min(size, cursor.sequence + _BATCH)), [])
-    if not portion or portion[0].item["index1sk"] != sequence_key(log, cursor.sequence + 1)[1]:
+def _next_entries(log: str, cursor: Cursor, size: int) -> list[StoredEntry]:
+    """Return the next entries without a gap. Raises MissingEntry."""
+    entries = next(logs.sealed(log, cursor.sequence, min(size, cursor.sequence + _BATCH_SIZE)), [])
+    if not entries or entries[0].item["index1sk"] != sequence_key(log, cursor.sequence + 1)[1]:
         raise MissingEntry(f"log {log}: the entry with sequence {cursor.sequence + 1} is not there")
-    return portion
+    return entries
 
 
-def _follow(log: str, cursor: Cursor, size: int, known: Subscribers, entries: Iterable[StoredEntry]) -> None:
+def _commit_steps(
+    log: str, cursor: Cursor, size: int, subscriptions: Subscribers, entries: Iterable[StoredEntry]
+) -> None:
     planned, requests = list[Delivery](), dict[str, str]()
     try:
-        for step in _steps(cursor, known, entries):
+        for step in _plan_steps(cursor, subscriptions, entries):
             table.write_transaction(
                 [
                     cursor.moved(log, step.cursor, size),
-                    *([_put(step.subscribers.item(log))] if step.subscribers != known else []),
+                    *([_put(step.subscribers.item(log))] if step.subscribers != subscriptions else []),
                     *(table.put_new(delivery.item()) for delivery in step.deliveries),
                 ]
             )
-            cursor, known = step.cursor, step.subscribers
+            cursor, subscriptions = step.cursor, step.subscribers
             planned += step.deliveries
             requests |= step.requests
     finally:
         with best_effort("deliver"):
-            _queue(planned, requests)
+            _queue_planned(planned, requests)
 
 
-def _steps(cursor: Cursor, known: Subscribers, entries: Iterable[StoredEntry]) -> Iterator[Step]:
-    moment, batch, requests = now(), list[Delivery](), dict[str, str]()
+def _plan_steps(cursor: Cursor, subscriptions: Subscribers, entries: Iterable[StoredEntry]) -> Iterator[Step]:
+    timestamp, batch, requests = now(), list[Delivery](), dict[str, str]()
     for sequence, entry in enumerate(entries, cursor.sequence + 1):
-        said = _said(entry)
-        known = known.after(said) if said else known
-        wanting = known.wanting(said) if said else []
-        if said and (request_id := said["context"]["requestId"]):
-            requests[said["id"]] = request_id
-        for part in range(cursor.part, len(wanting)):
-            delivery, known = known.planned(wanting[part], said, sequence, moment)
+        event = _decode_entry(entry)
+        subscriptions = subscriptions.after(event) if event else subscriptions
+        recipient_ids = subscriptions.wanting(event) if event else []
+        if event and (request_id := event["context"]["requestId"]):
+            requests[event["id"]] = request_id
+        for part in range(cursor.part, len(recipient_ids)):
+            delivery, subscriptions = subscriptions.planned(recipient_ids[part], event, sequence, timestamp)
             batch.append(delivery)
-            if len(batch) == _MOST_DELIVERIES:
+            if len(batch) == _MAX_DELIVERIES:
                 cursor = Cursor(sequence - 1, part + 1)
-                yield Step(batch, requests, cursor, known)
+                yield Step(batch, requests, cursor, subscriptions)
                 batch = []
         cursor = Cursor(sequence)
-    yield Step(batch, requests, cursor, known)
+    yield Step(batch, requests, cursor, subscriptions)
 
 
-def _said(entry: StoredEntry) -> dict[str, Any]:
-    """Return what an entry says; nothing, if a person was erased from it or somebody took its text away."""
+def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
+    """Return the entry's JSON; an empty dict if its body was erased or removed."""
     if isinstance(entry.body, bytes):
-        said: dict[str, Any] = from_json(entry.body)
-        return said
+        decoded: dict[str, Any] = from_json(entry.body)
+        return decoded
     add_fields(undelivered=entry.item["sk"])
     return {}
 
 
-def _queue(planned: Sequence[Delivery], requests: Mapping[str, str]) -> None:
-    """Queue what can be sent now, by subscriber, and let SQS delay what can be sent soon."""
+def _queue_planned(planned: Sequence[Delivery], requests: Mapping[str, str]) -> None:
+    """Queue due deliveries by subscriber, and let SQS delay those that are due soon."""
     add_request_ids(requests.values())
-    moment, ready = now(), dict[ItemKey, list[Delivery]]()
+    timestamp, ready = now(), dict[ItemKey, list[Delivery]]()
     for delivery in planned:
-        if delivery.next_attempt_at and delivery.next_attempt_at <= moment:
+        if delivery.next_attempt_at and delivery.next_attempt_at <= timestamp:
             ready.setdefault(lots.subscriber_key(delivery), []).append(delivery)
         else:
             with correlate(*lots.requests_of([delivery], requests)):

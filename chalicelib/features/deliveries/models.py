@@ -1,4 +1,4 @@
-"""What the operations on deliveries accept and answer."""
+"""Request and response models of deliveries, and of test messages."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -17,8 +17,8 @@ ExactEventType = Annotated[
     *matching(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
 ]
 
-_PATTERN_CHARACTERS: Final = 100
-_FAILED: Final = {
+_MAX_PATTERN_CHARACTERS: Final = 100
+_FAILED_ATTEMPT: Final = {
     "number": 10,
     "at": "2026-11-20T09:30:00.000Z",
     "durationMs": 84,
@@ -28,67 +28,69 @@ _FAILED: Final = {
 }
 
 
-def _known(pattern: str) -> str:
+def _validate_pattern(pattern: str) -> str:
     if pattern not in PATTERNS:
-        meant = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
-        advice = f"did you mean {meant!r}? " if meant in PATTERNS else ""
-        raise ValueError(f"{pattern!r} is no type of event, and no pattern of any; {advice}GET /event-types lists them")
+        suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
+        hint = f"did you mean {suggestion!r}? " if suggestion in PATTERNS else ""
+        raise ValueError(f"{pattern!r} is not an event type or pattern; {hint}GET /event-types lists them")
     return pattern
 
 
-def _once(patterns: list[str]) -> list[str]:
+def _deduplicate(patterns: list[str]) -> list[str]:
     return list(dict.fromkeys(patterns))
 
 
-_EventPattern = Annotated[str, Field(max_length=_PATTERN_CHARACTERS), AfterValidator(_known)]
+_EventPattern = Annotated[str, Field(max_length=_MAX_PATTERN_CHARACTERS), AfterValidator(_validate_pattern)]
 EventPatterns = Annotated[
     list[_EventPattern],
     Field(
         min_length=1,
         max_length=40,
-        description="Exact types, `page.*` for all that begin so, or `*`.",
+        description="Exact types, prefixes such as `page.*`, or `*`.",
         examples=[["organization.*"]],
     ),
-    AfterValidator(_once),
+    AfterValidator(_deduplicate),
 ]
-"""Which events a subscriber is told of."""
+"""The events that a subscriber wants."""
 
 
 EventAreas = Annotated[
     list[str] | None,
     Field(
-        description="The areas whose events it is told of: those that the API key may read that made it, or changed it"
-        " last. Null: all, as of a person.",
+        description="The areas whose events it receives: those that the API key which last changed it may read. Null "
+        "if a user changed it last: all areas.",
         examples=[None],
     ),
 ]
-"""Which events a subscriber may be told of."""
+"""The areas whose events a subscriber may receive."""
 
 
 class AttemptOut(Output):
-    """One try to deliver an event, and what came back."""
+    """One attempt to deliver an event."""
 
     number: int = Field(ge=1, examples=[1])
     at: Timestamp
     duration_ms: int = Field(ge=0, examples=[84])
-    status_code: int | None = Field(description="What the endpoint answered; null if it did not.", examples=[204])
-    error: str | None = Field(description="Why there was no answer.", examples=[None])
-    response_body: str | None = Field(description="The answer's first KiB; null if it was empty.", examples=[None])
+    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    error: str | None = Field(description="Why there was no response.", examples=[None])
+    response_body: str | None = Field(
+        description="The first KiB of the response body; null if it was empty.", examples=[None]
+    )
 
 
 class DeliveryOut(RecordOutput):
     """The delivery of an event to a webhook."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED]},
+        "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED_ATTEMPT]},
         "organization.webhook.delivery_retried": {
-            "attempts": [_FAILED],
+            "attempts": [_FAILED_ATTEMPT],
             "next_attempt_at": "2026-11-20T09:30:00.000Z",
         },
     }
 
     webhook_id: Uuid
-    event_id: Uuid = Field(description="The id of the entry, and the `webhook-id` of each attempt.")
+    event_id: Uuid = Field(description="The id of the log entry, which is also the `webhook-id` of each attempt.")
     event_type: str = Field(examples=["organization.updated"])
     status: Status = Field(examples=["succeeded"])
     attempts: list[AttemptOut]
@@ -97,16 +99,16 @@ class DeliveryOut(RecordOutput):
 
 
 class DeliveriesQuery(TimeRange, ListQuery):
-    """Which deliveries, by when their events happened. All filters given have to match."""
+    """Filters for deliveries, by event time among others. A delivery has to match all of them."""
 
     status: Status | None = Field(None, examples=[None])
-    event_type: ExactEventType | None = Field(None, description="One type.", examples=["organization.updated"])
+    event_type: ExactEventType | None = Field(None, description="One event type.", examples=["organization.updated"])
 
 
 class TrialOut(Output):
-    """What came of a message that was sent just now, to see whether it arrives."""
+    """The result of a test message."""
 
     delivered: bool
-    status_code: int | None = Field(description="What was answered; null if nothing was.", examples=[204])
-    error: str | None = Field(description="Why it was not delivered.", examples=[None])
+    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    error: str | None = Field(description="Why the message was not delivered.", examples=[None])
     duration_ms: int = Field(ge=0, examples=[84])

@@ -1,4 +1,4 @@
-"""Deliveries to a webhook: what became of each event, and asking for one of them once more."""
+"""Operations on the deliveries of a webhook: list, get and retry."""
 
 from chalicelib.features.deliveries import log
 from chalicelib.features.deliveries.entities import QUEUE, asked_for
@@ -22,10 +22,9 @@ routes = RouteGroup("organizations")
     emits=None,
 )
 def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQuery) -> ListPage[DeliveryOut]:
-    """List the deliveries to a webhook, newest first; they are kept for 90 days.
+    """List the deliveries of a webhook, newest first. They are kept for 90 days.
 
-    `from` and `to` are about when their events happened. What changes at this moment may be listed by the status that
-    it had before.
+    `from` and `to` refer to the time of the event. A delivery that is changing may be listed by its previous status.
     """
     deliveries, last = log.page(webhook.id, query, ctx.decode_cursor(query))
     return ctx.build_page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
@@ -38,8 +37,8 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
     emits=None,
 )
 def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
-    """Get a delivery, with what came of each attempt."""
-    return DeliveryOut.of(_kept(delivery))
+    """Get a delivery with all its attempts."""
+    return DeliveryOut.of(_require_unexpired(delivery))
 
 
 @routes.post(
@@ -52,23 +51,24 @@ def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDeliv
     collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
 )
 def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:
-    """Send a delivery once more, whatever became of it; if that fails too, it is tried again like a new one.
+    """Send a delivery again, whatever its status. If that fails, it is retried like a new delivery.
 
-    One that waits for its next attempt gets it now. Of a webhook that is not active it is `invalid_transition`.
+    A delivery that waits for its next attempt is sent now. If the webhook is not active, the problem is
+    `invalid_transition`.
     """
     refuse_inactive(webhook)
     if not webhook.hears(delivery.event_type):
-        detail = f"The webhook is told of no events of {area_of(delivery.event_type)} any more: see its areas."
+        detail = f"The webhook may no longer receive events of {area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
-    asked = ctx.changes.update(_kept(delivery), **asked_for(ctx.now))
-    ctx.changes.enqueue_after_commit(QUEUE, asked)
-    if not webhook.caught_up:  # It waits for the webhook to answer: now is the time to ask it.
+    requeued = ctx.changes.update(_require_unexpired(delivery), **asked_for(ctx.now))
+    ctx.changes.enqueue_after_commit(QUEUE, requeued)
+    if not webhook.caught_up:  # The delivery would be deferred until a probe succeeds, so probe now.
         ctx.changes.update_untracked(webhook, parked_until=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE, webhook)
-    return DeliveryOut.of(asked)
+    return DeliveryOut.of(requeued)
 
 
-def _kept(delivery: WebhookDelivery) -> WebhookDelivery:
+def _require_unexpired(delivery: WebhookDelivery) -> WebhookDelivery:
     if delivery.expired:
         raise not_found()
     return delivery

@@ -1,4 +1,4 @@
-"""What whoever makes or changes a subscriber may let it be told of."""
+"""Limits the events of a subscriber to those that the caller may read."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -12,9 +12,9 @@ S = TypeVar("S", bound=Subscriber)
 
 
 def areas_within_reach(ctx: Context, events: Sequence[str]) -> list[str] | None:
-    """Return the areas that the caller may read, None if that is all of them.
+    """Return the areas that the caller may read; None stands for all areas.
 
-    Raises Problem 403 for exact types of events that lie outside.
+    Raises Problem 403 for exact event types outside these areas.
     """
     areas = readable_areas(ctx.scopes)
     refuse_outside(events, areas)
@@ -22,9 +22,10 @@ def areas_within_reach(ctx: Context, events: Sequence[str]) -> list[str] | None:
 
 
 def within_reach(ctx: Context, changed: S, before: S) -> S:
-    """Return a subscriber that the caller changed, within the areas that they may read; as it is if nothing changed.
+    """Return a changed subscriber limited to the areas that the caller may read; unchanged if nothing changed.
 
-    It may lead to a server of theirs by now. Raises Problem 403 if it wants exact types of events outside.
+    The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the
+    areas.
     """
     if changed is before:
         return changed

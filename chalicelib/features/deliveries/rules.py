@@ -1,4 +1,4 @@
-"""Which events are wanted, and when what failed is tried again: pure decisions."""
+"""Subscription patterns and the retry schedule; without I/O."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
@@ -9,26 +9,25 @@ from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Pauses between the attempts of a delivery; it is given up when the last was in vain."""
+"""Pauses between the attempts of a delivery. It is given up after the attempt that follows the last pause."""
 
 SCATTER: Final = 0.2
-"""By how much of itself a pause is longer or shorter: else all that failed at once came back at once."""
+"""Random variation of a pause, as a fraction of it, so failed deliveries don't all return at once."""
 
 TRIAL_SECONDS: Final = 5.0
-"""What the test of a webhook or a channel may take: the caller waits for it, and a function with them."""
+"""Time limit of a test message, because the caller and a function instance wait for it."""
 
 TRIAL_BUDGETS: Final = (
     RateLimit("tests", limit=10, seconds=60, per="organization"),
     RateLimit("tests-of-caller", limit=30, seconds=60, per="principal"),
 )
-"""How often webhooks and channels may be tested. The second is for whoever has many organizations: without it the
-functions that wait would be as many as those."""
+"""Rate limits of test messages. The second one keeps a caller with many organizations from occupying many functions."""
 
-_LONGEST_ASKED_SECONDS: Final = 86_400
+_MAX_RETRY_AFTER_SECONDS: Final = 86_400
 
 
 def wants(patterns: Iterable[str], event_type: str) -> bool:
-    """Return whether one of the patterns is of an event type: it itself, `page.*` or `*`."""
+    """Return whether an event type matches a pattern: itself, a prefix such as `page.*`, or `*`."""
     return any(
         pattern in ("*", event_type) or (pattern.endswith(".*") and event_type.startswith(pattern[:-1]))
         for pattern in patterns
@@ -36,24 +35,24 @@ def wants(patterns: Iterable[str], event_type: str) -> bool:
 
 
 def refuse_outside(patterns: Sequence[str], areas: Container[str] | None) -> None:
-    """Raise Problem 403 for each exact type of event that lies outside of some areas. Patterns mean those within."""
-    faults = [
-        FieldError(f"/events/{place}", "insufficient_scope", f"To be told of it takes the scope {area_of(each)}:read.")
-        for place, each in enumerate(patterns)
-        if "*" not in each and not within(each, areas)
+    """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
+    errors = [
+        FieldError(f"/events/{index}", "insufficient_scope", f"This event requires the scope {area_of(pattern)}:read.")
+        for index, pattern in enumerate(patterns)
+        if "*" not in pattern and not within(pattern, areas)
     ]
-    if faults:
-        raise Problem("insufficient_scope", "The API key may not read what some of these events tell.", faults)
+    if errors:
+        raise Problem("insufficient_scope", "The API key lacks the scope to read some of these events.", errors)
 
 
 def next_attempt(
     tries: int, moment: str, jitter: float, asked_seconds: int | None = None, pauses: Sequence[int] = RETRY_SECONDS
 ) -> str | None:
-    """Return when a delivery is tried again after so many attempts in vain, or None once it was tried often enough.
+    """Return when a delivery is attempted again after a number of failures, or None if it is given up.
 
-    `jitter` is a number from -1 to 1; `asked_seconds` is what the other side wants to be left in peace for.
+    `jitter` is a number from -1 to 1. `retry_after_seconds` is the pause that the server requested.
     """
     if tries > len(pauses):
         return None
-    pause = pauses[tries - 1] * (1 + SCATTER * jitter)
-    return after(moment, seconds=max(pause, min(asked_seconds or 0, _LONGEST_ASKED_SECONDS)))
+    delay_seconds = pauses[tries - 1] * (1 + SCATTER * jitter)
+    return after(moment, seconds=max(delay_seconds, min(asked_seconds or 0, _MAX_RETRY_AFTER_SECONDS)))

@@ -1,4 +1,4 @@
-"""Sending a lot: the deliveries of a message one after the other, each as its subscriber takes it."""
+"""Sends batches: one delivery after the other, with the procedure of the subscriber's type."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,31 +26,31 @@ from chalicelib.kernel.work.jobs import Job
 S = TypeVar("S", bound=Subscriber)
 
 MOST_ATTEMPTS: Final = 50
-"""Attempts that a delivery remembers: people can ask for more than the service makes by itself."""
+"""Maximum number of attempts that a delivery records; requested retries can exceed the retry schedule."""
 
-_WAITING: Final = "!"
-"""What the sort keys of the list begin with that says which deliveries wait for a subscriber: before every id."""
+_DEFERRAL_PREFIX: Final = "!"
+"""Sort key prefix of the items that list a subscriber's deferred deliveries; it sorts before every id."""
 
-_TRIES: Final = 4
-_EARLY_SECONDS: Final = 1
-"""Clocks differ: what is due so soon is due."""
+_MAX_CONFLICTS: Final = 4
+_CLOCK_SKEW_SECONDS: Final = 1
+"""Tolerance for differing clocks: a delivery that is due this soon counts as due."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """An event as its subscribers are told: the entry, and its place in the log."""
+    """An event as its subscribers receive it: the log entry and its sequence."""
 
     said: Mapping[str, Any]
     sequence: int
 
     @property
     def request_id(self) -> str | None:
-        """The request that led to it; of what the service did by itself there is none."""
+        """The id of the request that caused the event; None for an event of the service itself."""
         asked_by: str | None = self.said["context"]["requestId"]
         return asked_by
 
     def body(self) -> bytes:
-        """Return the event as a webhook is sent it: the same bytes at each attempt."""
+        """Return the event as the body of a webhook request; the same bytes in each attempt."""
         return to_json(
             {
                 "type": self.said["type"],
@@ -68,20 +68,20 @@ def send(
     attempt: Callable[[S, Delivery, Told], S],
     begin: Callable[[int], None] = lambda _number: None,
 ) -> S | None:
-    """Let `attempt` send what a message names and is due; it returns the subscriber as it is afterwards, as this does.
+    """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
 
-    A message without ids means the first of what waits for its subscriber. What is not sent `until` the message's
-    moment (ms since 1970) is queued again, or goes on waiting. What goes to a subscriber that is gone is removed, and
-    an event that a person was erased from before it was sent is skipped, and one that the subscriber may not hear of
-    any more. `begin` is told first how many there are.
+    `attempt` returns the changed subscriber; `on_start` gets the number of deliveries before the first one. A message
+    without ids stands for the first deferred deliveries. Deliveries that are not sent by the message's `until` (ms
+    since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events, and
+    events that the subscriber may no longer receive, are skipped.
     """
-    subscriber, deliveries = _named(kind, message)
+    subscriber, deliveries = _load_batch(kind, message)
     if subscriber is None:
-        _drop(deliveries)
+        _delete_deliveries(deliveries)
         return None
     ready = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
     begin(len(ready))
-    events = _events(ready)
+    events = _load_events(ready)
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:
@@ -95,58 +95,61 @@ def send(
             else:
                 skip(delivery)
         except ConcurrentModification:
-            add_fields(contended=True)  # Whoever changed it has queued it, or it is due.
+            add_fields(contended=True)  # The other worker queued it, or the scheduler will.
     return subscriber
 
 
 def waiting(subscriber: Subscriber) -> list[Delivery]:
-    """Return the first deliveries that wait for a subscriber, as many as a lot holds, in the order of the log.
+    """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
 
-    The list of them is read from the table itself, so nothing is missing from it. What was sent or skipped since it was
-    put off leaves the list, and so does what is tried later: it is put off again then, if it has to be.
+    Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
+    since, or are due later, leave the list; they are deferred again when necessary.
 
-    Raises ConcurrentModification if others keep changing the list.
+    Raises ConcurrentModification if other workers keep changing the list.
     """
-    kind, conflicts = subscriber.delivery, 0
-    while conflicts < _TRIES:
-        marks = table.query(str(subscriber.child_partition_key), prefix=_WAITING, limit=lots.LARGEST).items
+    delivery_type, conflicts = subscriber.delivery, 0
+    while conflicts < _MAX_CONFLICTS:
+        deferrals = table.query(str(subscriber.child_partition_key), prefix=_DEFERRAL_PREFIX, limit=lots.LARGEST).items
         keys = {
-            mark["sk"]: kind.make_item_key(**{kind.subscriber: subscriber.id}, id=mark["delivery_id"]) for mark in marks
+            deferral["sk"]: delivery_type.make_item_key(
+                **{delivery_type.subscriber: subscriber.id}, id=deferral["delivery_id"]
+            )
+            for deferral in deferrals
         }
-        found = table.get_all(keys.values())
-        present = {key: kind.from_item(item) for key, item in found.items()}
+        items = table.get_all(keys.values())
+        present = {key: delivery_type.from_item(item) for key, item in items.items()}
         due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
-        over = [mark for mark in marks if keys[mark["sk"]] not in due]
-        if over:
+        obsolete = [deferral for deferral in deferrals if keys[deferral["sk"]] not in due]
+        if obsolete:
             try:
-                table.write_transaction([_forget(mark) for mark in over])
-            except TransactionCancelled:  # One of them was put off again just now.
+                table.write_transaction([_delete_deferral(deferral) for deferral in obsolete])
+            except TransactionCancelled:  # One of them was deferred again meanwhile.
                 backoff_seconds(conflicts)
                 conflicts += 1
-        if due or not marks:
+        if due or not deferrals:
             return sorted(due.values(), key=lambda delivery: delivery.sequence)
     raise ConcurrentModification
 
 
-def _forget(mark: Item) -> Write:
+def _delete_deferral(deferral: Item) -> Write:
     return Write(
         "Delete",
-        (mark["pk"], mark["sk"]),
+        (deferral["pk"], deferral["sk"]),
         condition="attribute_not_exists(#pk) OR #put_at = :seen",
         names=["pk", "put_at"],
-        values={"seen": mark["put_at"]},
+        values={"seen": deferral["put_at"]},
     )
 
 
 def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
-    """Store what `tell` makes of a subscriber after an attempt, and return it as it is then.
+    """Store the change that `apply_change` makes to a subscriber after an attempt, and return the subscriber.
 
-    Of one that is gone or leads elsewhere by now it told nothing. Raises ConcurrentModification if others keep
-    changing it.
+    Nothing is stored if the subscriber is deleted or has another endpoint by now. Raises ConcurrentModification if
+    other workers keep changing it.
     """
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_CONFLICTS):
         changes = UnitOfWork(now())
-        told = tell(changes, subscriber)
+        changed = tell(changes, subscriber)
         try:
             if not changes.is_empty:
                 changes.commit()
@@ -158,48 +161,48 @@ def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
                 return present or subscriber
             subscriber = present
         else:
-            return told
+            return changed
     raise ConcurrentModification
 
 
 def skip(delivery: Delivery) -> None:
-    """Let a delivery be skipped: it can be replayed. Raises ConcurrentModification if it changed meanwhile."""
+    """Mark a delivery as skipped; it can be replayed. Raises ConcurrentModification."""
     changes = UnitOfWork(now())
     changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
     changes.commit()
 
 
 def put_off(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
-    """Let a delivery wait for its subscriber: nobody else looks after it for so long.
+    """Defer a delivery until its subscriber is ready; the scheduler ignores it for a number of seconds.
 
-    Raises ConcurrentModification if it changed meanwhile.
+    Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
     changes.update_untracked(delivery, due_at=after(changes.now, seconds=seconds))
     pk, sk = waiting_key(subscriber, delivery.sequence, delivery.id)
-    mark = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
-    changes.add_write(Write("Put", (pk, sk), item=mark))
+    deferral = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
+    changes.add_write(Write("Put", (pk, sk), item=deferral))
     changes.commit()
 
 
 def waiting_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> ItemKey:
-    """Return where it stands that a delivery waits for its subscriber."""
-    return str(subscriber.child_partition_key), f"{_WAITING}{sequence:012d}#{delivery_id}"
+    """Return the item key of a deferred delivery in the list of its subscriber."""
+    return str(subscriber.child_partition_key), f"{_DEFERRAL_PREFIX}{sequence:012d}#{delivery_id}"
 
 
 def record(
     delivery: Delivery,
-    answer: WebhookResponse,
+    response: WebhookResponse,
     next_at: str | None,
     exhaust: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
 ) -> Delivery:
-    """Store what came of an attempt, and let the next one come at its time, if there is any.
+    """Store the result of an attempt, and schedule the next one if there is any.
 
-    Of a delivery that failed for good `exhaust` makes the job that tells of it, if one is given: it gets what is
-    changed, and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
+    For a delivery that failed for good, `create_exhaustion_job` adds a job that records this in the log. It gets the
+    unit of work and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
-    changed = tried(changes, delivery, answer, next_at)
+    changed = tried(changes, delivery, response, next_at)
     job = exhaust(changes, delivery, changed) if exhaust and changed.status == "failed" else None
     changes.commit()
     if job:
@@ -209,11 +212,11 @@ def record(
     return changed
 
 
-def tried(changes: UnitOfWork, delivery: Delivery, answer: WebhookResponse, next_at: str | None) -> Delivery:
-    """Let changes say what came of an attempt, and return the delivery as it is then."""
-    next_at = None if answer.succeeded else next_at
-    status: Status = "succeeded" if answer.succeeded else "pending" if next_at else "failed"
-    attempts = _attempts(delivery, answer, changes.now)
+def tried(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None) -> Delivery:
+    """Add the result of an attempt to the unit of work, and return the changed delivery."""
+    next_at = None if response.succeeded else next_at
+    status: Status = "succeeded" if response.succeeded else "pending" if next_at else "failed"
+    attempts = _append_attempts(delivery, response, changes.now)
     log_event(
         "attempt",
         tenant=delivery.organization_id,
@@ -222,9 +225,9 @@ def tried(changes: UnitOfWork, delivery: Delivery, answer: WebhookResponse, next
         event=delivery.event_type,
         attempt=attempts[-1]["number"],
         outcome=status,
-        status=answer.status,
-        failure=answer.error,
-        durationMs=answer.duration_ms,
+        status=response.status,
+        failure=response.error,
+        durationMs=response.duration_ms,
         ageMs=now_ms() - timestamp_ms(delivery.created_at),
     )
     return changes.update(
@@ -238,27 +241,27 @@ def tried(changes: UnitOfWork, delivery: Delivery, answer: WebhookResponse, next
     )
 
 
-def _attempts(delivery: Delivery, answer: WebhookResponse, moment: str) -> list[dict[str, Any]]:
-    """Return the attempts of a delivery, those behind which an answer is at the end: each request that was sent."""
-    last, made = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
-    answers = [*answer.earlier, answer]
-    ms_ago = sum(each.duration_ms for each in answers)
-    for number, each in enumerate(answers, last + 1):
-        made.append(
+def _append_attempts(delivery: Delivery, last_response: WebhookResponse, moment: str) -> list[dict[str, Any]]:
+    """Return the attempts of a delivery with one added for each request that was sent."""
+    last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
+    responses = [*last_response.earlier, last_response]
+    ms_ago = sum(response.duration_ms for response in responses)
+    for number, response in enumerate(responses, last_number + 1):
+        attempts.append(
             {
                 "number": number,
                 "at": after(moment, seconds=-ms_ago / 1000),
-                "duration_ms": each.duration_ms,
-                "status_code": each.status,
-                "error": each.error,
-                "response_body": each.body or None,
+                "duration_ms": response.duration_ms,
+                "status_code": response.status,
+                "error": response.error,
+                "response_body": response.body or None,
             }
         )
-        ms_ago -= each.duration_ms
-    return [*delivery.attempts, *made][-MOST_ATTEMPTS:]
+        ms_ago -= response.duration_ms
+    return [*delivery.attempts, *attempts][-MOST_ATTEMPTS:]
 
 
-def _drop(deliveries: Sequence[Delivery]) -> None:
+def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
     if deliveries:
         changes = UnitOfWork(now())
         for delivery in deliveries:
@@ -266,39 +269,41 @@ def _drop(deliveries: Sequence[Delivery]) -> None:
         changes.commit()
 
 
-def _named(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
+def _load_batch(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
-        found = tasks.load_record(kind, message)
-        return found, waiting(found) if found else []
-    where = (message["pk"], message["sk"])
+        subscriber = tasks.load_record(kind, message)
+        return subscriber, waiting(subscriber) if subscriber else []
+    subscriber_item_key = (message["pk"], message["sk"])
     fields = {kind.delivery.subscriber: message["subscriber"]}
     keys = [kind.delivery.make_item_key(**fields, id=name) for name in message["ids"]]
-    items = table.get_all([where, *keys])
-    there = [kind.delivery.from_item(items[key]) for key in keys if key in items]
-    return kind.from_item(items[where]) if where in items else None, there
+    items = table.get_all([subscriber_item_key, *keys])
+    deliveries = [kind.delivery.from_item(items[key]) for key in keys if key in items]
+    return kind.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
 
 
 def is_due(delivery: Delivery) -> bool:
     """Return whether an attempt should be made now."""
-    soon = after(now(), seconds=_EARLY_SECONDS)
+    soon = after(now(), seconds=_CLOCK_SKEW_SECONDS)
     return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= soon
 
 
-def _events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
-    """Return the events of deliveries, by their ids, as far as they still say something."""
-    keys = {EntryItem.make_item_key(log_id=d.organization_id, id=d.id): d for d in deliveries}
+def _load_events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
+    """Return the events of deliveries by id, without erased ones."""
+    keys = {
+        EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
+    }
     items = table.get_all(keys)
-    found = [(keys[key], item) for key, item in items.items()]
-    bodies = logs.with_bodies(deliveries[0].organization_id, [item for _, item in found]) if found else []
+    found_items = [(keys[key], item) for key, item in items.items()]
+    bodies = logs.with_bodies(deliveries[0].organization_id, [item for _, item in found_items]) if found_items else []
     return {
         delivery.id: Told(from_json(entry.body), delivery.sequence)
-        for (delivery, _), entry in zip(found, bodies, strict=True)
+        for (delivery, _), entry in zip(found_items, bodies, strict=True)
         if isinstance(entry.body, bytes)
     }
 
 
 def delivery_at(key: ItemKey) -> Delivery | None:
-    """Return the delivery at a place, of whatever kind."""
+    """Return the delivery with an item key, of any type; None if there is none."""
     item = table.get(key)
     kind = find_record_type(item["kind"]) if item else None
     return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

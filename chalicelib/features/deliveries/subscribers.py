@@ -1,7 +1,8 @@
-"""Who is subscribed to a log, as of each of its entries.
+"""The subscriptions of a log as of each entry.
 
-That follows from the log itself: an entry about a subscriber says how it is from then on. It is kept beside the cursor
-of what was delivered and written with it, so a change holds from its own entry on, whenever that entry is read.
+They follow from the log itself: an entry about a subscriber states its settings from then on. They are stored together
+with the offset of the fan-out, in the same transaction. So a change takes effect with its own entry, no matter when
+that entry is processed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +16,21 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, record_type
 
-_GONE: Final = ".deleted"
-_OF_ITS_OWN: Final = {
+_DELETED_SUFFIX: Final = ".deleted"
+_WEBHOOK_ID_FIELDS: Final = {
     "organization.webhook.disabled": "id",
     "organization.webhook.delivery_exhausted": "webhookId",
 }
-"""Events about a webhook's own failures, which it is not told, and where their data names it."""
+"""The field with the webhook's id in events about its own failures, which that webhook does not receive."""
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a subscriber wants as of an entry. `free_at`: when the next message to it may be sent."""
+    """The settings of a subscriber as of an entry.
+
+    `takes`: whether it is active; otherwise its deliveries are skipped. `free_at`: the earliest time for the next
+    message.
+    """
 
     kind: str
     events: Sequence[str]
@@ -34,69 +39,77 @@ class Subscription:
     areas: Sequence[str] | None = None
 
     def wants(self, event_type: str) -> bool:
-        """Return whether it wants to be told of a type of event, and may."""
+        """Return whether the subscriber wants events of a type, and may receive them."""
         return wants(self.events, event_type) and within(event_type, self.areas)
 
 
 @dataclass(frozen=True)
 class Subscribers:
-    """Everyone who is subscribed to a log as of an entry, by their ids."""
+    """All subscriptions of a log as of an entry, by subscriber id."""
 
     of: Mapping[str, Subscription] = field(default_factory=dict)
 
     @classmethod
     def stored(cls, item: Item | None) -> "Subscribers":
-        """Return what an item holds."""
+        """Return the subscriptions in an item."""
         return cls({name: Subscription(**one) for name, one in item["of"].items()} if item else {})
 
-    def after(self, said: Mapping[str, Any]) -> "Subscribers":
-        """Return who is subscribed from an entry on, if it is about one of them."""
-        target, data = said["target"], said["data"]
-        kind = find_record_type(target["type"])
-        if not (kind and issubclass(kind, Subscriber)):
+    def after(self, entry: Mapping[str, Any]) -> "Subscribers":
+        """Return the subscriptions after an entry, which may be about a subscriber."""
+        target, data = entry["target"], entry["data"]
+        subscriber_type = find_record_type(target["type"])
+        if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
             return self
-        others = {name: one for name, one in self.of.items() if name != target["id"]}
-        if said["type"].endswith(_GONE) or not data:
+        others = {name: subscription for name, subscription in self.of.items() if name != target["id"]}
+        if entry["type"].endswith(_DELETED_SUFFIX) or not data:
             return Subscribers(others)
-        takes = data["enabled"] and data["status"] == "active"
-        former = self.of.get(target["id"])
+        is_active = data["enabled"] and data["status"] == "active"
+        previous = self.of.get(target["id"])
         subscription = Subscription(
-            kind.kind, data["events"], takes, former.free_at if former else "", data.get("areas")
+            subscriber_type.kind, data["events"], is_active, previous.free_at if previous else "", data.get("areas")
         )
         return Subscribers(dict(sorted({**others, target["id"]: subscription}.items())))
 
-    def wanting(self, said: Mapping[str, Any]) -> list[str]:
-        """Return the ids of those that are told of an entry, in an order that stays."""
-        own = said["data"].get(_OF_ITS_OWN[said["type"]]) if said["type"] in _OF_ITS_OWN else None
-        return [name for name, one in self.of.items() if one.wants(said["type"]) and name != own]
-
-    def planned(self, name: str, said: Mapping[str, Any], sequence: int, moment: str) -> tuple[Delivery, "Subscribers"]:
-        """Return the delivery of an entry to one of them, at the next moment that is free for it."""
-        one = self.of[name]
-        kind = record_type(one.kind)
-        assert issubclass(kind, Subscriber)  # noqa: S101 - `after` took no others
-        at = max(moment, one.free_at)
-        delivery = kind.delivery.planned(
-            name,
-            event_id=said["id"],
-            event_type=said["type"],
-            organization_id=said["organizationId"],
-            sequence=sequence,
-            occurred_at=said["occurredAt"],
-            now=moment,
-            at=at if one.takes else None,
+    def wanting(self, entry: Mapping[str, Any]) -> list[str]:
+        """Return the ids of the subscribers that receive an entry, in a stable order."""
+        excluded_id = (
+            entry["data"].get(_WEBHOOK_ID_FIELDS[entry["type"]]) if entry["type"] in _WEBHOOK_ID_FIELDS else None
         )
-        if not (kind.spacing_seconds and one.takes):
+        return [
+            subscriber_id
+            for subscriber_id, subscription in self.of.items()
+            if subscription.wants(entry["type"]) and subscriber_id != excluded_id
+        ]
+
+    def planned(
+        self, name: str, entry: Mapping[str, Any], sequence: int, moment: str
+    ) -> tuple[Delivery, "Subscribers"]:
+        """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""
+        subscription = self.of[name]
+        subscriber_type = record_type(subscription.kind)
+        assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `apply_entry` accepts no other types
+        attempt_at = max(moment, subscription.free_at)
+        delivery = subscriber_type.delivery.planned(
+            name,
+            event_id=entry["id"],
+            event_type=entry["type"],
+            organization_id=entry["organizationId"],
+            sequence=sequence,
+            occurred_at=entry["occurredAt"],
+            now=moment,
+            at=attempt_at if subscription.takes else None,
+        )
+        if not (subscriber_type.spacing_seconds and subscription.takes):
             return delivery, self
-        spaced = replace(one, free_at=after(at, seconds=kind.spacing_seconds))
+        spaced = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.spacing_seconds))
         return delivery, Subscribers({**self.of, name: spaced})
 
     def item(self, log: str) -> Item:
-        """Return them as they are stored."""
+        """Return the subscriptions as an item."""
         pk, sk = subscribers_key(log)
-        return {"pk": pk, "sk": sk, "of": {name: vars(one) for name, one in self.of.items()}}
+        return {"pk": pk, "sk": sk, "of": {name: vars(subscription) for name, subscription in self.of.items()}}
 
 
 def subscribers_key(log: str) -> ItemKey:
-    """Return where the subscribers of a log are kept."""
+    """Return the item key of a log's subscriptions."""
     return f"F#{log}", "#"

@@ -1,4 +1,4 @@
-"""Queueing a delivery whose time has come, or whose message was lost; removing those of a subscriber that is gone."""
+"""Tasks that queue due or lost deliveries, and delete those of deleted subscribers."""
 
 import time
 from typing import Any, Final
@@ -13,13 +13,13 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
-_PAUSE_SECONDS: Final = 60
-"""Until the log is looked at again, whose last entries are not delivered yet."""
+_FAN_OUT_WAIT_SECONDS: Final = 60
+"""Pause until the job checks again whether the fan-out has passed the last entry."""
 
 
 @task(QUEUE)
 def queue_delivery(message: dict[str, Any]) -> None:
-    """Queue a delivery that is due behind what else waits for its subscriber."""
+    """Queue a due delivery after the messages that are queued for its subscriber."""
     delivery = delivery_at((message["pk"], message["sk"]))
     if delivery and is_due(delivery):
         lots.queue([(lots.subscriber_key(delivery), [delivery])])
@@ -27,29 +27,29 @@ def queue_delivery(message: dict[str, Any]) -> None:
 
 @task(Clearing.task)
 def clear_behind_subscriber(message: dict[str, Any]) -> None:
-    """Remove the deliveries of a subscriber that is gone, until the log brings no more of them.
+    """Delete the deliveries of a deleted subscriber, until the fan-out creates no more of them.
 
-    If the log can't be followed for long, those that it brings later stay until they expire.
+    If the fan-out stays blocked for long, deliveries that it creates later remain until they expire.
     """
     clearing, ends_at = jobs.claim(Clearing, message), jobs.slice_ends_at()
     if clearing is None:
         return
-    over = clearing.failures > jobs.MAX_FAILURES
-    if not over:
-        clearing = clearing if clearing.until else _begun(clearing)
-        over = Cursor.of(table.get(head_key(clearing.organization_id))).sequence >= (clearing.until or 0)
+    is_finished = clearing.failures > jobs.MAX_FAILURES
+    if not is_finished:
+        clearing = clearing if clearing.until else _start(clearing)
+        is_finished = Cursor.of(table.get(head_key(clearing.organization_id))).sequence >= (clearing.until or 0)
     while table.delete_batch(clearing.partition):
         if time.monotonic() > ends_at:
             jobs.release(clearing)
             return
-    if over:
+    if is_finished:
         jobs.remove(clearing)
     else:
-        jobs.release(clearing, seconds=_PAUSE_SECONDS)
+        jobs.release(clearing, seconds=_FAN_OUT_WAIT_SECONDS)
 
 
-def _begun(clearing: Clearing) -> Clearing:
-    """Return the clearing with the size of the log once the entry is in it that says that the subscriber is gone."""
+def _start(clearing: Clearing) -> Clearing:
+    """Return the job with the size of the log, once the log contains the entry of the deletion."""
     ledger.append_pending(clearing.organization_id)
     head = table.get(head_key(clearing.organization_id)) or {}
     return jobs.checkpoint(clearing, until=int(head.get("size", 0)))

@@ -1,1 +1,1 @@
-"""Domains: by which names an organization's platforms are reached, and which of those names are verified."""
+"""Domains: the custom domains of an organization's platforms, and their verification in DNS."""

@@ -1,4 +1,4 @@
-"""What DNS says of a custom domain at the moment, and what becomes of the domain by that."""
+"""Query the DNS of a custom domain, and decide what the answers change."""
 
 import random
 from math import inf
@@ -13,64 +13,66 @@ from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
 
-_SECONDS: Final = 2.0
-"""How long an answer is waited for."""
-_CHAIN_SECONDS: Final = 4.0
-"""How long all links of a chain together are waited for."""
-_MOST_LINKS: Final = 8
-_ADDRESSES: Final[tuple[dns.Question, ...]] = ("A", "AAAA")
-_AT_ONCE: Final = 6
-"""All that is asked, but for the links of a chain: these are asked for one after the other."""
+_QUERY_TIMEOUT_SECONDS: Final = 2.0
+_CHAIN_TIMEOUT_SECONDS: Final = 4.0
+"""Time limit for all queries of a CNAME chain together."""
+_MAX_CHAIN_LENGTH: Final = 8
+_ADDRESS_TYPES: Final[tuple[dns.Question, ...]] = ("A", "AAAA")
+_THREADS: Final = 6
+"""One thread for each query. The queries of a CNAME chain share one, as they run one after the other."""
 
 
 def check(custom: CustomDomain, moment: str) -> dict[str, Any]:
-    """Return the fields of a claimed domain that is looked at now."""
+    """Query the DNS of a claimed domain and return the changed fields of the custom domain."""
     verdict = rules.judged(custom, look_at(custom.domain or ""))
-    taken = custom.status == "pending" and verdict.fault is None and _is_anothers(custom)
+    is_taken = custom.status == "pending" and verdict.fault is None and _is_verified_elsewhere(custom)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    return rules.checked(custom, verdict, moment, taken=taken, jitter=jitter)
+    return rules.checked(custom, verdict, moment, taken=is_taken, jitter=jitter)
 
 
-def _is_anothers(custom: CustomDomain) -> bool:
-    guard = table.get(guard_key(CustomDomain.by_domain, custom))
-    return guard is not None and guard["ref"] != custom.id
+def _is_verified_elsewhere(custom: CustomDomain) -> bool:
+    unique_item = table.get(guard_key(CustomDomain.by_domain, custom))
+    return unique_item is not None and unique_item["ref"] != custom.id
 
 
 def look_at(domain: str) -> Sight:
-    """Return what DNS holds of a domain. All is asked at once, and no answer is waited for longer than some seconds."""
+    """Query all DNS records of a domain that verification needs, in parallel and with timeouts."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        proof = threads.submit(_ask, rules.challenge(domain), "TXT")
-        chain = threads.submit(_chain, domain)
-        ipv4, ipv6 = (threads.submit(_ask, domain, question) for question in _ADDRESSES)
-        our_ipv4, our_ipv6 = (threads.submit(_ask, rules.target(), question) for question in _ADDRESSES)
-    addresses, ours = _both(ipv4.result(), ipv6.result()), _both(our_ipv4.result(), our_ipv6.result())
-    return Sight(proof.result(), chain.result(), addresses, ours)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        proof = threads.submit(_query, rules.challenge(domain), "TXT")
+        chain = threads.submit(_query_cname_chain, domain)
+        ipv4, ipv6 = (threads.submit(_query, domain, record_type) for record_type in _ADDRESS_TYPES)
+        target = rules.target()
+        target_ipv4, target_ipv6 = (threads.submit(_query, target, record_type) for record_type in _ADDRESS_TYPES)
+    addresses = _merge(ipv4.result(), ipv6.result())
+    target_addresses = _merge(target_ipv4.result(), target_ipv6.result())
+    return Sight(proof.result(), chain.result(), addresses, target_addresses)
 
 
-def _both(one: Seen, other: Seen) -> Seen:
-    return Seen((*one.values, *other.values), one.fault or other.fault)
+def _merge(first: Seen, second: Seen) -> Seen:
+    return Seen((*first.values, *second.values), first.fault or second.fault)
 
 
-def _ask(name: str, question: dns.Question, until: float = inf) -> Seen:
+def _query(name: str, record_type: dns.Question, deadline: float = inf) -> Seen:
+    timeout_seconds = min(_QUERY_TIMEOUT_SECONDS, deadline - monotonic())
     try:
-        return Seen(tuple(sorted(dns.query_dns(name, question, min(_SECONDS, until - monotonic())))))
+        return Seen(tuple(sorted(dns.query_dns(name, record_type, timeout_seconds))))
     except dns.DnsError as error:
-        return Seen(fault=_fault(error))
+        return Seen(fault=_error_code(error))
 
 
-def _fault(error: dns.DnsError) -> Fault:
+def _error_code(error: dns.DnsError) -> Fault:
     return "DNS_TIMEOUT" if error.timed_out else "DNS_FAILURE"
 
 
-def _chain(name: str) -> Seen:
-    """Return the names that a name leads to by CNAME, up to the one that it should; whatever else lies behind it."""
-    links: list[str] = []
-    until = monotonic() + _CHAIN_SECONDS
-    while len(links) < _MOST_LINKS and rules.target() not in links:
-        seen = _ask(links[-1] if links else name, "CNAME", until)
-        if not seen.values:
-            return Seen(tuple(links), seen.fault)
-        links += seen.values[:1]
-    return Seen(tuple(links))
+def _query_cname_chain(name: str) -> Seen:
+    """Return the names of the CNAME chain of a name, at most up to the name that custom domains point to."""
+    chain: list[str] = []
+    deadline = monotonic() + _CHAIN_TIMEOUT_SECONDS
+    while len(chain) < _MAX_CHAIN_LENGTH and rules.target() not in chain:
+        answer = _query(chain[-1] if chain else name, "CNAME", deadline)
+        if not answer.values:
+            return Seen(tuple(chain), answer.fault)
+        chain += answer.values[:1]
+    return Seen(tuple(chain))

@@ -1,4 +1,4 @@
-"""What is stored of the domains of an organization's platforms."""
+"""The stored custom domain of a platform, and its entry in the domain inventory of the organization."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,9 +13,9 @@ CHECK: Final = "domains.check"
 
 
 class PlatformDomain(Entity):
-    """What an organization's inventory says of one of its platforms and of its domain.
+    """The entry of a platform in the domain inventory of its organization.
 
-    Platform ids are UUIDv7: the list is in the order the platforms were created.
+    Entries are ordered by platform id, a UUIDv7, so they are in the order in which the platforms were created.
     """
 
     kind = "platform.domain"
@@ -36,35 +36,35 @@ class PlatformDomain(Entity):
 
 
 class Named(Protocol):
-    """What a custom domain has to know of its platform."""
+    """The attributes of a platform that its custom domain copies. Avoids an import of the platform entity."""
 
     @property
     def id(self) -> str:
-        """Its id, which is its custom domain's as well."""
+        """The platform id, which is the id of the custom domain too."""
 
     @property
     def organization_id(self) -> str:
-        """Whose it is."""
+        """The id of the owning organization."""
 
     @property
     def slug(self) -> str:
-        """Its subdomain."""
+        """The slug, which is the subdomain."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The display name."""
 
     @property
     def created_at(self) -> str:
-        """When it was made."""
+        """The creation time."""
 
 
 class CustomDomain(Entity):
-    """The custom domain of a platform, or that it has none: it comes and goes with the platform, and has its id.
+    """The custom domain of a platform. It exists for every platform, has its id, and may hold no domain.
 
-    `records`: those of `CustomDomainOut`, by the names of Python. `proof`: what the record that proves the ownership
-    has to hold. `missing_since`: since when that was not there. What the organization's inventory says is written with
-    it, so it knows what its platform is called.
+    `records` are the fields of `DnsRecordOut` in snake case. `proof` is the expected value of the ownership record, and
+    `missing_since` the time since when that record has been missing. The entity writes the entry of the organization's
+    inventory, so it copies the slug and name of the platform.
     """
 
     gives_access = True
@@ -78,7 +78,7 @@ class CustomDomain(Entity):
         applies_to=lambda custom: custom.status == "verified",
     )
     output_model = CustomDomainOut
-    # What the service sees in DNS is no change that somebody made.
+    # Observations of DNS are not changes made by a user.
     untracked_fields = Entity.untracked_fields | {"records", "lastCheckedAt", "lastError"}
     version_fields = ("version", "next_check_at", "platform_slug", "platform_name")
 
@@ -99,7 +99,7 @@ class CustomDomain(Entity):
 
     @classmethod
     def none(cls, platform: Named) -> "CustomDomain":
-        """Return that a new platform has none; it is created in the platform's own transaction."""
+        """Return the custom domain of a new platform, without a domain. Created in the platform's transaction."""
         return cls(
             id=platform.id,
             created_at=platform.created_at,
@@ -111,17 +111,17 @@ class CustomDomain(Entity):
 
     @property
     def log_label(self) -> str:
-        """The domain, or what the platform is called that has none."""
+        """The domain, or the name of the platform if there is none."""
         return self.domain or self.platform_name
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Its next check, while it is pending or verified."""
+        """The next check of a pending or verified domain."""
         return ScheduledTask(CHECK, self.next_check_at) if self.next_check_at else None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """The platform's entry in the inventory of its organization."""
+        """The item of the platform's entry in the inventory of its organization."""
         entry = PlatformDomain(
             id=self.id,
             created_at=self.created_at,
@@ -140,10 +140,10 @@ class CustomDomain(Entity):
         return (entry.item(),)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets the platform's name, as it is known here, not name the person."""
+        """Return the copied platform name with the person's data redacted."""
         return person.redact_all({"platform_name": self.platform_name})
 
 
 def called(platform: Named) -> dict[str, Any]:
-    """Return the fields by which a custom domain knows what its platform is called, to be settled when that changes."""
+    """Return the fields of a custom domain that copy the slug and name of its platform. Update both together."""
     return {"platform_slug": platform.slug, "platform_name": platform.name}

@@ -1,4 +1,4 @@
-"""What the operations on domains accept and answer."""
+"""Request and response models of the domain operations."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
@@ -24,94 +24,97 @@ Fault = Literal[
 
 
 class CustomDomainIn(Input):
-    """A domain to be claimed."""
+    """A domain to claim."""
 
     domain: DomainName = Field(
-        description="One that you own, or a name below it; internationalized names are taken as people write them.",
+        description="A domain that you own, or a subdomain of it. Internationalized names may be sent in Unicode.",
         examples=["engines.example.com"],
     )
 
 
 class DomainInventoryQuery(ListQuery):
-    """Which platforms."""
+    """Filters of the domain inventory."""
 
     verification_status: VerificationStatus | None = Field(
-        None, description="Those whose custom domain is so; `none` are those without one.", examples=["verified"]
+        None, description="Status of the custom domain; `none` selects platforms without one.", examples=["verified"]
     )
 
 
 class PlatformDomainOut(Output):
-    """A platform, and the domain it has."""
+    """A platform and its domain."""
 
     platform_id: Uuid
     platform_slug: str = Field(examples=["engines"])
     platform_name: str = Field(examples=["Analytical Engines"])
     custom_domain: str | None = Field(description="Null if none is claimed.", examples=["engines.example.com"])
-    subdomain: str = Field(description="By which it is reached at any time.", examples=["engines"])
+    subdomain: str = Field(description="The permanent subdomain of the platform.", examples=["engines"])
     verification_status: VerificationStatus = Field(
-        description="Of the custom domain; `none` if none is claimed.", examples=["verified"]
+        description="Status of the custom domain; `none` if none is claimed.", examples=["verified"]
     )
     verified_at: Timestamp | None
     last_checked_at: Timestamp | None
 
 
 class DnsRecordOut(Output):
-    """A record that the domain's DNS has to hold, and what it held when it was last asked."""
+    """A DNS record that the domain needs, and what the last check observed."""
 
     purpose: Purpose = Field(
-        description="`ownership` proves whose the domain is, `routing` leads its visitors here.", examples=["ownership"]
+        description="`ownership` proves who owns the domain, `routing` directs its visitors to the service.",
+        examples=["ownership"],
     )
     type: RecordType = Field(
-        description="`ALIAS` is what leads an apex to a name: some providers call it ANAME, or flatten a CNAME.",
+        description="`ALIAS` points an apex to a name; some providers call it ANAME or CNAME flattening.",
         examples=["TXT"],
     )
-    name: str = Field(description="Its whole name.", examples=["_atrium-challenge.engines.example.com"])
+    name: str = Field(description="The fully qualified name.", examples=["_atrium-challenge.engines.example.com"])
     relative_name: str = Field(
-        description="Its name as most providers want it, without the registered domain; `@` is that itself.",
+        description="The name relative to the registered domain, as most providers expect it; `@` is that domain.",
         examples=["_atrium-challenge.engines"],
     )
     expected: str = Field(examples=["atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh"])
-    observed: list[str] = Field(description="What was there at the last check.", examples=[[]])
-    ok: bool = Field(description="Whether nothing is left to be done about it.", examples=[False])
+    observed: list[str] = Field(description="Values observed at the last check.", examples=[[]])
+    ok: bool = Field(description="Whether the record is as required.", examples=[False])
 
 
-_CHECKED: Final = "2026-11-20T09:30:00.000Z"
-_PROVEN: Final = {"verified_at": _CHECKED, "last_checked_at": _CHECKED, "last_error": None}
-_NONE: Final[dict[str, Any]] = {
+_CHECKED_AT: Final = "2026-11-20T09:30:00.000Z"
+_VERIFIED_EXAMPLE: Final = {"verified_at": _CHECKED_AT, "last_checked_at": _CHECKED_AT, "last_error": None}
+_REMOVED_EXAMPLE: Final[dict[str, Any]] = {
     "status": "none",
     "domain": None,
     "records": [],
     "last_checked_at": None,
     "last_error": None,
 }
-_UNCHECKED: Final = {"last_checked_at": None, "last_error": None}
+_ADDED_EXAMPLE: Final = {"last_checked_at": None, "last_error": None}
 
 
 class CustomDomainOut(RecordOutput):
-    """The custom domain of a platform; its id is the platform's."""
+    """The custom domain of a platform. Its id is the id of the platform."""
 
     id_field: ClassVar[str] = ""
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "platform.custom_domain.added": _UNCHECKED,
-        "platform.custom_domain.removed": _NONE,
-        "platform.custom_domain.verified": _PROVEN,
+        "platform.custom_domain.added": _ADDED_EXAMPLE,
+        "platform.custom_domain.removed": _REMOVED_EXAMPLE,
+        "platform.custom_domain.verified": _VERIFIED_EXAMPLE,
     }
 
     domain: str | None = Field(
-        description="As DNS knows it: in lower case, and ASCII. Null if none is claimed.",
+        description="The domain in lower case and ASCII, as in DNS. Null if none is claimed.",
         examples=["engines.example.com"],
     )
     status: VerificationStatus = Field(
         description=(
-            "`pending` for 7 days, then `failed` unless it is `verified`; `lapsed` when its ownership has not been"
-            " proven for 72 hours."
+            "`pending` for at most 7 days, then `verified` or `failed`; `lapsed` after 72 hours without proof of"
+            " ownership."
         ),
         examples=["pending"],
     )
-    records: list[DnsRecordOut] = Field(description="What the domain's DNS has to hold; none if none is claimed.")
-    verified_at: Timestamp | None = Field(description="Since when it is verified; null if it is not.", examples=[None])
-    last_checked_at: Timestamp | None = Field(description="It is checked once a day, and more often while pending.")
+    records: list[DnsRecordOut] = Field(description="The DNS records that the domain needs; empty if none is claimed.")
+    verified_at: Timestamp | None = Field(description="When it was verified; null if it is not.", examples=[None])
+    last_checked_at: Timestamp | None = Field(
+        description="Verified domains are checked once a day, pending ones more often."
+    )
     last_error: Fault | None = Field(
-        description="What the last check found wrong. `DNS_TIMEOUT` and `DNS_FAILURE` say nothing about the domain.",
+        description="Problem found by the last check. `DNS_TIMEOUT` and `DNS_FAILURE` mean that DNS did not answer.",
         examples=["TXT_NOT_FOUND"],
     )

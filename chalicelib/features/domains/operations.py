@@ -1,4 +1,4 @@
-"""The custom domain of a platform: claim, remove, verify; and the inventory of an organization's domains."""
+"""HTTP operations on the custom domain of a platform, and the domain inventory of an organization."""
 
 from chalicelib.features.domains.checks import check
 from chalicelib.features.domains.entities import CustomDomain, PlatformDomain
@@ -29,12 +29,12 @@ of_organization = RouteGroup("organizations", routes.operations)
 def list_domain_inventory(
     ctx: Context, organization: Organization, query: DomainInventoryQuery
 ) -> ListPage[PlatformDomainOut]:
-    """List an organization's platforms with their domains, in the order the platforms were created."""
+    """List the platforms of an organization with their domains, in the order the platforms were created."""
     status = query.verification_status
-    listed = PlatformDomain.by_status if status else PlatformDomain.in_organization
+    collection = PlatformDomain.by_status if status else PlatformDomain.in_organization
     return ctx.list_records(
         PlatformDomain,
-        listed,
+        collection,
         query,
         PlatformDomainOut.of,
         organization_id=organization.id,
@@ -49,7 +49,7 @@ def list_domain_inventory(
     emits=None,
 )
 def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
-    """Get the custom domain of a platform and what its DNS has to hold; without one its status is `none`."""
+    """Get the custom domain of a platform and its required DNS records. Without a domain its status is `none`."""
     return CustomDomainOut.of(custom_domain)
 
 
@@ -62,16 +62,16 @@ def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomai
     grants_access=True,
 )
 def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
-    """Claim a domain for a platform, in place of one that is not verified; `records` says what its DNS has to hold.
+    """Claim a domain for a platform, replacing one that is not verified. `records` lists the required DNS records.
 
-    It is looked for by the service itself, often at first, and at once by `verify`. Others may claim the same domain:
-    it is the platform's that verifies it first. A claim that is repeated changes nothing (200).
+    The service checks the DNS regularly, and immediately on `verify`. Several platforms may claim the same domain: the
+    first one to verify it gets it. Repeating a claim changes nothing (200).
     """
     if body.domain == custom_domain.domain and custom_domain.status in ("pending", "verified"):
         ctx.already_existed = True
         return CustomDomainOut.of(custom_domain)
     if custom_domain.status == "verified":
-        detail = f"{custom_domain.domain} is verified. Remove it first, if {body.domain} is to take its place."
+        detail = f"{custom_domain.domain} is verified. Remove it first to replace it by {body.domain}."
         raise Problem.for_field("/domain", "already_exists", detail)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **claimed(custom_domain.id, body.domain, ctx.now)))
 
@@ -84,7 +84,7 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     grants_access=True,
 )
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
-    """Give up the custom domain of a platform: from then on others may verify it. Without one nothing happens."""
+    """Remove the custom domain of a platform, so that others may verify it. Without a domain nothing happens."""
     ctx.changes.update(custom_domain, **NOTHING_CLAIMED)
 
 
@@ -97,9 +97,10 @@ def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     grants_access=True,
 )
 def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
-    """Look at once whether a domain's DNS holds what it has to; if it does, the domain is verified.
+    """Check the DNS of a domain immediately. If the required records exist, the domain is verified.
 
-    The answer says what was found, also what is wrong: `lastError`. A domain that failed or lapsed is pending again.
+    The response contains the observed records and, in `lastError`, the problem. A failed or lapsed domain becomes
+    pending again.
     """
     if custom_domain.status == "none":
         raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")

@@ -1,4 +1,4 @@
-"""What a custom domain's DNS has to hold, what is to be made of what it holds, and when it is looked at: no effects."""
+"""Verification of custom domains: required DNS records, evaluation of answers, status changes, schedule. No I/O."""
 
 from base64 import b32encode
 from collections.abc import Iterator
@@ -20,21 +20,21 @@ LAPSING_HOURS: Final = 72
 MOST_OBSERVED: Final = 10
 MOST_CHARACTERS: Final = 300
 
-_CHALLENGE: Final = "_atrium-challenge"
-_FIRST_CHECK_SECONDS: Final = 60
-_LONGEST_WAIT_SECONDS: Final = 3_600
-_SHARE_OF_AGE: Final = 1 / 6
-"""How long a pending domain is left alone, as a share of how long it is pending: often at first, then hourly."""
+_CHALLENGE_LABEL: Final = "_atrium-challenge"
+_MIN_WAIT_SECONDS: Final = 60
+_MAX_WAIT_SECONDS: Final = 3_600
+_WAIT_TO_AGE_RATIO: Final = 1 / 6
+"""Wait before the next check of a pending domain, as a share of its pending time: short at first, then hourly."""
 
 _DAY_SECONDS: Final = 86_400
-_SCATTER: Final = 0.1
+_MAX_JITTER_RATIO: Final = 0.1
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a question was answered with, or why it was not."""
+    """The values that a DNS query returned, or why it failed."""
 
     values: tuple[str, ...] = ()
     fault: Fault | None = None
@@ -42,9 +42,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Sight:
-    """What DNS holds: the proof, the names that the domain leads to one after the other, and its addresses.
+    """The DNS answers for a domain: ownership record, CNAME chain and addresses.
 
-    `ours`: the addresses of the name that custom domains should lead to.
+    `target_addresses` are the addresses of the name that custom domains point to.
     """
 
     proof: Seen
@@ -55,7 +55,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a look at DNS. `proven`: whether the proof is there, None if that can't be told."""
+    """The result of a check. `is_owned` tells whether the ownership record exists, None if DNS did not answer."""
 
     records: list[Record]
     fault: Fault | None
@@ -77,7 +77,7 @@ NOTHING_CLAIMED: Final[dict[str, Any]] = {
 
 
 def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
-    """Return the fields of a platform's claim of a domain. A claim made again has the proof that it had before."""
+    """Return the fields of a platform's claim of a domain. Repeating a claim yields the same proof."""
     tag = signatures.authenticate(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
@@ -87,31 +87,30 @@ def claimed(platform_id: str, domain: str, moment: str) -> dict[str, Any]:
         "proof": proof,
         "records": wanted(domain, proof),
         "pending_since": moment,
-        "next_check_at": after(moment, seconds=_FIRST_CHECK_SECONDS),
+        "next_check_at": after(moment, seconds=_MIN_WAIT_SECONDS),
     }
 
 
 def challenge(domain: str) -> str:
-    """Return the name that holds the proof of who owns a domain."""
-    return f"{_CHALLENGE}.{domain}"
+    """Return the name of the TXT record that proves the ownership of a domain."""
+    return f"{_CHALLENGE_LABEL}.{domain}"
 
 
 def target() -> str:
-    """Return the name that custom domains should lead to."""
+    """Return the name that custom domains point to."""
     return f"cname.{settings().platforms_domain}"
 
 
 def wanted(domain: str, proof: str) -> list[Record]:
-    """Return the records that a domain's DNS has to hold, none of which has been seen yet."""
+    """Return the DNS records that a domain needs, none of them observed yet."""
     apex = registrable_domain(domain) or domain
 
-    def record(purpose: str, kind: str, name: str, expected: str) -> Record:
-        relative = name.removesuffix(apex).removesuffix(".") or "@"
+    def record(purpose: str, record_type: str, name: str, expected: str) -> Record:
         return {
             "purpose": purpose,
-            "type": kind,
+            "type": record_type,
             "name": name,
-            "relative_name": relative,
+            "relative_name": name.removesuffix(apex).removesuffix(".") or "@",
             "expected": expected,
             "observed": [],
             "ok": False,
@@ -119,36 +118,42 @@ def wanted(domain: str, proof: str) -> list[Record]:
 
     ownership = record("ownership", "TXT", challenge(domain), f"atrium-verify={proof}")
     routes = _apex_routes() if domain == apex else [("CNAME", target())]
-    return [ownership, *(record("routing", kind, domain, expected) for kind, expected in routes)]
+    return [ownership, *(record("routing", record_type, domain, expected) for record_type, expected in routes)]
 
 
 def _apex_routes() -> list[tuple[str, str]]:
-    known = [("A" if ip_address(address).version == 4 else "AAAA", address) for address in _known_addresses()]  # noqa: PLR2004
-    return known or [("ALIAS", target())]
+    """Return the types and values of the records that route an apex domain to the service."""
+    routes = [("A" if _ip_version(address) == 4 else "AAAA", address) for address in _service_addresses()]  # noqa: PLR2004
+    return routes or [("ALIAS", target())]
 
 
-def _known_addresses() -> list[str]:
+def _service_addresses() -> list[str]:
     text = settings().platforms_addresses
     return text.split(",") if text else []
 
 
+def _ip_version(address: str) -> int:
+    return ip_address(address).version
+
+
 def judged(custom: CustomDomain, sight: Sight) -> Verdict:
-    """Return what came of a look at a domain that is claimed. What DNS didn't answer is taken to be as it was."""
-    former = {(record["type"], record["expected"]): record for record in custom.records}
-    proven, ownership = _ownership(custom, sight)
-    routed, routing = _routing(custom, sight)
+    """Evaluate the DNS answers for a claimed domain. Records that DNS did not answer for keep their last state."""
+    previous = {(record["type"], record["expected"]): record for record in custom.records}
+    is_proven, ownership_error = _check_ownership(custom, sight)
+    is_routed, routing_error = _check_routing(custom, sight)
     records = wanted(custom.domain or "", custom.proof or "")
     for record in records:
-        answered = proven if record["purpose"] == "ownership" else routed
-        if answered is None:
-            known = former.get((record["type"], record["expected"]), record)
-            record |= {"observed": known["observed"], "ok": known["ok"]}
+        is_ok = is_proven if record["purpose"] == "ownership" else is_routed
+        if is_ok is None:
+            last = previous.get((record["type"], record["expected"]), record)
+            record |= {"observed": last["observed"], "ok": last["ok"]}
         else:
-            record |= {"observed": [*_observed(record["type"], sight, ok=answered)], "ok": answered}
-    return Verdict(records, ownership or routing, proven)
+            record |= {"observed": [*_observed_values(record["type"], sight, ok=is_ok)], "ok": is_ok}
+    return Verdict(records, ownership_error or routing_error, is_proven)
 
 
-def _ownership(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | None]:
+def _check_ownership(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | None]:
+    """Return whether the ownership record exists, None if DNS did not answer, and the error."""
     if sight.proof.fault:
         return None, sight.proof.fault
     if f"atrium-verify={custom.proof}" in [value.strip() for value in sight.proof.values]:
@@ -156,98 +161,104 @@ def _ownership(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault |
     return False, "TXT_MISMATCH" if sight.proof.values else "TXT_NOT_FOUND"
 
 
-def _routing(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | None]:
-    """Return whether visitors are led here: below an apex by a CNAME; else, and there too, by just our addresses.
+def _check_routing(custom: CustomDomain, sight: Sight) -> tuple[bool | None, Fault | None]:
+    """Return whether DNS directs visitors to the service, None if DNS did not answer, and the error.
 
-    An apex can't have a CNAME (RFC 1034, section 3.6.2): one that is there all the same works with some resolvers only.
+    A subdomain may use a CNAME. Any domain may have addresses, if all of them belong to the service. An apex can't have
+    a CNAME (RFC 1034, section 3.6.2): one that exists nevertheless works with some resolvers only.
     """
     is_apex = registrable_domain(custom.domain or "") == custom.domain
     if not is_apex and target() in sight.chain.values:
         return True, None
-    here = {*_known_addresses(), *sight.ours.values}
-    led = bool(sight.addresses.values) and not sight.addresses.fault and {*sight.addresses.values} <= here
-    if led and not (is_apex and (sight.chain.values or sight.chain.fault)):
+    service_addresses = {*_service_addresses(), *sight.ours.values}
+    addresses = sight.addresses
+    is_routed = bool(addresses.values) and not addresses.fault and {*addresses.values} <= service_addresses
+    if is_routed and not (is_apex and (sight.chain.values or sight.chain.fault)):
         return True, None
-    unanswered = sight.chain.fault
+    dns_error = sight.chain.fault
     if is_apex and not sight.chain.values:
-        unanswered = unanswered or sight.addresses.fault or (sight.ours.fault if sight.addresses.values else None)
-    if unanswered:
-        return None, unanswered
+        dns_error = dns_error or addresses.fault or (sight.ours.fault if addresses.values else None)
+    if dns_error:
+        return None, dns_error
     return False, "APEX_NEEDS_A_OR_ALIAS" if is_apex else "CNAME_MISMATCH"
 
 
-def _observed(kind: str, sight: Sight, *, ok: bool) -> Iterator[str]:
-    """Yield what was seen where a record should be, so much of it as somebody reads.
+def _observed_values(record_type: str, sight: Sight, *, ok: bool) -> Iterator[str]:
+    """Yield the values observed for a record, limited in number and length.
 
-    Of what is wrong that is addresses of whatever version: one that is not ours is in the way beside one that is.
+    If the record is not ok, addresses of both IP versions are included: a foreign address of either version misroutes.
     """
-    version = {"A": 4, "AAAA": 6}.get(kind) if ok else None
-    seen = [a for a in sight.addresses.values if version in (None, ip_address(a).version)]
-    ours = _known_addresses()
-    addresses = [a if a in ours else public_only(a) for a in seen]
-    values = sight.proof.values if kind == "TXT" else sight.chain.values or addresses
+    version = {"A": 4, "AAAA": 6}.get(record_type) if ok else None
+    addresses = [each for each in sight.addresses.values if version in (None, _ip_version(each))]
+    service_addresses = _service_addresses()
+    displayed = [each if each in service_addresses else public_only(each) for each in addresses]
+    values = sight.proof.values if record_type == "TXT" else sight.chain.values or displayed
     for value in [*dict.fromkeys(values)][:MOST_OBSERVED]:
         yield value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"
 
 
 def restarted(custom: CustomDomain, moment: str) -> CustomDomain:
-    """Return a domain that somebody asks to be verified: one that failed or lapsed is pending again from now on."""
+    """Return a domain to verify on request. A failed, lapsed or overdue domain becomes pending again."""
     if custom.status in ("failed", "lapsed") or _is_overdue(custom, moment):
         return custom.replace(status="pending", pending_since=moment, missing_since=None)
     return custom
 
 
 def checked(custom: CustomDomain, verdict: Verdict, moment: str, *, taken: bool, jitter: float) -> dict[str, Any]:
-    """Return the fields of a domain that was looked at. `taken`: it is verified by another platform; `jitter`: ±1."""
+    """Return the changed fields of a domain after a check.
+
+    `is_taken` tells whether another platform has verified the domain. `jitter` is between -1 and 1.
+    """
     if custom.status == "pending":
-        status = _of_pending(custom, moment, good=verdict.fault is None and not taken)
+        status_fields = _pending_changes(custom, moment, is_good=verdict.fault is None and not taken)
     else:
-        status = _of_verified(custom, moment, verdict.proven)
-    decided = custom.replace(**status)
+        status_fields = _verified_changes(custom, moment, verdict.proven)
+    updated = custom.replace(**status_fields)
     return {
-        "status": decided.status,
-        "pending_since": decided.pending_since,
-        "verified_at": decided.verified_at,
-        "missing_since": decided.missing_since,
+        "status": updated.status,
+        "pending_since": updated.pending_since,
+        "verified_at": updated.verified_at,
+        "missing_since": updated.missing_since,
         "records": verdict.records,
         "last_checked_at": moment,
         "last_error": "DOMAIN_TAKEN" if taken else verdict.fault,
-        "next_check_at": _next_check(decided, verdict, moment, 1 + _SCATTER * jitter),
+        "next_check_at": _next_check_at(updated, verdict, moment, 1 + _MAX_JITTER_RATIO * jitter),
     }
 
 
-def _of_pending(custom: CustomDomain, moment: str, *, good: bool) -> dict[str, Any]:
-    if good:
+def _pending_changes(custom: CustomDomain, moment: str, *, is_good: bool) -> dict[str, Any]:
+    if is_good:
         return {"status": "verified", "verified_at": moment, "pending_since": None}
     return {"status": "failed", "pending_since": None} if _is_overdue(custom, moment) else {}
 
 
-def _of_verified(custom: CustomDomain, moment: str, proven: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
-    """Return what becomes of a verified domain. It lapses without the proof of whose it is, and for nothing else."""
+def _verified_changes(custom: CustomDomain, moment: str, proven: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
+    """Return the changed fields of a verified domain. It lapses only if the ownership record is missing too long."""
     if proven is None:
         return {}
     if proven:
         return {"missing_since": None}
-    since = custom.missing_since or moment
-    if after(since, hours=LAPSING_HOURS) <= moment:
+    missing_since = custom.missing_since or moment
+    if after(missing_since, hours=LAPSING_HOURS) <= moment:
         return {"status": "lapsed", "verified_at": None, "missing_since": None}
-    return {"missing_since": since}
+    return {"missing_since": missing_since}
 
 
 def _is_overdue(custom: CustomDomain, moment: str) -> bool:
     return custom.status == "pending" and after(custom.pending_since or moment, days=PENDING_DAYS) <= moment
 
 
-def _next_check(custom: CustomDomain, verdict: Verdict, moment: str, scatter: float) -> str | None:
-    """Return when a domain is looked at again: never later than when it may fail or lapse."""
+def _next_check_at(custom: CustomDomain, verdict: Verdict, moment: str, jitter_factor: float) -> str | None:
+    """Return the time of the next check, which is never later than the time at which the domain may fail or lapse."""
     if custom.status == "pending":
-        since = custom.pending_since or moment
-        age = (timestamp_ms(moment) - timestamp_ms(since)) / 1000
-        wait = min(max(age * _SHARE_OF_AGE, _FIRST_CHECK_SECONDS), _LONGEST_WAIT_SECONDS)
-        return min(after(moment, seconds=wait * scatter), after(since, days=PENDING_DAYS))
+        pending_since = custom.pending_since or moment
+        age_seconds = (timestamp_ms(moment) - timestamp_ms(pending_since)) / 1000
+        wait_seconds = min(max(age_seconds * _WAIT_TO_AGE_RATIO, _MIN_WAIT_SECONDS), _MAX_WAIT_SECONDS)
+        fails_at = after(pending_since, days=PENDING_DAYS)
+        return min(after(moment, seconds=wait_seconds * jitter_factor), fails_at)
     if custom.status != "verified":
         return None
-    wait = _LONGEST_WAIT_SECONDS if verdict.proven is None else _DAY_SECONDS
-    at = after(moment, seconds=wait * scatter)
+    wait_seconds = _MAX_WAIT_SECONDS if verdict.proven is None else _DAY_SECONDS
+    next_check_at = after(moment, seconds=wait_seconds * jitter_factor)
     lapses_at = after(custom.missing_since, hours=LAPSING_HOURS) if custom.missing_since else ""
-    return min(at, lapses_at) if lapses_at > moment else at
+    return min(next_check_at, lapses_at) if lapses_at > moment else next_check_at

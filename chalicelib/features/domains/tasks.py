@@ -1,4 +1,4 @@
-"""The checks of custom domains that nobody asks for: of pending ones often at first, of verified ones once a day."""
+"""Scheduled checks of custom domains: frequent for pending domains, daily for verified ones."""
 
 from typing import Any, Final
 
@@ -10,19 +10,19 @@ from chalicelib.kernel.work import outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_EVENTS: Final = {status: f"platform.custom_domain.{status}" for status in ("verified", "failed", "lapsed")}
+_EVENTS_BY_STATUS: Final = {status: f"platform.custom_domain.{status}" for status in ("verified", "failed", "lapsed")}
 
 
-@task(CHECK, emits=dict.fromkeys(_EVENTS.values(), CustomDomain))
+@task(CHECK, emits=dict.fromkeys(_EVENTS_BY_STATUS.values(), CustomDomain))
 def check_domain(message: dict[str, Any]) -> None:
-    """Look at a domain whose time it is. Only what becomes of it makes an entry; that it was looked at is settled."""
-    custom = tasks.load_record(CustomDomain, message)
-    if custom is None or custom.next_check_at is None or custom.next_check_at > now():
+    """Check a domain whose next check is due. Only a change of its status is logged as an event."""
+    custom_domain = tasks.load_record(CustomDomain, message)
+    if custom_domain is None or custom_domain.next_check_at is None or custom_domain.next_check_at > now():
         return
-    fields, changes = check(custom, now()), UnitOfWork(now())
-    if fields["status"] == custom.status:
-        changes.update_untracked(custom, **fields)
+    fields, changes = check(custom_domain, now()), UnitOfWork(now())
+    if fields["status"] == custom_domain.status:
+        changes.update_untracked(custom_domain, **fields)
         changes.commit()
     else:
-        changes.update(custom, **fields)
-        outbox.commit(changes, _EVENTS[fields["status"]], Origin.system(CHECK))
+        changes.update(custom_domain, **fields)
+        outbox.commit(changes, _EVENTS_BY_STATUS[fields["status"]], Origin.system(CHECK))

@@ -1,1 +1,1 @@
-"""Leads: people who left their address, as operators see them and as each of them sees what they sent."""
+"""Leads: contact requests, as operators manage them and as their senders see them."""

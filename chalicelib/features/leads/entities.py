@@ -1,4 +1,4 @@
-"""What is stored of leads."""
+"""The stored leads and the submissions they consist of."""
 
 from dataclasses import field
 from typing import Any, Final, Self
@@ -9,15 +9,15 @@ from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, It
 from chalicelib.kernel.storage.unique_values import Unique
 
 Sent = dict[str, Any]
-"""What was sent at one time, by the names of `models.Submission`, and its own `history`."""
+"""One submission: the fields of `models.Submission`, and a `history` of its own."""
 
 _SHARDS: Final = 8
 
 
 class Lead(Entity):
-    """A lead, with all that was sent by one address while it was `open_until` a moment, the oldest first.
+    """A lead with all submissions that one email address sent while the lead was open, the oldest first.
 
-    What was sent first has the id of the lead. While a lead is open its address leads to it.
+    The first submission has the id of the lead. Until `open_until`, the email address is mapped to the lead.
     """
 
     kind, parameter = "lead", "lead_id"
@@ -45,59 +45,60 @@ class Lead(Entity):
 
     @classmethod
     def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
-        """Return the item of the lead of an id; if that is of something that was merged into a lead, of this one."""
-        sent = read.get((key[0], Submission.sk))
-        if key not in read and sent:
-            read |= table.get_all([key := cls.make_item_key(id=sent["lead_id"])])
+        """Return the item of a lead by its id, or by the id of a submission that was merged into it."""
+        submission = read.get((key[0], Submission.sk))
+        if key not in read and submission:
+            read |= table.get_all([key := cls.make_item_key(id=submission["lead_id"])])
         return read.get(key)
 
     @property
     def contact_name(self) -> str:
-        """The name that was sent first."""
-        return str(self._first("contact_name"))
+        """The name in the first submission."""
+        return str(self._first_submission_field("contact_name"))
 
     @property
     def company_name(self) -> str | None:
-        """The company that was sent first."""
-        company_name: str | None = self._first("company_name")
+        """The company in the first submission."""
+        company_name: str | None = self._first_submission_field("company_name")
         return company_name
 
     @property
     def message(self) -> str | None:
-        """The message that was sent first."""
-        message: str | None = self._first("message")
+        """The message in the first submission."""
+        message: str | None = self._first_submission_field("message")
         return message
 
     @property
     def source(self) -> str | None:
-        """The source that was sent first."""
-        source: str | None = self._first("source")
+        """The source in the first submission."""
+        source: str | None = self._first_submission_field("source")
         return source
 
     @property
     def consent(self) -> dict[str, Any] | None:
-        """The consent that was sent first."""
-        consent: dict[str, Any] | None = self._first("consent")
+        """The consent in the first submission."""
+        consent: dict[str, Any] | None = self._first_submission_field("consent")
         return consent
 
     @property
     def log_label(self) -> str:
-        """The person's name."""
+        """The name of the person."""
         return self.contact_name
 
     def sent(self, sent_id: str) -> Sent:
-        """Return what was sent under an id."""
+        """Return the submission with an id."""
         return next(sent for sent in self.submissions if sent["id"] == sent_id)
 
-    def _first(self, name: str) -> Any:
-        """Return a field of what was sent first: what came later may be somebody else's, who knows the address."""
+    def _first_submission_field(self, name: str) -> Any:
+        """Return a field of the first submission. Later ones may be from somebody else who knows the address."""
         return self.submissions[0][name]
 
 
 class Submission(Entity):
-    """That something was sent by the public, and which lead holds it; `found_in` is that, once it is found.
+    """A submission by the public, which refers to the lead that contains it.
 
-    It has as many versions as its history has entries: what else happens to the lead changes nothing of it.
+    `loaded_lead` is that lead, once the submission is hydrated. The version is the number of history entries of the
+    submission, so other changes of the lead don't affect it.
     """
 
     kind, parameter = "lead.submission", "lead_id"
@@ -111,7 +112,7 @@ class Submission(Entity):
 
     @classmethod
     def within(cls, lead: Lead, sent_id: str) -> Self:
-        """Return what a lead holds under an id, as it is now."""
+        """Return the current state of a submission in a lead."""
         sent = lead.sent(sent_id)
         history = sent["history"]
         return cls(
@@ -124,7 +125,7 @@ class Submission(Entity):
         )
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
-        """Return it with the lead that holds it, which takes one more read if that has another id."""
+        """Return the submission with its lead. Takes another read if the lead has a different id."""
         key = Lead.make_item_key(id=self.lead_id)
         if key not in read:
             read |= table.get_all([key])
@@ -132,51 +133,51 @@ class Submission(Entity):
 
     @property
     def lead(self) -> Lead:
-        """The lead that holds it."""
+        """The lead that contains the submission. Raises ValueError if it was not hydrated."""
         if self.found_in is None:
-            raise ValueError(f"the lead of {self.id} was not looked for")
+            raise ValueError(f"the lead of {self.id} was not loaded")
         return self.found_in
 
     @property
     def sent(self) -> Sent:
-        """What was sent, and what has become of it."""
+        """The stored fields of the submission."""
         return self.lead.sent(self.id)
 
     @property
     def contact_name(self) -> str:
-        """The name that was sent."""
+        """The name of the sender."""
         return str(self.sent["contact_name"])
 
     @property
     def contact_email(self) -> str:
-        """The address that was sent."""
+        """The email address of the sender."""
         return self.lead.contact_email
 
     @property
     def company_name(self) -> str | None:
-        """The company that was sent."""
+        """The company of the sender."""
         company_name: str | None = self.sent["company_name"]
         return company_name
 
     @property
     def message(self) -> str | None:
-        """The message that was sent."""
+        """The message of the sender."""
         message: str | None = self.sent["message"]
         return message
 
     @property
     def consent(self) -> dict[str, Any] | None:
-        """The consent that was sent."""
+        """The consent of the sender."""
         consent: dict[str, Any] | None = self.sent["consent"]
         return consent
 
     @property
     def status(self) -> Status:
-        """Its own status."""
+        """The status of the submission."""
         status: Status = self.sent["status"]
         return status
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Its own history."""
+        """The status history of the submission."""
         return list(self.sent["history"])

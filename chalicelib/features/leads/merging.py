@@ -1,4 +1,4 @@
-"""Where what somebody sends goes: into the lead of their address, while that is open, or into one of its own."""
+"""Store submissions: in the open lead of the email address if there is one, otherwise in a new lead."""
 
 from chalicelib.features.leads.entities import Lead, Sent, Submission
 from chalicelib.features.leads.models import LeadCreate
@@ -13,78 +13,80 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 
 def address_said(request: Request) -> list[ItemKey]:
-    """Return where it stands which lead is open for the address that a body says, if it could be one."""
-    said = request.unvalidated_body.get("contactEmail")
-    address = email_from_claim(said.strip()) if isinstance(said, str) else None
-    return [_guard(address)] if address else []
+    """Return the key that maps the email address in the body to its open lead, for prefetching."""
+    value = request.unvalidated_body.get("contactEmail")
+    email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
+    return [_email_key(email_address)] if email_address else []
 
 
 def kept(ctx: Context, body: LeadCreate) -> Submission:
-    """Keep what somebody sends: in the lead that is open for the address, if it takes more, else in one of its own.
+    """Store a submission: in the open lead of the email address if it has room, otherwise in a new lead.
 
-    Two at once get in each other's way, and the later is done again.
+    Concurrent submissions from one address conflict, and the later one is retried.
     """
-    present = _open(ctx, body.contact_email)
-    sent = _sent(ctx, body, behind=present.updated_at if present else "")
-    if present and takes_more(present, sent):
-        lead = ctx.changes.update(present, **merged(present, sent))
+    open_lead = _load_open_lead(ctx, body.contact_email)
+    submission = _new_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
+    if open_lead and takes_more(open_lead, submission):
+        lead = ctx.changes.update(open_lead, **merged(open_lead, submission))
     else:
-        lead = _begun(ctx, _lead(sent, body, None), present)
-    return ctx.changes.create(Submission.within(lead, sent["id"]))
+        lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
+    return ctx.changes.create(Submission.within(lead, submission["id"]))
 
 
 def unkept(ctx: Context, body: LeadCreate) -> Submission:
-    """Return what would be kept. A program filled the trap: it is told what everybody is told."""
-    sent = _sent(ctx, body)
-    return Submission.within(_lead(sent, body, None), sent["id"])
+    """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
+    submission = _new_submission(ctx, body)
+    return Submission.within(_new_lead(submission, body, None), submission["id"])
 
 
 def noted_down(ctx: Context, body: LeadCreate) -> Lead:
-    """Keep what an operator notes, in a lead of its own."""
-    lead = _lead(_sent(ctx, body), body, ctx.user.id)
-    return _begun(ctx, lead, _open(ctx, body.contact_email))
+    """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
+    lead = _new_lead(_new_submission(ctx, body), body, ctx.user.id)
+    return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))
 
 
-def _open(ctx: Context, address: str) -> Lead | None:
-    """Return the lead that is open for an address, if there is one: one read then."""
-    guard = ctx.access.prefetched.get(_guard(address))
-    if guard is None or guard["until"] <= ctx.now:
+def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
+    """Return the open lead of an email address, or None. Also loads the log chains of the lead."""
+    email_item = ctx.access.prefetched.get(_email_key(email_address))
+    if email_item is None or email_item["until"] <= ctx.now:
         return None
-    key = Lead.make_item_key(id=guard["ref"])
-    ctx.changes.chains, items = Chains.read_beside(system_log(guard["ref"]), [key])
+    lead_id = email_item["ref"]
+    key = Lead.make_item_key(id=lead_id)
+    ctx.changes.chains, items = Chains.read_beside(system_log(lead_id), [key])
     return Lead.from_item(items[key]) if key in items else None
 
 
-def _sent(ctx: Context, body: LeadCreate, behind: str = "") -> Sent:
-    """Return what a body says, as it is kept: sent now, but later than a moment."""
-    new = ctx.new_record_fields(later_than=behind)
-    at = new["created_at"]
+def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> Sent:
+    """Return the submission in a body, received now but later than `after_timestamp`."""
+    new = ctx.new_record_fields(later_than=after_timestamp)
+    submitted_at = new["created_at"]
     fields = body.model_dump(include={"contact_name", "company_name", "message", "source", "consent"})
     if consent := fields["consent"]:
-        consent["given_at"] = consent["given_at"] or at
-    return {"id": new["id"], "submitted_at": at, **fields, "status": "new", "history": [{"status": "new", "at": at}]}
+        consent["given_at"] = consent["given_at"] or submitted_at
+    history = [{"status": "new", "at": submitted_at}]
+    return {"id": new["id"], "submitted_at": submitted_at, **fields, "status": "new", "history": history}
 
 
-def _lead(sent: Sent, body: LeadCreate, by: str | None) -> Lead:
-    """Return the lead that begins with what was sent."""
-    at = sent["submitted_at"]
+def _new_lead(submission: Sent, body: LeadCreate, operator_id: str | None) -> Lead:
+    """Return a new lead with its first submission."""
+    submitted_at = submission["submitted_at"]
     return Lead(
-        id=sent["id"],
-        created_at=at,
-        updated_at=at,
+        id=submission["id"],
+        created_at=submitted_at,
+        updated_at=submitted_at,
         contact_email=body.contact_email,
-        submissions=[sent],
-        history=[{"status": "new", "at": at, "by": by}],
-        open_until=after(at, hours=MERGED_HOURS),
+        submissions=[submission],
+        history=[{"status": "new", "at": submitted_at, "by": operator_id}],
+        open_until=after(submitted_at, hours=MERGED_HOURS),
     )
 
 
-def _begun(ctx: Context, lead: Lead, instead_of: Lead | None) -> Lead:
-    """Let a lead be there, and be the one that is open for its address, instead of another if there is one."""
-    if instead_of:
-        ctx.changes.update_untracked(instead_of, open_until=None)
+def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
+    """Create a lead that becomes the open lead of its email address. Closes the lead that was open."""
+    if open_lead:
+        ctx.changes.update_untracked(open_lead, open_until=None)
     return ctx.changes.create(lead)
 
 
-def _guard(address: str) -> ItemKey:
-    return guard_key(Lead.by_address, {"contact_email": address})
+def _email_key(email_address: str) -> ItemKey:
+    return guard_key(Lead.by_address, {"contact_email": email_address})

@@ -1,4 +1,4 @@
-"""What the operations on leads accept and answer."""
+"""Request and response models of the lead operations."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,75 +12,77 @@ Status = Literal["new", "contacted", "qualified", "converted", "unqualified", "s
 
 
 class ConsentGiven(Input):
-    """That somebody agreed to be contacted."""
+    """Consent to be contacted."""
 
-    text_version: Name = Field(description="Which text they agreed to.", examples=["2026-03"])
-    given_at: DateTime | None = Field(None, description="When; left out, now.", examples=["2026-11-20T09:29:00.000Z"])
+    text_version: Name = Field(description="Version of the consent text.", examples=["2026-03"])
+    given_at: DateTime | None = Field(
+        None, description="Time of the consent; now if omitted.", examples=["2026-11-20T09:29:00.000Z"]
+    )
 
 
 class LeadCreate(Input):
-    """Somebody who showed interest."""
+    """A lead to create."""
 
     contact_name: Name = Field(examples=["Ada Lovelace"])
-    contact_email: Email = Field(description="Compared in lower case.", examples=["ada@example.com"])
+    contact_email: Email = Field(description="Compared case-insensitively.", examples=["ada@example.com"])
     company_name: Name | None = None
     message: Text | None = Field(None, examples=["We would like to weave with your engine."])
-    source: Name | None = Field(None, description="Where they came from.", examples=["pricing page"])
+    source: Name | None = Field(None, description="Where the lead came from.", examples=["pricing page"])
     consent: ConsentGiven | None = None
 
 
 class PublicLeadCreate(LeadCreate):
-    """What somebody who shows interest sends."""
+    """A lead that the interested person submits."""
 
     website: str | None = Field(
-        None, description="A trap for programs: leave it empty, and hide it from people.", examples=[None]
+        None, description="Honeypot field against bots: hide it from people and leave it empty.", examples=[None]
     )
 
 
 class LeadStatusPatch(Patch):
-    """The lead's new status, and a note about why."""
+    """The new status of a lead, and a note that explains it."""
 
     status: Status = Field(examples=["contacted"])
-    note: Text | None = Field(None, description="It is added to the notes.", examples=["Called, wants an offer."])
+    note: Text | None = Field(None, description="Added to the notes of the lead.", examples=["Called, wants an offer."])
 
 
 class PublicLeadStatusPatch(Patch):
-    """The new status of what somebody sent."""
+    """The new status of a submission."""
 
-    status: Status = Field(description="`withdrawn`, or `new` after that.", examples=["withdrawn"])
+    status: Status = Field(description="`withdrawn`, or `new` to undo a withdrawal.", examples=["withdrawn"])
 
 
 class LeadsQuery(ListQuery):
-    """Which leads."""
+    """Filters of the list of leads."""
 
-    status: Status | None = Field(None, description="Only those with this status.", examples=[None])
+    status: Status | None = Field(None, description="Only leads with this status.", examples=[None])
     email: Annotated[str, StringConstraints(max_length=254, to_lower=True)] | None = Field(
-        None, description="Only those of this address, in whatever case.", examples=[None]
+        None, description="Only leads with this email address, compared case-insensitively.", examples=[None]
     )
 
 
 class Consent(Output):
-    """That somebody agreed to be contacted."""
+    """Consent to be contacted."""
 
-    text_version: str = Field(description="Which text they agreed to.", examples=["2026-03"])
+    text_version: str = Field(description="Version of the consent text.", examples=["2026-03"])
     given_at: Timestamp
 
 
 class StatusGiven(Output):
-    """That a status was given."""
+    """A status change."""
 
     status: Status = Field(examples=["new"])
     at: Timestamp
 
 
 class StatusGivenBy(StatusGiven):
-    """That a status was given, and by whom."""
+    """A status change and its author."""
 
-    by: str | None = Field(description="The id of the operator; null: whoever sent it.", examples=[None])
+    by: str | None = Field(description="The id of the operator, or null for the sender.", examples=[None])
 
 
 class Note(Output):
-    """What an operator noted."""
+    """A note of an operator."""
 
     text: str = Field(examples=["Called, wants an offer."])
     at: Timestamp
@@ -88,7 +90,7 @@ class Note(Output):
 
 
 class Submission(Output):
-    """What was sent at one time."""
+    """A submission of a lead."""
 
     id: Uuid
     submitted_at: Timestamp
@@ -97,11 +99,11 @@ class Submission(Output):
     message: str | None = Field(examples=["We would like to weave with your engine."])
     source: str | None = Field(examples=["pricing page"])
     consent: Consent | None
-    status: Status = Field(description="As whoever sent it sees it.", examples=["new"])
+    status: Status = Field(description="The status that the sender sees.", examples=["new"])
 
 
 class LeadOut(RecordOutput):
-    """A lead as operators see it: what was sent first and, side by side, all that one address sent within a day."""
+    """A lead as operators see it: the first submission, and all that one email address submitted within a day."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lead.status_changed": {"status": "withdrawn"}}
 
@@ -112,15 +114,15 @@ class LeadOut(RecordOutput):
     source: str | None = Field(examples=["pricing page"])
     consent: Consent | None
     status: Status = Field(examples=["new"])
-    notes: list[Note] = Field(description="In the order they were made.", examples=[[]])
-    history: list[StatusGivenBy] = Field(description="In the order it happened.")
+    notes: list[Note] = Field(description="Ordered by time.", examples=[[]])
+    history: list[StatusGivenBy] = Field(description="Ordered by time.")
     submissions: list[Submission] = Field(
-        description="In the order they came. No address was verified: each may have another sender."
+        description="Ordered by time. Email addresses are not verified, so each submission may have another sender."
     )
 
 
 class PublicLeadOut(RecordOutput):
-    """A lead as whoever sent it sees it."""
+    """A lead as its sender sees it."""
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"lead_token"})
     no_store: ClassVar[bool] = True
@@ -131,16 +133,18 @@ class PublicLeadOut(RecordOutput):
     message: str | None = Field(examples=["We would like to weave with your engine."])
     consent: Consent | None
     status: Status = Field(examples=["new"])
-    history: list[StatusGiven] = Field(description="In the order it happened.")
+    history: list[StatusGiven] = Field(description="Ordered by time.")
     lead_token: str | None = Field(
-        None, description="Opens it for 90 days as the header `Lead-Token`. Null ever after.", examples=[None]
+        None,
+        description="Token for the header `Lead-Token`, valid for 90 days. Returned once, null afterwards.",
+        examples=[None],
     )
 
 
 class LeadStatusOut(Output):
-    """A status that a lead can have."""
+    """A possible status of a lead."""
 
     status: Status = Field(examples=["new"])
     label: str = Field(examples=["New"])
-    terminal: bool = Field(description="Whether no other follows.", examples=[False])
-    next: list[Status] = Field(description="Those that can follow.", examples=[["contacted"]])
+    terminal: bool = Field(description="Whether no other status can follow.", examples=[False])
+    next: list[Status] = Field(description="The statuses that can follow.", examples=[["contacted"]])

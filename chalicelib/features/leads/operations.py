@@ -1,4 +1,4 @@
-"""Leads: as operators see them, and as each who sent one sees theirs."""
+"""HTTP operations on leads, for operators and for the senders of submissions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,53 +24,55 @@ from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRecordToken, RouteGroup
 from chalicelib.kernel.rate_limits.buckets import RateLimit
-from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey
 
 routes = RouteGroup("leads")
 
-_SENDER: Final = RequireRecordToken("lead-token", HEADER, named_by)
-_CREATIONS: Final = RateLimit("public-leads", limit=10, seconds=60, per="network")
-_CHANGES: Final = RateLimit("public-lead-changes", limit=30, seconds=60, per="network")
-_STATUSES: Final[Sequence[LeadStatusOut]] = [
+_SENDER_ACCESS: Final = RequireRecordToken("lead-token", HEADER, named_by)
+_SUBMISSION_LIMIT: Final = RateLimit("public-leads", limit=10, seconds=60, per="network")
+_CHANGE_LIMIT: Final = RateLimit("public-lead-changes", limit=30, seconds=60, per="network")
+_STATUS_LIST: Final[Sequence[LeadStatusOut]] = [
     LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
     for status, following in NEXT.items()
 ]
 
 
 def submission_named(request: Request) -> list[ItemKey]:
-    """Return where it stands that the path's id is of something that was sent."""
+    """Return the key of the submission with the id in the path, for prefetching."""
     return [Submission.make_item_key(id=request.parameters["lead_id"])]
 
 
 def lead_named(request: Request) -> list[ItemKey]:
-    """Return where the lead stands that begins with what the path names."""
+    """Return the key of the lead with the id in the path, for prefetching."""
     return [Lead.make_item_key(id=request.parameters["lead_id"])]
 
 
 @routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)
 def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
-    """List all leads, newest first; or those with a status, of an address, or both."""
-    of_address = Lead.by_both if query.status else Lead.by_email
-    filtered = of_address if query.email is not None else Lead.by_status if query.status else None
-    names = {"status": query.status, "contact_email": query.email}
-    return ctx.list_records(Lead, filtered or Lead.listed, query, LeadOut.of, **names)
+    """List the leads, newest first, optionally with a status, an email address, or both."""
+    collection: Collection | Facet = Lead.listed
+    if query.email is not None:
+        collection = Lead.by_both if query.status else Lead.by_email
+    elif query.status:
+        collection = Lead.by_status
+    return ctx.list_records(Lead, collection, query, LeadOut.of, status=query.status, contact_email=query.email)
 
 
 @routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=address_said)
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
-    """Note a lead. It is one of its own, and what the same address sends within 24 hours is merged into it."""
+    """Create a lead. Submissions from the same email address within 24 hours are merged into it."""
     return LeadOut.of(noted_down(ctx, body))
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
 def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
     """List the statuses that a lead can have, and which can follow which."""
-    return ctx.slice_page(_STATUSES, query)
+    return ctx.slice_page(_STATUS_LIST, query)
 
 
 @routes.get("/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_named)
 def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
-    """Get a lead; by the id of something that was merged into one, that one."""
+    """Get a lead by its id, or by the id of a submission that was merged into it."""
     return LeadOut.of(lead)
 
 
@@ -82,27 +84,27 @@ def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     prefetch=submission_named,
 )
 def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch) -> LeadOut:
-    """Give a lead another status, and add a note. What can't follow the present one is `invalid_transition`.
+    """Change the status of a lead and add a note. A status that can't follow the present one is `invalid_transition`.
 
-    A lead keeps up to 128 KB with its notes and history: more is `limit_exceeded`.
+    A lead may take 128 KB with its notes and history. Beyond that, the error is `limit_exceeded`.
     """
-    at, by = _moment(ctx, lead), ctx.user.id
-    fields = noted(lead, body.note, at, by) if body.note else {}
+    changed_at, operator_id = _next_timestamp(ctx, lead), ctx.user.id
+    fields = noted(lead, body.note, changed_at, operator_id) if body.note else {}
     if body.status != lead.status:
-        fields |= changed(lead, body.status, at, by)
+        fields |= changed(lead, body.status, changed_at, operator_id)
     lead = ctx.changes.update(lead, **fields)
     refuse_excess(lead)
     return LeadOut.of(lead)
 
 
-@routes.get("/public/leads", access=_SENDER, scope=None, emits=None)
+@routes.get("/public/leads", access=_SENDER_ACCESS, scope=None, emits=None)
 def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLeadOut]:
-    """List what the header `Lead-Token` opens; without one that is nothing.
+    """List the submission of the header `Lead-Token`. Without the header the list is empty.
 
-    A token that has ended is `token_expired`.
+    An expired token is `token_expired`.
     """
-    found = submission_of(ctx.access.token_subject) if ctx.access.token_subject else None
-    return ctx.slice_page([PublicLeadOut.of(found)] if found else [], query)
+    submission = submission_of(ctx.access.token_subject) if ctx.access.token_subject else None
+    return ctx.slice_page([PublicLeadOut.of(submission)] if submission else [], query)
 
 
 @routes.post(
@@ -111,12 +113,12 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
     scope=None,
     emits="lead.created",
     prefetch=address_said,
-    rate_limits=(_CREATIONS,),
+    rate_limits=(_SUBMISSION_LIMIT,),
 )
 def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
-    """Send what one is interested in; the answer holds the token to come back to it, once.
+    """Submit a lead. The response contains the token that gives access to it later, only this once.
 
-    What the same address sends within 24 hours is one lead for operators, and each time a lead of its own here.
+    Submissions from one email address within 24 hours form one lead for operators, and separate leads for the sender.
     """
     submission = unkept(ctx, body) if body.website else kept(ctx, body)
     return PublicLeadOut.of(submission, lead_token=token_of(submission.id, submission.created_at))
@@ -125,38 +127,39 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
 @routes.get("/public/leads/statuses", access=Caller.PUBLIC, scope=None, emits=None)
 def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
     """List the statuses that a lead can have, and which can follow which."""
-    return ctx.slice_page(_STATUSES, query)
+    return ctx.slice_page(_STATUS_LIST, query)
 
 
-@routes.get("/public/leads/{lead_id}", access=_SENDER, scope=None, emits=None, prefetch=lead_named)
+@routes.get("/public/leads/{lead_id}", access=_SENDER_ACCESS, scope=None, emits=None, prefetch=lead_named)
 def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
-    """Get what one sent, and what has become of it, with the header `Lead-Token`.
+    """Get a submission and its status, with the header `Lead-Token`.
 
-    A token that has ended is `token_expired`; to that of something else it is not there.
+    An expired token is `token_expired`. With the token of another submission, the lead is not found.
     """
     return PublicLeadOut.of(submission)
 
 
 @routes.patch(
     "/public/leads/{lead_id}/status",
-    access=_SENDER,
+    access=_SENDER_ACCESS,
     scope=None,
     emits="lead.status_changed",
     prefetch=lead_named,
-    rate_limits=(_CHANGES,),
+    rate_limits=(_CHANGE_LIMIT,),
 )
 def change_public_lead_status(ctx: Context, submission: Submission, body: PublicLeadStatusPatch) -> PublicLeadOut:
-    """Withdraw what one sent, with the header `Lead-Token`; or bring it back, which makes it `new`.
+    """Withdraw a submission, or undo the withdrawal, which makes it `new`. Requires the header `Lead-Token`.
 
-    Anything else is `invalid_transition`; so is withdrawing what is converted, unqualified or spam. After 20 changes it
-    stays as it is: `limit_exceeded`. A token that has ended is `token_expired`.
+    Any other change is `invalid_transition`, including the withdrawal of a converted, unqualified or spam lead. More
+    than 20 changes are `limit_exceeded`. An expired token is `token_expired`.
     """
     lead = submission.lead
     if body.status != submission.status:
-        fields = changed_by_sender(lead, submission.id, body.status, _moment(ctx, lead))
+        fields = changed_by_sender(lead, submission.id, body.status, _next_timestamp(ctx, lead))
         lead = ctx.changes.update(lead, **fields)
     return PublicLeadOut.of(Submission.within(lead, submission.id))
 
 
-def _moment(ctx: Context, lead: Lead) -> str:
+def _next_timestamp(ctx: Context, lead: Lead) -> str:
+    """Return the present time, but later than the last change of the lead."""
     return max(ctx.now, after(lead.updated_at, seconds=0.001))

@@ -1,10 +1,9 @@
-"""What can become of a lead, and what each of those who sent something sees of that: pure decisions.
+"""Status changes of leads and their submissions, and the merging of submissions. Without I/O.
 
-A lead holds everything that was sent, each with a status and a history of its own. What operators do to the lead
-happens to all of that; what somebody does to what they sent happens to that alone, and to the lead if nothing else is
-left of it. Anybody can send something by an address that is not theirs. So none of it replaces what was sent before,
-and none of it ends a withdrawal: a lead that was withdrawn is `new` again once an operator says so, or once nothing of
-it is withdrawn any more.
+A lead contains several submissions, each with a status and a history. A status change by an operator applies to all of
+them. A change by a sender applies to one submission, and to the lead if all submissions agree. Email addresses are not
+verified, so a submission never replaces an earlier one and never ends a withdrawal: a withdrawn lead becomes `new` if
+an operator says so, or if none of its submissions is withdrawn any more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,59 +25,64 @@ NEXT: Final[Mapping[Status, Sequence[Status]]] = {
     "spam": ("new",),
     "withdrawn": ("new",),
 }
-"""Each status, in the order in which a lead goes through them, and those that can follow."""
+"""The statuses that can follow each status, in the usual order."""
 
 MERGED_HOURS: Final = 24
-"""How long after the last of what was sent more is merged into a lead."""
+"""Time after the last submission during which further submissions are merged into a lead."""
 
 MOST_MERGED: Final = 20
 MOST_MERGED_BYTES: Final = 32 * 1024
-"""What was sent up to here can be merged into: so that nobody fills a page of the list by sending more and more."""
+"""Maximum number and size of merged submissions. Limits how much of a list page one sender can fill."""
 
 MOST_CHANGES: Final = 20
-"""After so many changes whoever sent something changes it no more: so that nobody fills a lead by that."""
+"""Maximum number of status changes by a sender. Limits how much of a lead one sender can fill."""
 
 MOST_BYTES: Final = 128 * 1024
-"""Of a lead with its history and notes: more than all the public can fill, and less than an item of the table holds."""
+"""Maximum size of a lead with notes and history: more than senders can fill, less than an item of the table."""
 
 
 def takes_more(lead: Lead, sent: Sent) -> bool:
-    """Return whether something can be merged into a lead that was open until now."""
-    together = [*lead.submissions, sent]
-    return len(together) <= MOST_MERGED and len(to_json(together)) <= MOST_MERGED_BYTES
+    """Return whether a submission can be merged into an open lead."""
+    submissions = [*lead.submissions, sent]
+    return len(submissions) <= MOST_MERGED and len(to_json(submissions)) <= MOST_MERGED_BYTES
 
 
 def merged(lead: Lead, sent: Sent) -> dict[str, Any]:
-    """Return what changes of a lead that something is merged into: nothing but that it holds that, too."""
+    """Return the changed fields of a lead after merging a submission."""
     open_until = after(sent["submitted_at"], hours=MERGED_HOURS)
     return {"submissions": [*lead.submissions, sent], "open_until": open_until}
 
 
 def changed(lead: Lead, status: Status, at: str, by: str) -> dict[str, Any]:
-    """Return what changes of a lead that an operator gives another status. Raises Problem `invalid_transition`.
+    """Return the changed fields of a lead after a status change by an operator. Raises Problem `invalid_transition`.
 
-    What was withdrawn stays so, unless all of it was and comes back.
+    Withdrawn submissions do not change unless all submissions were withdrawn.
     """
-    _refuse(lead.status, status, NEXT[lead.status], "What can follow")
-    stays = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
-    submissions = [sent if sent["status"] in stays else _turned(sent, status, at) for sent in lead.submissions]
-    return {"submissions": submissions, **_given(lead, status, at, by)}
+    _require_transition(lead.status, status, NEXT[lead.status])
+    unaffected = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
+    submissions = [
+        sent if sent["status"] in unaffected else _submission_with_status(sent, status, at) for sent in lead.submissions
+    ]
+    return {"submissions": submissions, **_status_fields(lead, status, at, by)}
 
 
 def changed_by_sender(lead: Lead, sent_id: str, status: Status, at: str) -> dict[str, Any]:
-    """Return what changes of a lead when whoever sent something withdraws it, or brings it back.
+    """Return the changed fields of a lead after the sender withdraws a submission or undoes the withdrawal.
 
-    Raises Problem `invalid_transition`, and `limit_exceeded` after many changes.
+    Raises Problem `invalid_transition`, and `limit_exceeded` after too many changes.
     """
     own = lead.sent(sent_id)
     allowed = [each for each in NEXT[own["status"]] if each == "withdrawn" or own["status"] == "withdrawn"]
-    _refuse(own["status"], status, allowed, "What you can make of it")
+    _require_transition(own["status"], status, allowed)
     if len(own["history"]) > MOST_CHANGES:
         raise Problem("limit_exceeded", f"It has changed {MOST_CHANGES} times, and stays {own['status']!r} now.")
-    submissions = [_turned(sent, status, at) if sent["id"] == sent_id else sent for sent in lead.submissions]
-    back = lead.status == "withdrawn" and all(sent["status"] != "withdrawn" for sent in submissions)
-    follows = (_is_withdrawn(submissions) and lead.status != "withdrawn") or back
-    return {"submissions": submissions, **(_given(lead, status, at, None) if follows else {})}
+    submissions = [
+        _submission_with_status(sent, status, at) if sent["id"] == sent_id else sent for sent in lead.submissions
+    ]
+    is_withdrawal = _is_withdrawn(submissions) and lead.status != "withdrawn"
+    is_return = lead.status == "withdrawn" and all(sent["status"] != "withdrawn" for sent in submissions)
+    lead_fields = _status_fields(lead, status, at, None) if is_withdrawal or is_return else {}
+    return {"submissions": submissions, **lead_fields}
 
 
 def _is_withdrawn(submissions: Sequence[Sent]) -> bool:
@@ -86,26 +90,27 @@ def _is_withdrawn(submissions: Sequence[Sent]) -> bool:
 
 
 def noted(lead: Lead, text: str, at: str, by: str) -> dict[str, Any]:
-    """Return what changes of a lead that an operator notes something about."""
+    """Return the changed fields of a lead after an operator adds a note."""
     return {"notes": [*lead.notes, {"text": text, "at": at, "by": by}]}
 
 
 def refuse_excess(lead: Lead) -> None:
-    """Raise Problem `limit_exceeded` if a lead would hold more than it can."""
+    """Raise Problem `limit_exceeded` if a lead is larger than the maximum size."""
     if (size := len(to_json(lead.domain_fields))) > MOST_BYTES:
-        detail = f"With this the lead would take {size} bytes, and {MOST_BYTES} are kept."
-        raise Problem("limit_exceeded", f"{detail} Shorten the note, or leave it out.")
+        detail = f"With this change the lead would take {size} bytes, and {MOST_BYTES} are allowed."
+        raise Problem("limit_exceeded", f"{detail} Shorten the note, or omit it.")
 
 
-def _refuse(present: Status, wanted: Status, allowed: Sequence[Status], what: str) -> None:
-    if wanted not in allowed:
-        named = ", ".join(repr(each) for each in allowed) or "nothing"
-        raise Problem("invalid_transition", f"It is {present!r}, and can't be made {wanted!r}. {what}: {named}.")
+def _require_transition(present: Status, requested: Status, allowed: Sequence[Status]) -> None:
+    if requested not in allowed:
+        statuses = ", ".join(repr(each) for each in allowed) or "none"
+        detail = f"The status is {present!r} and can't become {requested!r}. Possible next statuses: {statuses}."
+        raise Problem("invalid_transition", detail)
 
 
-def _given(lead: Lead, status: Status, at: str, by: str | None) -> dict[str, Any]:
+def _status_fields(lead: Lead, status: Status, at: str, by: str | None) -> dict[str, Any]:
     return {"status": status, "history": [*lead.history, {"status": status, "at": at, "by": by}]}
 
 
-def _turned(sent: Sent, status: Status, at: str) -> Sent:
+def _submission_with_status(sent: Sent, status: Status, at: str) -> Sent:
     return {**sent, "status": status, "history": [*sent["history"], {"status": status, "at": at}]}

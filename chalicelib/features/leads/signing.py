@@ -1,6 +1,6 @@
-"""The token by which whoever sent something comes back to it: what it names and until when, with a tag of ours.
+"""The lead token, which gives the sender access to a submission.
 
-It is stored nowhere.
+It contains the id of the submission and the expiry time, is signed, and is stored nowhere.
 """
 
 import struct
@@ -12,25 +12,25 @@ from chalicelib.kernel.core.problems import unauthenticated
 from chalicelib.kernel.crypto import signatures
 
 HEADER: Final = "Lead-Token"
-_DAYS: Final = 90
+_VALID_DAYS: Final = 90
 _CONTEXT: Final = "lead"
 _LAYOUT: Final = struct.Struct(">16sQ")
-"""What it names; when it ends, in milliseconds."""
+"""The id of the submission, and the expiry time in milliseconds since the epoch."""
 
 
 def token_of(sent_id: str, moment: str) -> str:
-    """Return the token of what was sent at a moment."""
-    said = _LAYOUT.pack(UUID(sent_id).bytes, timestamp_ms(after(moment, days=_DAYS)))
-    return signatures.sign_token(said, _CONTEXT)
+    """Return the token of a submission that was received at `submitted_at`."""
+    payload = _LAYOUT.pack(UUID(sent_id).bytes, timestamp_ms(after(moment, days=_VALID_DAYS)))
+    return signatures.sign_token(payload, _CONTEXT)
 
 
 def named_by(token: str) -> str:
-    """Return the id that a token names. Raises Problem `unauthenticated` or `token_expired`."""
-    said = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
-    if said is None:
-        raise unauthenticated(f"The {HEADER} was not made here. Check that it was copied whole.")
-    identifier, ends_ms = _LAYOUT.unpack(said)
-    if ends_ms <= now_ms():
-        detail = f"The {HEADER} ended at {timestamp(ends_ms)}. Send what you have to say again, and get another."
+    """Return the submission id in a token. Raises Problem `unauthenticated` or `token_expired`."""
+    payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
+    if payload is None:
+        raise unauthenticated(f"The {HEADER} is invalid. Check that it was copied completely.")
+    submission_id, expires_at_ms = _LAYOUT.unpack(payload)
+    if expires_at_ms <= now_ms():
+        detail = f"The {HEADER} expired at {timestamp(expires_at_ms)}. Submit the lead again to get another token."
         raise unauthenticated(detail, "token_expired")
-    return str(UUID(bytes=identifier))
+    return str(UUID(bytes=submission_id))

@@ -1,1 +1,1 @@
-"""Modules: what a platform can do, switched on and off by the platform and by its spaces."""
+"""Modules: the parts of a platform that it switches on and off, and that its spaces may override."""

@@ -1,4 +1,4 @@
-"""The modules that every platform has, by their ids, and what each needs to work."""
+"""The modules that every platform has, with their dependencies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Definition:
-    """A module. `depends_on`: the ids of those that have to be on, or it is off."""
+    """A module of the catalogue. It is off unless all modules in `depends_on`, a tuple of ids, are on."""
 
     name: str
     depends_on: tuple[str, ...] = ()
@@ -27,4 +27,4 @@ CATALOGUE: Final[Mapping[str, Definition]] = {
     "announcements": Definition("Announcements"),
     "messaging": Definition("Messaging"),
 }
-"""In the order in which they are listed. A platform may have others, under ids of its own."""
+"""Definitions by module id, in the order of lists. A platform may add modules with other ids."""

@@ -1,4 +1,4 @@
-"""What is stored of the modules of platforms and spaces."""
+"""The stored module settings of platforms, and the overrides of spaces."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class PlatformModule(Entity):
-    """What a platform says of a module. It says nothing of whether it is on as long as `enabled` is None."""
+    """The settings of a module on a platform. `enabled` is None while the default applies."""
 
     kind = "platform.module"
     pk, sk = "P#{platform_id}", "C#M#{module_id}"
@@ -26,22 +26,22 @@ class PlatformModule(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its settings not name the person."""
+        """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 
 
 class ModuleSet(RecordSet):
-    """The modules of a platform, those of the catalogue that it says nothing of included."""
+    """The modules of a platform, including those of the catalogue without stored settings."""
 
     kind = "platform.modules"
     most = 100
-    advice = "Let the platform forget one first: send null for its enabled, locked and settings."
+    advice = "Remove the settings of another first: send null for its enabled, locked and settings."
     keyed_by = "moduleId"
     output_model = ModuleSetOut
 
 
 class ModuleOverride(Entity):
-    """What a space says of a module."""
+    """The override of a module by a space."""
 
     kind, parameter, id_field = "space.module_override", "module_id", "module_id"
     parameter_pattern = IDENTIFIER_PATTERN
@@ -58,16 +58,16 @@ class ModuleOverride(Entity):
 
     @property
     def log_label(self) -> str:
-        """The module's id."""
+        """The module id."""
         return self.module_id
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its settings not name the person."""
+        """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 
 
 class OverrideSet(RecordSet):
-    """All that a space says of modules."""
+    """All module overrides of a space."""
 
     kind = "space.module_overrides"
     keyed_by = "moduleId"

@@ -1,4 +1,4 @@
-"""What the operations on modules accept and answer."""
+"""Request and response models of the module operations."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -12,33 +12,35 @@ Source = Literal["system", "platform", "space", "dependency"]
 
 MOST_AT_ONCE: Final = 40
 
-_SETTINGS: Final = {"columns": 2}
+_SETTINGS_EXAMPLE: Final = {"columns": 2}
 
 
 class ModuleChange(Input):
-    """What is to change of a module; what is left out stays.
+    """A change of a module. Omitted fields keep their values.
 
-    Null for all three forgets what the platform said of it.
+    Null for all three fields removes the platform's settings of the module.
     """
 
     module_id: Identifier = Field(
-        description="One of the catalogue or, if it isn't, of the platform's own.", examples=["events"]
+        description="Id of a module of the catalogue, or of the platform's own.", examples=["events"]
     )
-    enabled: bool | None = Field(None, description="Null stands for the default: on.", examples=[False])
-    locked: bool | None = Field(None, description="Whether spaces can't override it. Null stands for false.")
+    enabled: bool | None = Field(None, description="Null resets to the default, which is on.", examples=[False])
+    locked: bool | None = Field(None, description="Whether spaces can't override it. Null resets to false.")
     settings: JsonObject | None = Field(
-        None, description="A JSON Merge Patch of its settings (RFC 7396). Null removes them all.", examples=[_SETTINGS]
+        None,
+        description="A JSON Merge Patch of the settings (RFC 7396). Null removes all settings.",
+        examples=[_SETTINGS_EXAMPLE],
     )
 
 
 class ModulesPatch(Input):
-    """Which modules are to change."""
+    """The modules to change."""
 
     modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MOST_AT_ONCE)
 
 
 class ModuleState(Input):
-    """What a platform says of a module."""
+    """The settings of a module on a platform."""
 
     enabled: bool | None = None
     locked: bool = False
@@ -46,71 +48,71 @@ class ModuleState(Input):
 
 
 class ModuleOut(Output):
-    """A module of a platform. Of the platform's own modules the name is the id."""
+    """A module of a platform. The name of a platform's own module is its id."""
 
     module_id: str = Field(examples=["events"])
     name: str = Field(examples=["Events"])
     enabled: bool
     locked: bool = Field(description="Whether spaces can't override it.", examples=[False])
-    settings: dict[str, Any] = Field(examples=[_SETTINGS])
+    settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
     source: PlatformSource = Field(
-        description="`system` until the platform says something of it.", examples=["platform"]
+        description="`platform` if the platform has settings for the module, else `system`.", examples=["platform"]
     )
-    depends_on: list[str] = Field(description="Which modules have to be on, or it is off.", examples=[[]])
+    depends_on: list[str] = Field(description="Modules that must be on for this one to be on.", examples=[[]])
 
 
 class ModuleSetOut(RecordOutput):
-    """The modules of a platform; id and version are the platform's."""
+    """The modules of a platform, with the id and version of the platform."""
 
     items: list[ModuleOut]
 
 
 class EffectiveModuleOut(Output):
-    """A module as it is in a space."""
+    """The effective state of a module in a space."""
 
     module_id: str = Field(examples=["events"])
     enabled: bool
     source: Source = Field(
-        description="What decided: the catalogue, the platform, the space, or a module that it depends on.",
+        description="What decided: the catalogue, the platform, the space, or a dependency of the module.",
         examples=["space"],
     )
-    inherited: bool = Field(description="Whether no override of the space counts.", examples=[False])
-    locked: bool = Field(description="Whether the platform lets no override count.", examples=[False])
+    inherited: bool = Field(description="Whether no override of the space applies.", examples=[False])
+    locked: bool = Field(description="Whether the platform prevents overrides.", examples=[False])
     settings: dict[str, Any] = Field(
-        description="The platform's, and merged into them, member by member, those of an override that counts.",
-        examples=[_SETTINGS],
+        description="Settings of the platform, deeply merged with those of an override that applies.",
+        examples=[_SETTINGS_EXAMPLE],
     )
     blocked_by: list[str] = Field(
-        description="Which of the modules that it depends on are off, if that is why it is.", examples=[[]]
+        description="Dependencies that are off, if they are why the module is off.", examples=[[]]
     )
 
 
 class OverrideWrite(Input):
-    """What a space says of a module."""
+    """The override of a module by a space."""
 
     module_id: Identifier = Field(examples=["events"])
     enabled: bool = Field(default=True, examples=[False])
-    settings: JsonObject = Field({}, examples=[_SETTINGS])
+    settings: JsonObject = Field({}, examples=[_SETTINGS_EXAMPLE])
 
 
 class OverridesPut(Input):
-    """All that a space says of modules."""
+    """All module overrides of a space."""
 
     overrides: Annotated[list[OverrideWrite], unique_by("module_id")] = Field(max_length=MOST_AT_ONCE)
 
 
 class OverrideOut(RecordOutput):
-    """What a space says of a module."""
+    """The override of a module by a space."""
 
     id_field = "module_id"
 
     space_id: Uuid
     module_id: str = Field(examples=["events"])
     enabled: bool = Field(examples=[False])
-    settings: dict[str, Any] = Field(examples=[_SETTINGS])
+    settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
 
 
 class OverrideSetOut(RecordOutput):
-    """All that a space says of modules; id and version are the space's."""
+    """All module overrides of a space, with the id and version of the space."""
 
     items: list[OverrideOut]

@@ -1,4 +1,6 @@
-"""Modules: what a platform switches on and off, what its spaces override, and what holds in a space in the end."""
+"""HTTP operations on the modules of platforms, and their overrides and effective state in spaces."""
+
+from collections.abc import Sequence
 
 from chalicelib.features.modules.entities import ModuleOverride, ModuleSet, OverrideSet, PlatformModule
 from chalicelib.features.modules.models import (
@@ -16,6 +18,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Container
 
 routes = RouteGroup("platforms")
 in_spaces = RouteGroup("spaces", routes.operations)
@@ -23,7 +26,7 @@ in_spaces = RouteGroup("spaces", routes.operations)
 
 @routes.get("/platforms/{platform_id}/modules", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
-    """List the modules of a platform: those of the catalogue, then its own in the order it named them."""
+    """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
     stored = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in modules_of(stored)], query)
 
@@ -35,24 +38,26 @@ def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[Modul
     emits="platform.modules.updated",
 )
 def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch) -> ListPage[ModuleOut]:
-    """Change the modules that are named, up to 40 at once, all or none; the answer lists them all.
+    """Change up to 40 modules atomically. The response lists all modules of the platform.
 
-    Each is changed as by a JSON Merge Patch: what is left out stays, null stands for the default, and `settings` are
-    merged. A well-formed id that the catalogue doesn't have makes a module of the platform's own. With null for
-    `enabled`, `locked` and `settings` the platform forgets a module: one of the catalogue is as it was at first, one of
-    its own is gone. Every change gives the platform another version: `If-Match` takes the platform's `ETag`.
+    Each change is a JSON Merge Patch: omitted fields keep their values, null resets to the default, and `settings` are
+    merged. A well-formed id that is not in the catalogue creates a module of the platform's own. Null for `enabled`,
+    `locked` and `settings` removes the settings of a module: a module of the catalogue returns to its defaults, a
+    module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
+    platform's `ETag`.
     """
     present = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    said = {module.module_id: module for module in present}
-    states = changed(said, body.modules)
-    named = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
-    stay = [module for module in present if module.module_id not in states]
-    wanted = [*stay, *ctx.new_records(PlatformModule, named, **platform.ancestor_ids)]
+    states = changed({module.module_id: module for module in present}, body.modules)
+    fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
+    unchanged = [module for module in present if module.module_id not in states]
+    wanted = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
     ModuleSet.check_size(wanted)
-    kept = ctx.changes.replace_set(
-        platform, present, wanted, lambda place, stored: ModuleSet.of(place, modules_of(stored))
-    )
-    return ListPage([ModuleOut.of(module) for module in modules_of(kept)], None)
+
+    def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
+        return ModuleSet.of(container, modules_of(modules))
+
+    stored = ctx.changes.replace_set(platform, present, wanted, module_set)
+    return ListPage([ModuleOut.of(module) for module in modules_of(stored)], None)
 
 
 @in_spaces.get(
@@ -62,14 +67,14 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     emits=None,
 )
 def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[EffectiveModuleOut]:
-    """List the modules as they are in a space, each with what decided that it is on or off.
+    """List the effective state of all modules in a space, with the source of each state.
 
-    The catalogue switches all on; the platform decides otherwise, then the space by an override, unless the platform
-    has locked the module. What depends on a module that is off is off. An override of a module that the platform
-    doesn't have is listed as off, last.
+    Modules are on by default. The platform may switch a module off or on, and the space may override it unless the
+    platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
+    doesn't have are listed last, as off.
     """
-    found = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
-    modules = effective(modules_of(found.instances_of(PlatformModule)), found.instances_of(ModuleOverride))
+    records = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
+    modules = effective(modules_of(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride))
     return ctx.slice_page([EffectiveModuleOut.of(module) for module in modules], query)
 
 
@@ -80,7 +85,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     emits=None,
 )
 def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideOut]:
-    """List what a space says of modules, in the order it began to."""
+    """List the module overrides of a space, in the order of their creation."""
     return ctx.slice_page([OverrideOut.of(override) for override in _overrides(ctx)], query)
 
 
@@ -92,15 +97,15 @@ def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[Overr
     existing_status=200,
 )
 def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> OverrideOut:
-    """Let a space override a module: 201 if it didn't before, 200 if it did. What is left out is the default.
+    """Create (201) or replace (200) the override of a module by a space. Omitted fields get their defaults.
 
-    It counts as long as the platform has the module and doesn't lock it.
+    The override applies while the platform has the module and doesn't lock it.
     """
     present = {override.module_id: override for override in _overrides(ctx)}
-    known = present.get(body.module_id)
-    ctx.already_existed = known is not None
-    if known:
-        override = ctx.changes.update(known, **body.fields())
+    existing = present.get(body.module_id)
+    ctx.already_existed = existing is not None
+    if existing:
+        override = ctx.changes.update(existing, **body.fields())
     else:
         override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
     OverrideSet.check_size([*(present | {body.module_id: override}).values()])
@@ -115,14 +120,14 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
     emits="space.module_overrides.replaced",
 )
 def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> ListPage[OverrideOut]:
-    """Replace all that a space says of modules, up to 40 of them, at once; the answer lists them.
+    """Replace all module overrides of a space, up to 40. The response lists them.
 
-    Every change of them gives the space another version: `If-Match` takes the space's `ETag`.
+    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     wanted = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
     OverrideSet.check_size(wanted)
-    kept = ctx.changes.replace_set(space, _overrides(ctx), wanted, OverrideSet.of)
-    return ListPage([OverrideOut.of(override) for override in kept], None)
+    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, OverrideSet.of)
+    return ListPage([OverrideOut.of(override) for override in stored], None)
 
 
 @in_spaces.get(
@@ -132,7 +137,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     emits=None,
 )
 def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
-    """Get what a space says of a module."""
+    """Get the override of a module by a space."""
     return OverrideOut.of(override)
 
 
@@ -143,7 +148,7 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
     emits="space.module_override.removed",
 )
 def remove_module_override(ctx: Context, space: Space, override: ModuleOverride) -> None:
-    """Let a space inherit a module from its platform again."""
+    """Remove the override of a module, so that the space inherits the module from its platform."""
     ctx.changes.delete(override)
     ctx.changes.touch_if_changed(space)
 

@@ -1,6 +1,6 @@
-"""Which modules are on, and why: pure decisions.
+"""The effective state of modules, without I/O.
 
-The catalogue decides first, then the platform, then the space, and in the end what a module depends on.
+The state of a module follows from the catalogue, then the platform, then the space, and finally its dependencies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from chalicelib.kernel.http.validation import merge_patch, validate_value
 
 @dataclass(frozen=True)
 class Module:
-    """A module of a platform. `source`: who decided whether it is on."""
+    """A module of a platform: its definition, and the settings of the platform. `source` tells what decided."""
 
     module_id: str
     name: str
@@ -29,7 +29,10 @@ class Module:
 
 @dataclass(frozen=True)
 class Effective:
-    """A module as it is in the end. `inherited`: no override counts. `blocked_by`: what it needs and what is off."""
+    """The effective state of a module.
+
+    `inherited` is true if no override applies. `blocked_by` holds the ids of dependencies that are off.
+    """
 
     module_id: str
     name: str
@@ -43,33 +46,36 @@ class Effective:
 
 
 def modules_of(stored: Iterable[PlatformModule], catalogue: Mapping[str, Definition] = CATALOGUE) -> list[Module]:
-    """Return the modules of a platform: those of the catalogue, then its own in the order they were stored."""
-    said = {module.module_id: module for module in stored}
-    defined = [_module(module_id, about, said.pop(module_id, None)) for module_id, about in catalogue.items()]
-    return defined + [_module(module_id, Definition(module_id), module) for module_id, module in said.items()]
+    """Return the modules of a platform: those of the catalogue, then its own in the order of `stored`."""
+    own = {module.module_id: module for module in stored}
+    defined = [
+        _configured_module(module_id, definition, own.pop(module_id, None))
+        for module_id, definition in catalogue.items()
+    ]
+    return defined + [_configured_module(module_id, Definition(module_id), module) for module_id, module in own.items()]
 
 
-def _module(module_id: str, about: Definition, said: PlatformModule | None) -> Module:
-    module = Module(module_id, about.name, about.depends_on)
-    if said is None:
+def _configured_module(module_id: str, definition: Definition, stored: PlatformModule | None) -> Module:
+    module = Module(module_id, definition.name, definition.depends_on)
+    if stored is None:
         return module
-    enabled = said.enabled is not False
-    return replace(module, enabled=enabled, locked=said.locked, settings=said.settings, source="platform")
+    is_enabled = stored.enabled is not False
+    return replace(module, enabled=is_enabled, locked=stored.locked, settings=stored.settings, source="platform")
 
 
 def effective(modules: Sequence[Module], overrides: Iterable[ModuleOverride] = ()) -> list[Effective]:
-    """Return the modules as they are where some overrides hold: the platform's, then those overridden that it lacks."""
-    said = {override.module_id: override for override in overrides}
-    own = [_overridden(module, said.pop(module.module_id, None)) for module in modules]
+    """Return the effective state of a platform's modules, then of overridden modules that the platform lacks."""
+    by_id = {override.module_id: override for override in overrides}
+    own = [_apply_override(module, by_id.pop(module.module_id, None)) for module in modules]
     lacking = [
         Effective(module_id, module_id, (), enabled=False, locked=False, settings={}, source="platform")
-        for module_id in said
+        for module_id in by_id
     ]
-    on = _working({module.module_id: module.depends_on for module in own if module.enabled})
-    return [_blocked(module, on) for module in own] + lacking
+    active_ids = _active_ids({module.module_id: module.depends_on for module in own if module.enabled})
+    return [_apply_dependencies(module, active_ids) for module in own] + lacking
 
 
-def _overridden(module: Module, override: ModuleOverride | None) -> Effective:
+def _apply_override(module: Module, override: ModuleOverride | None) -> Effective:
     inherited = Effective(
         module.module_id, module.name, module.depends_on, module.enabled, module.locked, module.settings, module.source
     )
@@ -79,56 +85,58 @@ def _overridden(module: Module, override: ModuleOverride | None) -> Effective:
     return replace(inherited, enabled=override.enabled, settings=settings, source="space", inherited=False)
 
 
-def _working(wanted: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return which modules are on, of those that are wanted with what they need: the most that have all they need.
+def _active_ids(dependencies: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the largest subset of the enabled modules in which all dependencies are met.
 
-    So modules that need each other in a circle are on.
+    `dependencies` maps the id of each enabled module to the ids of its dependencies. Cyclic dependencies are met.
     """
-    on = set(wanted)
-    while blocked := {module_id for module_id in on if not on.issuperset(wanted[module_id])}:
-        on -= blocked
-    return on
+    active = set(dependencies)
+    while blocked := {module_id for module_id in active if not active.issuperset(dependencies[module_id])}:
+        active -= blocked
+    return active
 
 
-def _blocked(module: Effective, on: set[str]) -> Effective:
-    if not module.enabled or module.module_id in on:
+def _apply_dependencies(module: Effective, active_ids: set[str]) -> Effective:
+    if not module.enabled or module.module_id in active_ids:
         return module
-    missing = [needed for needed in module.depends_on if needed not in on]
+    missing = [module_id for module_id in module.depends_on if module_id not in active_ids]
     return replace(module, enabled=False, source="dependency", blocked_by=missing)
 
 
 def deep_merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return JSON objects merged member by member; whatever else both have is that of `over`."""
+    """Return two JSON objects merged recursively. `overrides` wins where a value is not an object in both."""
     merged = dict(base)
     for name, value in over.items():
-        known = merged.get(name)
-        both = isinstance(known, Mapping) and isinstance(value, Mapping)
-        merged[name] = deep_merged(known, value) if both else value  # type: ignore[arg-type]  # mypy knows not of `both`
+        base_value = merged.get(name)
+        if isinstance(base_value, Mapping) and isinstance(value, Mapping):
+            merged[name] = deep_merged(base_value, value)
+        else:
+            merged[name] = value
     return merged
 
 
 def changed(said: Mapping[str, PlatformModule], changes: Sequence[ModuleChange]) -> dict[str, ModuleState | None]:
-    """Return what a platform says of the modules named, after changes to what it `said`; None of what it forgets.
+    """Return the new states of the changed modules by id; None for modules whose settings are removed.
 
-    Raises Invalid with every fault of what comes out.
+    `stored` holds the present settings by module id. Raises ValidationProblem with every error in the new states.
     """
     states: dict[str, ModuleState | None] = {}
-    faults: list[FieldError] = []
-    for number, change in enumerate(changes):
+    errors: list[FieldError] = []
+    for index, change in enumerate(changes):
         try:
-            states[change.module_id] = _changed(said.get(change.module_id), change, f"/modules/{number}")
+            states[change.module_id] = _apply_change(said.get(change.module_id), change, f"/modules/{index}")
         except ValidationProblem as invalid:
-            faults += invalid.errors
-    if faults:
-        raise ValidationProblem(faults)
+            errors += invalid.errors
+    if errors:
+        raise ValidationProblem(errors)
     return states
 
 
-def _changed(said: PlatformModule | None, change: ModuleChange, pointer: str) -> ModuleState | None:
-    sent = change.model_dump(exclude_unset=True, exclude={"module_id"})
-    if sent == dict.fromkeys(ModuleState.model_fields):
+def _apply_change(stored: PlatformModule | None, change: ModuleChange, pointer: str) -> ModuleState | None:
+    patch = change.model_dump(exclude_unset=True, exclude={"module_id"})
+    if patch == dict.fromkeys(ModuleState.model_fields):
         return None
-    before = {name: getattr(said, name) for name in ModuleState.model_fields} if said else {}
-    state = validate_value(ModuleState, merge_patch(before, sent), pointer)
-    nothing = state == ModuleState() and change.module_id in CATALOGUE
-    return None if nothing else state
+    before = {name: getattr(stored, name) for name in ModuleState.model_fields} if stored else {}
+    state = validate_value(ModuleState, merge_patch(before, patch), pointer)
+    is_default = state == ModuleState() and change.module_id in CATALOGUE
+    return None if is_default else state

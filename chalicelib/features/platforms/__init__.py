@@ -1,1 +1,1 @@
-"""Platforms: what an organization runs, with its look, its navigation and its home."""
+"""Platforms: the products of an organization, each with a theme, a navigation and a home page."""

@@ -1,4 +1,4 @@
-"""What is stored of a platform."""
+"""The stored platform, and the access rule of operations on a platform."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
 class Platform(Container):
-    """What an organization runs for its people. `theme`, `navigation` and `home` are as they were sent."""
+    """A platform of an organization. `theme`, `navigation` and `home` are stored as the caller sent them."""
 
     kind, parameter, parent_type, scope_area = "platform", "platform_id", Organization, "platforms"
     pk, sk = "P#{id}", "#"
@@ -38,7 +38,7 @@ class Platform(Container):
     schema_version = 2
     upcasters: ClassVar[Upcasts] = {
         1: lambda item: item
-    }  # Its documents were no documents; they are read all the same.
+    }  # Version 1 stored the JSON fields as maps, which can be read as they are.
 
     organization_id: str
     name: str
@@ -56,37 +56,37 @@ class Platform(Container):
 
     @property
     def is_published(self) -> bool:
-        """Whether everybody may see what is public of it."""
+        """Whether the public parts of the platform are visible to everybody."""
         return self.status == "published"
 
     @property
     def visibility_state(self) -> tuple[object, ...]:
-        """Whatever of it decides who may come in: whether everybody may join, too."""
+        """The values that decide who has access, including the join policy."""
         return *super().visibility_state, self.join_policy
 
     @property
     def subdomain(self) -> str:
-        """By which it is reached at any time."""
+        """The permanent subdomain, which is the slug."""
         return self.slug
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        """What people with weak eyes could not read in its theme's colours."""
+        """The colour pairs of the theme whose contrast is too low to read."""
         return contrast_warnings(self.theme.get("colors", {}))
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets none of its texts name the person, whatever it is to show."""
-        said = ("name", "description", "theme", "navigation", "home")
-        return person.redact_all({name: getattr(self, name) for name in said})
+        """Return the text and JSON fields with the person's data redacted."""
+        names = ("name", "description", "theme", "navigation", "home")
+        return person.redact_all({name: getattr(self, name) for name in names})
 
 
 def custom_domain_key(request: Request) -> list[ItemKey]:
-    """Return where the custom domain of the platform that the path names is stored."""
-    return [CustomDomain.make_item_key(platform_id=request.parameters[Platform.parameter])]
+    """Return the item key of the custom domain of the platform in the path, for prefetching."""
+    return [CustomDomain.make_item_key(platform_id=request.parameters[CustomDomain.parameter])]
 
 
 def at_platform(
     role: Role | None, *, in_body: bool = False, via_record: type[Entity] | None = None, if_published: bool = False
 ) -> RequireRole:
-    """Return the need for a role at the platform that the request names."""
+    """Return the access rule that requires a role at the platform in the request."""
     return RequireRole(Platform, role, in_body=in_body, via_record=via_record, if_published=if_published)

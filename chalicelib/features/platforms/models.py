@@ -1,4 +1,4 @@
-"""What the operations on platforms accept and answer."""
+"""Request and response models of the platform operations."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -25,10 +25,12 @@ JoinPolicy = Literal["open", "invite"]
 Status = Literal["draft", "published"]
 ItemType = Literal["page", "space", "module", "url", "group"]
 
-_MOST_ITEMS: Final = 50
-_MOST_NAMES: Final = 100
-_MOST_TOKEN_CHARACTERS: Final = 200
-_PLAIN_ADVICE: Final = "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
+_MAX_ITEMS: Final = 50
+_MAX_NAMES: Final = 100
+_MAX_TOKEN_CHARACTERS: Final = 200
+_PLAIN_TEXT_ADVICE: Final = (
+    "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
+)
 
 Color = Annotated[
     str,
@@ -38,116 +40,115 @@ Color = Annotated[
 Target = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-def _tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+def _check_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
     for name, token in value.items():
-        where = f"{path}/{name}"
+        pointer = f"{path}/{name}"
         if isinstance(token, dict):
-            _tokens(token, where)
+            _check_tokens(token, pointer)
         elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_plain(token)):
-            raise ValueError(f"{where[:100]} {_PLAIN_ADVICE}")
+            raise ValueError(f"{pointer[:100]} {_PLAIN_TEXT_ADVICE}")
     return value
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether text can stand in a style sheet without ending what it stands in."""
-    return len(text) <= _MOST_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
+    """Return whether text can be inserted into a style sheet without closing the surrounding declaration."""
+    return len(text) <= _MAX_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
 
 
-def _font(text: str) -> str:
+def _check_font(text: str) -> str:
     if not _is_plain(text):
         raise ValueError("must be the name of a font family, without any of < > { } ;")
     return text
 
 
-Font = Annotated[Name, AfterValidator(_font)]
+Font = Annotated[Name, AfterValidator(_check_font)]
 
 
 class PlatformCreate(Input):
-    """A new platform."""
+    """A platform to create."""
 
-    organization_id: Uuid = Field(description="Whose it is, for good.")
+    organization_id: Uuid = Field(description="The owning organization. It cannot be changed later.")
     name: Name = Field(examples=["Engines"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
     description: Text | None = Field(None, examples=["Where the engines are discussed."])
-    join_policy: JoinPolicy = Field("invite", description="`open`: anyone may join once it is published.")
-    default_locale: Locale = Field("en", description="BCP 47.", examples=["en"])
+    join_policy: JoinPolicy = Field("invite", description="`open`: anyone may join the published platform.")
+    default_locale: Locale = Field("en", description="BCP 47 language tag.", examples=["en"])
 
 
 class PlatformPatch(Patch):
-    """What of a platform can be changed here; theme, navigation, home and publishing have operations of their own."""
+    """Changes to a platform. Theme, navigation, home and publication have separate operations."""
 
     name: Name = Field(examples=["Engines"])
-    slug: Slug = Field(description="The former slug is free at once.", examples=["engines"])
+    slug: Slug = Field(description="The former slug becomes available at once.", examples=["engines"])
     description: Text | None = Field(None, examples=["Where the engines are discussed."])
     join_policy: JoinPolicy = Field("invite", examples=["open"])
     default_locale: Locale = Field("en", examples=["en"])
 
 
 class Publication(Input):
-    """Whether the platform is to be published."""
+    """Whether the platform is published."""
 
     published: bool = True
 
 
 class ThemePatch(Patch):
-    """What a platform looks like."""
+    """The theme of a platform."""
 
     part = "theme"
 
     mode: Literal["light", "dark", "auto"] | None = None
     colors: dict[Identifier, Color] = Field(
         {},
-        max_length=_MOST_NAMES,
-        description="By name. What `text` on `background`, `onPrimary` on `primary` and "
-        "the like lack in contrast is told in `warnings`.",
+        max_length=_MAX_NAMES,
+        description="Colours by name. `warnings` lists pairs such as `text` on `background` with too little contrast.",
         examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
     )
     fonts: dict[Identifier, Font] = Field(
-        {}, max_length=_MOST_NAMES, description="Families by use.", examples=[{"body": "Source Sans 3"}]
+        {}, max_length=_MAX_NAMES, description="Font families by usage.", examples=[{"body": "Source Sans 3"}]
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
     favicon_url: WebUrl | None = Field(None, examples=["https://example.com/favicon.ico"])
-    tokens: Annotated[JsonObject, AfterValidator(_tokens)] = Field(
-        {}, description="Design tokens: text, numbers or booleans by name, in groups.", examples=[{"radius": "4px"}]
+    tokens: Annotated[JsonObject, AfterValidator(_check_tokens)] = Field(
+        {}, description="Design tokens: groups of text, numbers or booleans by name.", examples=[{"radius": "4px"}]
     )
 
 
 class NavigationLeafIn(Input):
-    """An item of a navigation."""
+    """A navigation item."""
 
     id: ElementId = Field(examples=["start"])
     label: Name = Field(examples=["Start"])
     type: ItemType = Field(examples=["space"])
     target: Target | None = Field(
         None,
-        description="What it leads to: an id or a path; of `url` an http(s) or mail address, or a path.",
+        description="Where the item leads: an id or a path. For type `url`, an http(s) or mailto URL, or a path.",
         examples=["/spaces/looms"],
     )
     children: NothingBelow = Field([], examples=[[]])
 
 
 class NavigationBranchIn(NavigationLeafIn):
-    """An item of a navigation that may have items below."""
+    """A navigation item that may have child items."""
 
-    children: list[NavigationLeafIn] = Field([], max_length=_MOST_ITEMS, examples=[[]])
+    children: list[NavigationLeafIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])
 
 
 class NavigationItemIn(NavigationBranchIn):
-    """An item of a navigation, at the top."""
+    """A top-level navigation item."""
 
-    children: list[NavigationBranchIn] = Field([], max_length=_MOST_ITEMS, examples=[[]])  # type: ignore[assignment]
+    children: list[NavigationBranchIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])  # type: ignore[assignment]
 
 
 class NavigationPatch(Patch):
-    """Where a platform leads to, three levels deep at most. Ids are different from each other."""
+    """The navigation of a platform, at most three levels deep. Item ids are unique."""
 
     part = "navigation"
 
-    items: list[NavigationItemIn] = Field([], max_length=_MOST_ITEMS)
+    items: list[NavigationItemIn] = Field([], max_length=_MAX_ITEMS)
 
 
 class HomeBlockIn(Input):
-    """A block of a platform's home."""
+    """A block of a platform's home page."""
 
     id: ElementId = Field(examples=["welcome"])
     type: Identifier = Field(examples=["hero"])
@@ -155,18 +156,18 @@ class HomeBlockIn(Input):
 
 
 class HomePatch(Patch):
-    """What a platform begins with. Ids of blocks are different from each other."""
+    """The home page of a platform. Block ids are unique."""
 
     part = "home"
 
     layout: Name | None = Field(None, examples=["two-columns"])
-    blocks: list[HomeBlockIn] = Field([], max_length=_MOST_ITEMS)
-    space_id: Uuid | None = Field(None, description="The space that it opens.", examples=[None])
-    site_id: Uuid | None = Field(None, description="The site that it opens.", examples=[None])
+    blocks: list[HomeBlockIn] = Field([], max_length=_MAX_ITEMS)
+    space_id: Uuid | None = Field(None, description="The space that the home page opens.", examples=[None])
+    site_id: Uuid | None = Field(None, description="The site that the home page opens.", examples=[None])
 
 
 class ThemeOut(Output):
-    """What a platform looks like."""
+    """The theme of a platform."""
 
     mode: Literal["light", "dark", "auto"] | None = Field(None, examples=["light"])
     colors: dict[str, str] = Field({}, examples=[{"text": "#1a1a1a", "background": "#ffffff"}])
@@ -177,7 +178,7 @@ class ThemeOut(Output):
 
 
 class NavigationItemOut(Output):
-    """An item of a navigation."""
+    """A navigation item."""
 
     id: str = Field(examples=["start"])
     label: str = Field(examples=["Start"])
@@ -187,13 +188,13 @@ class NavigationItemOut(Output):
 
 
 class NavigationOut(Output):
-    """Where a platform leads to."""
+    """The navigation of a platform."""
 
     items: list[NavigationItemOut] = Field([])
 
 
 class HomeBlockOut(Output):
-    """A block of a platform's home."""
+    """A block of a platform's home page."""
 
     id: str = Field(examples=["welcome"])
     type: str = Field(examples=["hero"])
@@ -201,7 +202,7 @@ class HomeBlockOut(Output):
 
 
 class HomeOut(Output):
-    """What a platform begins with."""
+    """The home page of a platform."""
 
     layout: str | None = Field(None, examples=["two-columns"])
     blocks: list[HomeBlockOut] = Field([])
@@ -210,15 +211,15 @@ class HomeOut(Output):
 
 
 class Warned(Output):
-    """What the service keeps as it was sent, although it will hinder people."""
+    """A problem with a value that the service accepted."""
 
-    pointer: str = Field(description="Where in the theme.", examples=["/colors/text"])
+    pointer: str = Field(description="JSON Pointer into the theme.", examples=["/colors/text"])
     code: Literal["low_contrast"] = Field(examples=["low_contrast"])
     detail: str = Field(examples=["text on background has a contrast of 3.2:1; text that people can read has 4.5:1."])
 
 
 class PlatformSummary(RecordOutput):
-    """A platform as lists show it."""
+    """A platform in a list."""
 
     organization_id: Uuid
     name: str = Field(examples=["Engines"])
@@ -227,8 +228,10 @@ class PlatformSummary(RecordOutput):
     join_policy: JoinPolicy = Field(examples=["invite"])
     default_locale: str = Field(examples=["en"])
     status: Status = Field(examples=["draft"])
-    published_at: Timestamp | None = Field(description="Since when; null while it is a draft.", examples=[None])
-    subdomain: str = Field(description="By which it is reached at any time.", examples=["engines"])
+    published_at: Timestamp | None = Field(
+        description="When it was published; null while it is a draft.", examples=[None]
+    )
+    subdomain: str = Field(description="The permanent subdomain of the platform.", examples=["engines"])
 
 
 class PlatformOut(PlatformSummary):
@@ -237,11 +240,11 @@ class PlatformOut(PlatformSummary):
     theme: ThemeOut
     navigation: NavigationOut
     home: HomeOut
-    warnings: list[Warned] = Field(description="What in its theme people could not read.", examples=[[]])
+    warnings: list[Warned] = Field(description="Colour pairs of the theme that are hard to read.", examples=[[]])
 
 
 class PlatformsQuery(ListQuery):
-    """Which of the caller's platforms."""
+    """Filters of the list of platforms."""
 
-    organization_id: Uuid | None = Field(None, description="Those of one organization.", examples=[None])
+    organization_id: Uuid | None = Field(None, description="Only the platforms of this organization.", examples=[None])
     status: Status | None = None

@@ -1,4 +1,6 @@
-"""Platforms: create, find, change, delete, publish; their theme, navigation and home."""
+"""HTTP operations on platforms, their theme, navigation, home and publication."""
+
+from typing import Any
 
 from chalicelib.features.domains.entities import CustomDomain, called
 from chalicelib.features.organizations.entities import Organization
@@ -31,18 +33,18 @@ routes = RouteGroup("platforms")
 
 @routes.get("/platforms", access=Caller.PRINCIPAL, scope="platforms:read", emits=None)
 def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSummary]:
-    """List the caller's platforms: those of their organizations, and those they are a member of.
+    """List the platforms of the caller's organizations, and those of which the caller is a member.
 
-    They come by groups of 25 organizations, as `GET /organizations` lists these, and within a group in the order they
-    were created. A page may be short or empty: the list ends where `nextCursor` is null.
+    The list is grouped by 25 organizations, in the order of `GET /organizations`; within a group, platforms are in the
+    order of their creation. A page may be short or empty. The list ends when `nextCursor` is null.
     """
 
-    def show(platform: Platform) -> PlatformSummary | None:
-        wanted = query.status in (None, platform.status)
-        return PlatformSummary.of(platform) if wanted else None
+    def summarize(platform: Platform) -> PlatformSummary | None:
+        matches = query.status in (None, platform.status)
+        return PlatformSummary.of(platform) if matches else None
 
-    listed = Platform.by_status if query.status else Platform.sibling_index
-    return within_reach(ctx, listed, query, show, organization_id=query.organization_id, status=query.status)
+    collection = Platform.by_status if query.status else Platform.sibling_index
+    return within_reach(ctx, collection, query, summarize, organization_id=query.organization_id, status=query.status)
 
 
 @routes.post(
@@ -53,7 +55,7 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
     grants_access=True,
 )
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
-    """Create a platform in an organization; it is a draft until it is published."""
+    """Create a platform in an organization. It is a draft until it is published."""
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
     platform = ctx.changes.create(Platform(**ctx.new_record_fields(), **fields))
     ctx.changes.create(CustomDomain.none(platform))
@@ -63,7 +65,7 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
 @routes.get("/platforms/{platform_id}", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
 def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     """Get a platform."""
-    return _shown(ctx, platform)
+    return _platform_response(ctx, platform)
 
 
 @routes.patch(
@@ -76,10 +78,10 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
     """Change a platform."""
     updated = ctx.changes.update(platform, **body.fields())
-    custom = ctx.find(CustomDomain)
-    if custom:
-        ctx.changes.update_untracked(custom, **called(updated))
-    return _shown(ctx, updated)
+    custom_domain = ctx.find(CustomDomain)
+    if custom_domain:
+        ctx.changes.update_untracked(custom_domain, **called(updated))
+    return _platform_response(ctx, updated)
 
 
 @routes.delete(
@@ -91,14 +93,14 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> Pl
     prefetch=custom_domain_key,
 )
 def delete_platform(ctx: Context, platform: Platform) -> None:
-    """Delete a platform, and all in it: it is gone at once, and its domain is free again.
+    """Delete a platform and everything in it, effective immediately. Its custom domain becomes available again.
 
-    Its slug is free as well, unless it was published once: then nobody else gets that for 90 days.
+    The slug becomes available too, but if the platform was ever published only after 90 days.
     """
     purge(ctx.changes, platform)
-    custom = ctx.find(CustomDomain)
-    if custom:
-        ctx.changes.delete(custom)
+    custom_domain = ctx.find(CustomDomain)
+    if custom_domain:
+        ctx.changes.delete(custom_domain)
 
 
 @routes.patch(
@@ -108,15 +110,15 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
     emits="platform.home.updated",
 )
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
-    """Change what a platform begins with; what is left out stays as it is."""
+    """Change the home page of a platform. Omitted fields keep their values."""
     home = body.fields()
     refuse_repeated_ids(home["blocks"], "/blocks")
     refuse_large("home", home)
     if body.space_id and body.space_id != platform.home["space_id"]:
-        _refuse_unseen(ctx, platform, body.space_id)
+        _require_visible_space(ctx, platform, body.space_id)
     if body.site_id and body.site_id != platform.home["site_id"]:
         refuse_foreign_site(ctx, platform.organization_id, body.site_id)
-    return _shown(ctx, ctx.changes.update(platform, home=home))
+    return _platform_response(ctx, ctx.changes.update(platform, home=home))
 
 
 @routes.patch(
@@ -126,12 +128,12 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
     emits="platform.navigation.updated",
 )
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
-    """Change where a platform leads to; its items are replaced as a whole."""
+    """Change the navigation of a platform. All items are replaced together."""
     navigation = body.fields()
     refuse_repeated_ids(navigation["items"], "/items")
     refuse_dangerous(navigation["items"], "/items")
     refuse_large("navigation", navigation)
-    return _shown(ctx, ctx.changes.update(platform, navigation=navigation))
+    return _platform_response(ctx, ctx.changes.update(platform, navigation=navigation))
 
 
 @routes.patch(
@@ -141,16 +143,17 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     emits=("platform.published", "platform.unpublished"),
 )
 def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
-    """Publish a platform, or with `published` = false let it be a draft again."""
+    """Publish a platform, or turn it into a draft again with `published` = false."""
     if body.published == platform.is_published:
-        return _shown(ctx, platform)
-    first = platform.first_published_at or platform.published_at or ctx.now
-    if not body.published:
+        return _platform_response(ctx, platform)
+    first_published_at = platform.first_published_at or platform.published_at or ctx.now
+    if body.published:
+        fields: dict[str, Any] = {"status": "published", "published_at": ctx.now}
+    else:
         ctx.changes.event = "platform.unpublished"
-        changed = ctx.changes.update(platform, status="draft", published_at=None, first_published_at=first)
-        return _shown(ctx, changed)
-    changed = ctx.changes.update(platform, status="published", published_at=ctx.now, first_published_at=first)
-    return _shown(ctx, changed)
+        fields = {"status": "draft", "published_at": None}
+    updated = ctx.changes.update(platform, **fields, first_published_at=first_published_at)
+    return _platform_response(ctx, updated)
 
 
 @routes.patch(
@@ -160,26 +163,26 @@ def publish_platform(ctx: Context, platform: Platform, body: Publication) -> Pla
     emits="platform.theme.updated",
 )
 def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) -> PlatformOut:
-    """Change what a platform looks like; what is left out stays as it is.
+    """Change the theme of a platform. Omitted fields keep their values.
 
-    Colours that people with weak eyes could not tell apart are kept, and named in `warnings`.
+    Colours with too little contrast are accepted and listed in `warnings`.
     """
     theme = body.fields()
     refuse_large("theme", theme)
-    return _shown(ctx, ctx.changes.update(platform, theme=theme))
+    return _platform_response(ctx, ctx.changes.update(platform, theme=theme))
 
 
-def _shown(ctx: Context, platform: Platform) -> PlatformOut:
-    """Return a platform as the caller sees it. Those who may change its navigation are shown all of that."""
-    sight = Sight(ctx, platform)
-    keys = sight.keys()
-    parts = sight.parts(ctx.load(keys=keys) if keys else Records())
-    whole = {"navigation": platform.navigation} if maintains(ctx) else {}
-    return PlatformOut.of(platform.replace(**{**parts, **whole}))
+def _platform_response(ctx: Context, platform: Platform) -> PlatformOut:
+    """Return a platform as the caller sees it. Callers who may edit the navigation see all of its items."""
+    visibility = Sight(ctx, platform)
+    keys = visibility.keys()
+    visible_fields = visibility.parts(ctx.load(keys=keys) if keys else Records())
+    full_navigation = {"navigation": platform.navigation} if maintains(ctx) else {}
+    return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
 
 
-def _refuse_unseen(ctx: Context, platform: Platform, space_id: str) -> None:
+def _require_visible_space(ctx: Context, platform: Platform, space_id: str) -> None:
     if seen(ctx, platform, space_id, ctx.load(keys=keys_of(ctx, platform, space_id))) is None:
         raise ValidationProblem(
-            [FieldError("/spaceId", "unknown", "No space of this platform that you see has this id.")]
+            [FieldError("/spaceId", "unknown", "No space of this platform that is visible to you has this id.")]
         )

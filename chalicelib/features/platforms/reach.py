@@ -1,4 +1,4 @@
-"""The platforms that a caller reaches: those of their organizations, and those they are a member of."""
+"""List the platforms that a caller can see: those of their organizations, and those of which they are a member."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_mem
 
 T = TypeVar("T")
 
-_POINTING: Final = ("pk", "sk", "kind", "id", "platform_id", "organization_id", "created_at")
-"""What is read of the records that lead to platforms."""
+_INDEX_ATTRIBUTES: Final = ("pk", "sk", "kind", "id", "platform_id", "organization_id", "created_at")
+"""The attributes that are read of platforms in an index, and of other records that refer to a platform."""
 
-_SHOWN: Final = (*Platform.listed_attributes(), *Organization.listed_attributes())
-"""What is read of platforms, of their organizations, and of what decides who sees them."""
+_LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed_attributes())
+"""The attributes that are read of platforms, their organizations, and the records that decide visibility."""
 
 
 def within_reach(
@@ -37,82 +37,94 @@ def within_reach(
     having: Callable[[str], ItemKey] | None = None,
     **names: str | None,
 ) -> ListPage[T]:
-    """Return a page of the platforms that the caller reaches, by groups of organizations.
+    """Return a page of the platforms that the caller can see, grouped by organizations.
 
-    Those of a group come in the order they were created. `listed`: a list of an organization's platforms, or of records
-    that name one by `platform_id`, sorted by that. Each organization of the group takes a Query, all at the same time;
-    so do the caller's own memberships, which may lead to platforms that `show` has to leave out. `having`: where a
-    record stands without which a platform is left out.
+    Each organization of the group takes one Query, and all of them run in parallel with one for the caller's own
+    platform memberships. Platforms of a group are in the order of their creation.
+
+    `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted
+    by it. `serialize` returns None for platforms to omit. `required_key` maps a platform id to the key of a record
+    without which the platform is omitted. `names` fill the key of the collection.
     """
-    group, organizations = _organizations(ctx, query, organization_id)
-    sources = [listed.partition(**names, organization_id=organization) for organization in organizations]
+    group, organization_ids = _organizations_on_page(ctx, query, organization_id)
+    partitions = [listed.partition(**names, organization_id=each) for each in organization_ids]
     if isinstance(ctx.principal, User) and group.is_first:
-        sources.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
-    found = group.query_merged(sources, limit=query.limit, attributes=_POINTING)
-    reach = _Reach(group, organizations, organization_id)
-    shown = [show(platform) for platform in _open(ctx, found.items, reach, having)]
-    return ctx.build_page([item for item in shown if item is not None], found.last_evaluated_key, query)
+        partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
+    result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
+    page_scope = _PageScope(group, organization_ids, organization_id)
+    outputs = [show(platform) for platform in _visible_platforms(ctx, result.items, page_scope, having)]
+    return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
 
 
 @dataclass(frozen=True)
-class _Reach:
-    """What a page may show: the platforms of some organizations of a group, and those the caller is a member of.
+class _PageScope:
+    """The platforms that belong on a page: those of its organizations, and those of which the caller is a member.
 
-    `wanted`: the one organization that was asked for.
+    `requested_id` is the id of the only organization that the caller asked for.
     """
 
     group: MembershipGroup
-    organizations: Sequence[str]
-    wanted: str | None
+    organization_ids: Sequence[str]
+    requested_id: str | None
 
-    def holds(self, organization: str, *, joined: bool, belongs: bool) -> bool:
-        """Return whether a platform of an organization is shown. `joined`: the caller is a member of the platform.
+    def includes(self, organization_id: str, *, is_platform_member: bool, is_organization_member: bool) -> bool:
+        """Return whether the page shows a platform of an organization.
 
-        `belongs`: of its organization, too; where that is in a later group the platform is shown there.
+        A platform whose organization is in a later group is shown with that group.
         """
-        if organization in self.organizations:
-            return belongs
-        later = belongs and self.group.belongs_to_later_group(organization)
-        return joined and self.wanted in (None, organization) and not later
+        if organization_id in self.organization_ids:
+            return is_organization_member
+        is_later = is_organization_member and self.group.belongs_to_later_group(organization_id)
+        return is_platform_member and self.requested_id in (None, organization_id) and not is_later
 
 
-def _organizations(ctx: Context, query: ListQuery, wanted: str | None) -> tuple[MembershipGroup, Sequence[str]]:
-    """Return the group that a page is about, and its organizations: of those the caller belongs to, or the wanted."""
+def _organizations_on_page(
+    ctx: Context, query: ListQuery, requested_id: str | None
+) -> tuple[MembershipGroup, Sequence[str]]:
+    """Return the group of a page and the ids of its organizations: the caller's own, or the requested one."""
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        own = ctx.principal.credential.organization_id
-        return MembershipGroup(position=position), [own] if wanted in (None, own) else []
+        own_id = ctx.principal.credential.organization_id
+        return MembershipGroup(position=position), [own_id] if requested_id in (None, own_id) else []
     user_id = ctx.user.id
-    if wanted:
-        member = table.get(Member.make_item_key(organization_id=wanted, user_id=user_id))
-        return MembershipGroup(position=position), [wanted] if member else []
+    if requested_id:
+        member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
+        return MembershipGroup(position=position), [requested_id] if member else []
     group = read_membership_group(Member.of_user.partition(user_id=user_id, shelf="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 
-def _open(
-    ctx: Context, found: list[Item], reach: _Reach, having: Callable[[str], ItemKey] | None
+def _visible_platforms(
+    ctx: Context, index_items: list[Item], page_scope: _PageScope, required_key: Callable[[str], ItemKey] | None
 ) -> Iterator[Platform]:
-    """Yield the platforms that were found and are there for the caller, as they are now."""
-    memberships = {item["platform_id"]: item for item in found if item["kind"] == PlatformMember.kind}
-    places = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in found}
-    keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in places}
-    above = {organization: Organization.make_item_key(id=organization) for organization in places.values()}
-    caller = ctx.principal.id or ""
-    left = [departure_key(key, caller) for key in above.values()]
-    needed = {platform_id: having(platform_id) for platform_id in places} if having else {}
-    # What the caller is a member of was listed by indexes, which are late: whether they are the table says.
-    own = {each: Member.make_item_key(organization_id=each, user_id=caller) for each in above}
-    joined_at = [membership_key(keys[platform_id], caller) for platform_id in memberships]
-    read = table.get_all([*keys.values(), *above.values(), *left, *needed.values(), *own.values(), *joined_at], _SHOWN)
-    by_key = isinstance(ctx.principal, ApiKeyPrincipal)
-    for platform_id, organization in places.items():
-        item, tenant = read.get(keys[platform_id]), read.get(above[organization])
-        lacking = having is not None and needed[platform_id] not in read
-        if item is None or tenant is None or lacking or Organization.from_item(tenant).is_deleted:
+    """Yield the current state of the platforms in some index items that the caller can see."""
+    joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
+    organization_ids = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in index_items}
+    platform_keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in organization_ids}
+    organization_keys = {each: Organization.make_item_key(id=each) for each in organization_ids.values()}
+    required_keys = {platform_id: required_key(platform_id) for platform_id in organization_ids} if required_key else {}
+    # Indexes are eventually consistent, so the caller's memberships are read from the table.
+    caller_id = ctx.principal.id or ""
+    member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
+    decisive_keys = [
+        *member_keys.values(),
+        *(departure_key(key, caller_id) for key in organization_keys.values()),
+        *(membership_key(platform_keys[platform_id], caller_id) for platform_id in joined_ids),
+    ]
+    keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]
+    items = table.get_all(keys, _LOADED_ATTRIBUTES)
+    is_api_key = isinstance(ctx.principal, ApiKeyPrincipal)
+    for platform_id, organization_id in organization_ids.items():
+        platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
+        platform, organization = items.get(platform_key), items.get(organization_key)
+        is_lacking = required_key is not None and required_keys[platform_id] not in items
+        if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
             continue
-        joined = platform_id in memberships and is_current_membership(
-            caller, keys[platform_id], [above[organization]], read
+        is_platform_member = platform_id in joined_ids and is_current_membership(
+            caller_id, platform_key, [organization_key], items
         )
-        if reach.holds(organization, joined=joined, belongs=by_key or own[organization] in read):
-            yield Platform.from_item(item)
+        is_organization_member = is_api_key or member_keys[organization_id] in items
+        if page_scope.includes(
+            organization_id, is_platform_member=is_platform_member, is_organization_member=is_organization_member
+        ):
+            yield Platform.from_item(platform)

@@ -1,4 +1,4 @@
-"""What a platform's navigation may lead to, and which space a path names: pure decisions."""
+"""The targets of navigation items: validation, and the space that a target or path refers to. Without I/O."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,51 +10,57 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
 
-_NAME: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
-_NAME_ADVICE: Final = "must be an id, a slug or a path; an item of type url leads elsewhere"
-_SPACES: Final = "spaces"
+_INTERNAL_TARGET: Final = re.compile(r"[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*|/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
+_INTERNAL_TARGET_ADVICE: Final = "must be an id, a slug or a path; use type url for other targets"
+_SPACES_SEGMENT: Final = "spaces"
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?://[^/?#]*)?", re.IGNORECASE)
-_TARGETS: Final = {"url": (LINK, LINK_ADVICE), "module": (re.compile(IDENTIFIER_PATTERN), "must be the id of a module")}
+_TARGET_PATTERNS: Final = {
+    "url": (LINK, LINK_ADVICE),
+    "module": (re.compile(IDENTIFIER_PATTERN), "must be the id of a module"),
+}
 
 
 def slug_in(path: object) -> str | None:
-    """Return the slug of the space that a path names, if it can: its first segment, or the one after `/spaces`."""
-    named = _segments(path) if isinstance(path, str) else []
-    return _slug(named[1:] if named[:1] == [_SPACES] else named)
+    """Return the slug of the space that a path may refer to: its first segment, or the segment after `/spaces`."""
+    segments = _segments(path) if isinstance(path, str) else []
+    return _first_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
 
 
 def space_named_by(item: Mapping[str, Any]) -> str | None:
-    """Return the slug or the id of the space that an item of a navigation leads to, if it can lead to one."""
+    """Return the slug or the id of the space that a navigation item may lead to, or None."""
     target = item.get("target")
     if not target or item["type"] == "module":
         return None
-    elsewhere = _ORIGIN.match(target)
-    if elsewhere is None:
+    origin = _ORIGIN.match(target)
+    if origin is None:
         return slug_in(target)
-    named = _segments(target[elsewhere.end() :])
-    return _slug(named[1:]) if named[:1] == [_SPACES] else None
+    segments = _segments(target[origin.end() :])
+    return _first_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
 
 
 def _segments(path: str) -> list[str]:
-    bare = re.split(r"[?#]", path, maxsplit=1)[0]
-    return [ascii_lower(unquote(segment)) for segment in bare.split("/") if segment]
+    path_only = re.split(r"[?#]", path, maxsplit=1)[0]
+    return [ascii_lower(unquote(segment)) for segment in path_only.split("/") if segment]
 
 
-def _slug(segments: list[str]) -> str | None:
+def _first_slug(segments: list[str]) -> str | None:
     return segments[0] if segments and re.fullmatch(SLUG_PATTERN, segments[0]) else None
 
 
 def refuse_dangerous(items: Parts, pointer: str) -> None:
-    """Raise Invalid for each item, or child of one, whose target is none that a page may lead to."""
-    faults = [fault for path, item in placed(items, pointer) for fault in _dangerous(item, path)]
-    if faults:
-        raise ValidationProblem(faults)
+    """Raise ValidationProblem if the target of an item, or of one of its descendants, is missing or malformed.
+
+    `pointer` is the JSON Pointer of the items.
+    """
+    errors = [error for item_pointer, item in placed(items, pointer) for error in _target_errors(item, item_pointer)]
+    if errors:
+        raise ValidationProblem(errors)
 
 
-def _dangerous(item: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+def _target_errors(item: Mapping[str, Any], pointer: str) -> Iterator[FieldError]:
     target = item.get("target")
-    pattern, advice = _TARGETS.get(item["type"], (_NAME, _NAME_ADVICE))
+    pattern, advice = _TARGET_PATTERNS.get(item["type"], (_INTERNAL_TARGET, _INTERNAL_TARGET_ADVICE))
     if item["type"] == "url" and not target:
-        yield FieldError(f"{path}/target", "required", "An item of type url leads somewhere: name its target.")
+        yield FieldError(f"{pointer}/target", "required", "An item of type url needs a target.")
     elif target and not pattern.fullmatch(target):
-        yield FieldError(f"{path}/target", "malformed", advice)
+        yield FieldError(f"{pointer}/target", "malformed", advice)

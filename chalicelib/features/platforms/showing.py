@@ -1,6 +1,6 @@
-"""What a caller is shown of where a platform leads to: no space, page or site that is not there for them.
+"""Hide navigation items and home targets that the caller cannot see: spaces, pages and sites.
 
-Who sees every space of the platform and belongs to its organization is shown all of it, and nothing is read for that.
+Callers who see every space of the platform and belong to its organization see everything, without any read.
 """
 
 import re
@@ -28,7 +28,7 @@ from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
 
 
 def maintains(ctx: Context) -> bool:
-    """Return whether the caller may change the navigation of the platform at hand."""
+    """Return whether the caller may edit the navigation of the platform of the request."""
     if ctx.scopes is not None:
         return scopes_allow(ctx.scopes, "platforms:write", Role.EDITOR)
     return ctx.role is not None and ctx.role.includes(Role.EDITOR)
@@ -36,35 +36,41 @@ def maintains(ctx: Context) -> bool:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a caller sees of the spaces, pages and sites that a platform's navigation and home lead to."""
+    """The parts of a platform's navigation and home that a caller can see."""
 
     ctx: Context
     platform: Platform
 
     def keys(self) -> list[ItemKey]:
-        """Return where the records stand that decide what is shown, as far as they are known; to be read with others.
+        """Return the keys of the known records that decide visibility, to be read together with other records.
 
-        Which space a slug names and where a page is, a process remembers; what is read says whether that holds still.
+        The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
         """
-        guards = [self._guard(slug) for slug in self._slugs]
-        pointers = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
-        known = [ancestor_cache.cached_ids(key) for key in (*guards, *pointers)]
-        spaces = self._space_ids | {ids[Space.parameter] for ids in known if Space.parameter in ids}
-        pages = [*zip(self._page_ids, known[len(guards) :], strict=True)]
-        return [*guards, *pointers, *self._keys_of_spaces(spaces), *_keys_of_pages(pages), *self._keys_of_home()]
+        slug_keys = [self._slug_key(slug) for slug in self._slugs]
+        pointer_keys = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
+        cached = [ancestor_cache.cached_ids(key) for key in (*slug_keys, *pointer_keys)]
+        space_ids = self._space_ids | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
+        pages = [*zip(self._page_ids, cached[len(slug_keys) :], strict=True)]
+        return [
+            *slug_keys,
+            *pointer_keys,
+            *self._space_keys(space_ids),
+            *_page_keys(pages),
+            *self._home_keys(),
+        ]
 
-    def parts(self, found: Records) -> dict[str, Any]:
-        """Return the navigation and the home as the caller is shown them. `found`: what stood at `keys`, at least.
+    def parts(self, records: Records) -> dict[str, Any]:
+        """Return the visible `navigation` and `home` of the platform. `records` includes those at `prefetch_keys()`.
 
-        What is met for the first time takes another read.
+        Spaces and pages that are not cached yet take a second read.
         """
-        found = self._completed(found)
+        records = self._with_uncached(records)
         home = {**self.platform.home}
-        if home.get("space_id") and not self._opens(home["space_id"], found):
+        if home.get("space_id") and not self._sees_space(home["space_id"], records):
             home["space_id"] = None
-        if home.get("site_id") and not self._sees_site(home["site_id"], found):
+        if home.get("site_id") and not self._sees_site(home["site_id"], records):
             home["site_id"] = None
-        items = [*self._shown(self.platform.navigation.get("items", ()), found)]
+        items = [*self._visible_items(self.platform.navigation.get("items", ()), records)]
         return {"navigation": {**self.platform.navigation, "items": items}, "home": home}
 
     @cached_property
@@ -72,8 +78,8 @@ class Sight:
         return sees_all(self.ctx)
 
     @cached_property
-    def _sees_drafts(self) -> bool:
-        """Whether the caller sees pages and sites of the organization that are not published."""
+    def _sees_unpublished(self) -> bool:
+        """Whether the caller sees unpublished pages and sites of the organization."""
         if isinstance(self.ctx.principal, ApiKeyPrincipal):
             return self.ctx.role is not None
         return Organization in self.ctx.access.memberships.roles or maintains(self.ctx)
@@ -83,90 +89,94 @@ class Sight:
         return [item for _, item in placed(self.platform.navigation.get("items", ()), "")]
 
     @cached_property
-    def _named_spaces(self) -> list[str]:
-        names = [] if self._sees_all else [space_named_by(item) for item in self._items]
-        return [*dict.fromkeys(name for name in names if name)]
+    def _space_references(self) -> list[str]:
+        references = [] if self._sees_all else [space_named_by(item) for item in self._items]
+        return [*dict.fromkeys(reference for reference in references if reference)]
 
     @cached_property
     def _slugs(self) -> list[str]:
-        return [name for name in self._named_spaces if not re.fullmatch(UUID_PATTERN, name)]
+        return [each for each in self._space_references if not re.fullmatch(UUID_PATTERN, each)]
 
     @cached_property
     def _space_ids(self) -> set[str]:
-        opened = [] if self._sees_all else [self.platform.home.get("space_id")]
-        return {name for name in (*self._named_spaces, *opened) if name and re.fullmatch(UUID_PATTERN, name)}
+        home_space_ids = [] if self._sees_all else [self.platform.home.get("space_id")]
+        references = (*self._space_references, *home_space_ids)
+        return {each for each in references if each and re.fullmatch(UUID_PATTERN, each)}
 
     @cached_property
     def _page_ids(self) -> list[str]:
-        named = [] if self._sees_drafts else [page_id for item in self._items if (page_id := _page_of(item))]
-        return [*dict.fromkeys(named)]
+        page_ids = [] if self._sees_unpublished else [_page_id(item) for item in self._items]
+        return [*dict.fromkeys(page_id for page_id in page_ids if page_id)]
 
-    def _guard(self, slug: str) -> ItemKey:
+    def _slug_key(self, slug: str) -> ItemKey:
         return guard_key(Space.by_slug, {Platform.parameter: self.platform.id, "slug": slug})
 
-    def _keys_of_spaces(self, ids: Iterable[str]) -> Iterator[ItemKey]:
+    def _space_keys(self, ids: Iterable[str]) -> Iterator[ItemKey]:
         for space_id in sorted(ids):
             yield from keys_of(self.ctx, self.platform, space_id)
 
-    def _keys_of_home(self) -> list[ItemKey]:
+    def _home_keys(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
-        return [Site.make_item_key(id=site_id)] if site_id and not self._sees_drafts else []
+        return [Site.make_item_key(id=site_id)] if site_id and not self._sees_unpublished else []
 
-    def _completed(self, found: Records) -> Records:
-        """Return what was found with the spaces and pages that it led to for the first time."""
-        spaces = {self._id_of(slug, found) for slug in self._slugs} - {None}
-        pages = [(each, found.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
+    def _with_uncached(self, records: Records) -> Records:
+        """Return the records together with those of spaces and pages that were not cached before."""
+        space_ids: set[str] = set()
         for slug in self._slugs:
-            if space_id := self._id_of(slug, found):
-                ancestor_cache.store(self._guard(slug), {Space.parameter: space_id})
+            if space_id := self._space_id(slug, records):
+                space_ids.add(space_id)
+                ancestor_cache.store(self._slug_key(slug), {Space.parameter: space_id})
+        pages = [(each, records.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
         for _, pointer in pages:
             ancestor_cache.store_pointer(pointer)
-        wanted = [*self._keys_of_spaces(each for each in spaces if each), *_keys_of_pages(pages)]
-        missing = [key for key in wanted if key not in found.asked and key not in self.ctx.access.prefetched]
-        return found.merged_with(self.ctx.load(keys=missing)) if missing else found
+        needed = [*self._space_keys(space_ids), *_page_keys(pages)]
+        missing = [key for key in needed if key not in records.asked and key not in self.ctx.access.prefetched]
+        return records.merged_with(self.ctx.load(keys=missing)) if missing else records
 
-    def _id_of(self, slug: str, found: Records) -> str | None:
-        return referenced_id(found.read.get(self._guard(slug)))
+    def _space_id(self, slug: str, records: Records) -> str | None:
+        return referenced_id(records.read.get(self._slug_key(slug)))
 
-    def _opens(self, space_id: str, found: Records) -> bool:
-        return self._sees_all or seen(self.ctx, self.platform, space_id, found) is not None
+    def _sees_space(self, space_id: str, records: Records) -> bool:
+        return self._sees_all or seen(self.ctx, self.platform, space_id, records) is not None
 
-    def _sees_site(self, site_id: str, found: Records) -> bool:
-        return self._sees_drafts or any(site.id == site_id and site.is_published for site in found.instances_of(Site))
+    def _sees_site(self, site_id: str, records: Records) -> bool:
+        return self._sees_unpublished or any(
+            site.id == site_id and site.is_published for site in records.instances_of(Site)
+        )
 
-    def _shown(self, items: Iterable[Mapping[str, Any]], found: Records) -> Iterator[dict[str, Any]]:
-        """Yield the items that lead to what the caller sees, each with those below it that do."""
+    def _visible_items(self, items: Iterable[Mapping[str, Any]], records: Records) -> Iterator[dict[str, Any]]:
+        """Yield the items whose target is visible to the caller, each with its visible children."""
         for item in items:
-            if self._leads_to_a_seen_space(item, found) and self._leads_to_a_seen_page(item, found):
-                yield {**item, "children": [*self._shown(item.get("children", ()), found)]}
+            if self._has_visible_space(item, records) and self._has_visible_page(item, records):
+                yield {**item, "children": [*self._visible_items(item.get("children", ()), records)]}
 
-    def _leads_to_a_seen_space(self, item: Mapping[str, Any], found: Records) -> bool:
-        name = space_named_by(item)
-        if name is None or self._sees_all:
+    def _has_visible_space(self, item: Mapping[str, Any], records: Records) -> bool:
+        reference = space_named_by(item)
+        if reference is None or self._sees_all:
             return True
-        space_id = name if re.fullmatch(UUID_PATTERN, name) else self._id_of(name, found)
-        if space_id and self._opens(space_id, found):
+        space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id(reference, records)
+        if space_id and self._sees_space(space_id, records):
             return True
-        # A path that names no space is one to something else; an item of type space then leads nowhere.
-        own = {space.id for space in found.instances_of(Space) if space.platform_id == self.platform.id}
-        return item["type"] != "space" and space_id not in own
+        # A path that refers to no space of this platform leads elsewhere, unless the item has the type space.
+        own_ids = {space.id for space in records.instances_of(Space) if space.platform_id == self.platform.id}
+        return item["type"] != "space" and space_id not in own_ids
 
-    def _leads_to_a_seen_page(self, item: Mapping[str, Any], found: Records) -> bool:
-        page_id = _page_of(item)
-        page = next((page for page in found.instances_of(Page) if page.id == page_id), None)
-        if page is None or self._sees_drafts or page.organization_id != self.platform.organization_id:
+    def _has_visible_page(self, item: Mapping[str, Any], records: Records) -> bool:
+        page_id = _page_id(item)
+        page = next((page for page in records.instances_of(Page) if page.id == page_id), None)
+        if page is None or self._sees_unpublished or page.organization_id != self.platform.organization_id:
             return True
-        over = page.unpublish_at is not None and page.unpublish_at <= self.ctx.now
-        return page.published_revision_id is not None and not over and self._sees_site(page.site_id, found)
+        is_expired = page.unpublish_at is not None and page.unpublish_at <= self.ctx.now
+        return page.published_revision_id is not None and not is_expired and self._sees_site(page.site_id, records)
 
 
-def _page_of(item: Mapping[str, Any]) -> str | None:
-    """Return the id of the page that an item leads to, if it names it by that."""
+def _page_id(item: Mapping[str, Any]) -> str | None:
+    """Return the id of the page that an item leads to, or None if its target is not a page id."""
     target = ascii_lower(str(item.get("target") or ""))
     return target if item["type"] == "page" and re.fullmatch(UUID_PATTERN, target) else None
 
 
-def _keys_of_pages(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
+def _page_keys(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
     for page_id, ids in pages:
         if site_id := ids.get(Site.parameter):
             yield from (Page.make_item_key(site_id=site_id, id=page_id), Site.make_item_key(id=site_id))

@@ -1,1 +1,1 @@
-"""Project blocks: what a platform shows of its projects, in an order, and which platforms show the same."""
+"""Project blocks: the ordered blocks in which a platform presents its projects."""

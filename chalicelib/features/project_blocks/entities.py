@@ -1,4 +1,4 @@
-"""What is stored of the project blocks of a platform."""
+"""The stored project blocks of a platform."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class ProjectBlock(Entity):
-    """A project block of a platform; the first has the position 0."""
+    """A project block of a platform. Positions start at 0."""
 
     kind, parameter, id_field = "platform.project_block", "project_block_id", "project_block_id"
     parameter_pattern = IDENTIFIER_PATTERN
@@ -29,12 +29,12 @@ class ProjectBlock(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets neither its title nor its settings name the person."""
+        """Return the title and settings with the person's data redacted."""
         return person.redact_all({"title": self.title, "settings": self.settings})
 
 
 class ProjectBlockSet(RecordSet):
-    """All project blocks of a platform, in their order."""
+    """All project blocks of a platform, by position."""
 
     kind = "platform.project_blocks"
     keyed_by = "projectBlockId"
@@ -42,5 +42,5 @@ class ProjectBlockSet(RecordSet):
 
 
 def in_order(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:
-    """Return project blocks as their platform orders them."""
+    """Return project blocks in the order of their positions."""
     return sorted(blocks, key=lambda block: block.position)

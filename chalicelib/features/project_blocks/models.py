@@ -1,4 +1,4 @@
-"""What the operations on project blocks accept and answer."""
+"""Request and response models of the project block operations."""
 
 from typing import Annotated, Any, Final
 
@@ -7,23 +7,20 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import Identifier, JsonObject, Name, unique_by
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
-_SETTINGS: Final = {"columns": 3}
+_SETTINGS_EXAMPLE: Final = {"columns": 3}
 
 
 class ProjectBlockWrite(Input):
     """A project block of a platform."""
 
-    project_block_id: Identifier = Field(description="What the callers call it.", examples=["showcase"])
+    project_block_id: Identifier = Field(description="An id that the caller chooses.", examples=["showcase"])
     title: Name | None = Field(None, examples=["What we weave"])
     enabled: bool = True
-    settings: JsonObject = Field({}, examples=[_SETTINGS])
-
-
-_Blocks = Annotated[list[ProjectBlockWrite], Field(max_length=40), unique_by("project_block_id")]
+    settings: JsonObject = Field({}, examples=[_SETTINGS_EXAMPLE])
 
 
 class ProjectBlocksPatch(Input):
-    """All project blocks of a platform, in their order. Null removes them all; left out they stay."""
+    """All project blocks of a platform, in order. Null removes them; if omitted, they do not change."""
 
     project_blocks: Annotated[list[ProjectBlockWrite], Field(max_length=40), unique_by("project_block_id")] | None = (
         Field(None, examples=[[{"projectBlockId": "showcase", "title": "What we weave"}]])
@@ -36,10 +33,10 @@ class ProjectBlockOut(Output):
     project_block_id: str = Field(examples=["showcase"])
     title: str | None = Field(examples=["What we weave"])
     enabled: bool
-    settings: dict[str, Any] = Field(examples=[_SETTINGS])
+    settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
 
 
 class ProjectBlockSetOut(RecordOutput):
-    """All project blocks of a platform; id and version are the platform's."""
+    """All project blocks of a platform, with the id and version of the platform."""
 
     items: list[ProjectBlockOut]

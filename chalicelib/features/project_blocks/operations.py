@@ -1,4 +1,6 @@
-"""Project blocks: those of a platform, and the platforms that use one."""
+"""HTTP operations on the project blocks of a platform, and the platforms that use a block."""
+
+from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.platforms.models import PlatformSummary
@@ -10,6 +12,7 @@ from chalicelib.kernel.http.fields import Identifier
 from chalicelib.kernel.http.models import ListQuery, SmallListQuery
 from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Container
 
 routes = RouteGroup("platforms")
 
@@ -21,8 +24,8 @@ routes = RouteGroup("platforms")
     emits=None,
 )
 def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[ProjectBlockOut]:
-    """List the project blocks of a platform, in their order."""
-    return ctx.slice_page([ProjectBlockOut.of(block) for block in _present(ctx)], query)
+    """List the project blocks of a platform, by position."""
+    return ctx.slice_page([ProjectBlockOut.of(block) for block in _stored_blocks(ctx)], query)
 
 
 @routes.patch(
@@ -32,11 +35,11 @@ def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[Project
     emits="platform.project_blocks.updated",
 )
 def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksPatch) -> ListPage[ProjectBlockOut]:
-    """Replace the project blocks of a platform, up to 40 in their order, at once; the answer lists them.
+    """Replace all project blocks of a platform, up to 40 in order. The response lists them.
 
-    Every change of them gives the platform another version: `If-Match` takes the platform's `ETag`.
+    Each change raises the version of the platform: `If-Match` takes the platform's `ETag`.
     """
-    present = _present(ctx)
+    present = _stored_blocks(ctx)
     if "project_blocks" not in body.model_fields_set:
         return ListPage([ProjectBlockOut.of(block) for block in present], None)
     wanted = [
@@ -44,10 +47,12 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
         for position, block in enumerate(body.project_blocks or [])
     ]
     ProjectBlockSet.check_size(wanted)
-    kept = ctx.changes.replace_set(
-        platform, present, wanted, lambda place, blocks: ProjectBlockSet.of(place, in_order(blocks))
-    )
-    return ListPage([ProjectBlockOut.of(block) for block in in_order(kept)], None)
+
+    def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
+        return ProjectBlockSet.of(container, in_order(blocks))
+
+    stored = ctx.changes.replace_set(platform, present, wanted, block_set)
+    return ListPage([ProjectBlockOut.of(block) for block in in_order(stored)], None)
 
 
 @routes.get(
@@ -59,9 +64,9 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
 def list_project_block_platforms(
     ctx: Context, project_block_id: Identifier, query: ListQuery
 ) -> ListPage[PlatformSummary]:
-    """List those of the caller's platforms that use a project block, in the order of the list of platforms.
+    """List the caller's platforms that use a project block, in the order of the list of platforms.
 
-    A page may be short or empty: the list ends where `nextCursor` is null.
+    A page may be short or empty. The list ends when `nextCursor` is null.
     """
     return within_reach(
         ctx,
@@ -75,5 +80,5 @@ def list_project_block_platforms(
     )
 
 
-def _present(ctx: Context) -> list[ProjectBlock]:
+def _stored_blocks(ctx: Context) -> list[ProjectBlock]:
     return in_order(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -1,1 +1,1 @@
-"""Reference data: the countries, currencies, languages, time zones and cities of the world, the same for everyone."""
+"""Reference data: countries, currencies, languages, time zones and cities, the same for all tenants."""

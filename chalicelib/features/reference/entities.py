@@ -1,4 +1,4 @@
-"""What is stored of reference data: what they are, and the parts of their sets."""
+"""The stored reference data: the current version, and the parts of its sets."""
 
 from typing import Any, Self
 
@@ -7,12 +7,12 @@ from chalicelib.kernel.storage.entity import Entity
 
 
 def made_at(version: str) -> str:
-    """Return the moment that the records of a version were made at, for callers: the beginning of its day."""
+    """Return the timestamp that callers see on the records of a version: the beginning of its day."""
     return f"{version}T00:00:00.000Z"
 
 
 class ReferenceData(Entity):
-    """The version of reference data that holds. `sets`: each of them, and in how many parts it stands."""
+    """The current version of the reference data. `sets` maps the name of each set to its number of parts."""
 
     kind, pk, sk = "reference_data", "DATA", "#"
 
@@ -22,26 +22,26 @@ class ReferenceData(Entity):
 
     @classmethod
     def of(cls, packed: Packed) -> Self:
-        """Return what stands in the table for a file that is there part by part."""
+        """Return the record of a dataset whose parts are stored."""
         parts = packed.parts()
         sets = {name: sum(part[0] == name for part in parts) for name in packed.sets}
-        said, moment = packed.heading, made_at(packed.heading["version"])
+        heading, timestamp = packed.heading, made_at(packed.heading["version"])
         return cls(
-            id=said["version"],
-            created_at=moment,
-            updated_at=moment,
-            sources=said["sources"],
-            years=said["years"],
+            id=heading["version"],
+            created_at=timestamp,
+            updated_at=timestamp,
+            sources=heading["sources"],
+            years=heading["years"],
             sets=sets,
         )
 
     def part_ids(self, name: str) -> list[str]:
-        """Return the ids of the parts of a set, in order."""
+        """Return the ids of the parts of a set in order."""
         return [part_id(self.id, name, number) for number in range(self.sets[name])]
 
 
 class ReferencePart(Entity):
-    """A part of a set of reference data. Each stands in a partition of its own: a new process reads several at once."""
+    """A part of a set of reference data, in a partition of its own so that parts are read in parallel."""
 
     kind, pk, sk = "reference_data.part", "DATA#{id}", "#"
 
@@ -50,10 +50,10 @@ class ReferencePart(Entity):
     @classmethod
     def of(cls, version: str, name: str, number: int, content: bytes) -> Self:
         """Return a part of a set."""
-        moment = made_at(version)
-        return cls(id=part_id(version, name, number), created_at=moment, updated_at=moment, content=content)
+        timestamp = made_at(version)
+        return cls(id=part_id(version, name, number), created_at=timestamp, updated_at=timestamp, content=content)
 
 
 def part_id(version: str, name: str, number: int) -> str:
-    """Return what a part is called."""
+    """Return the id of a part of a set."""
     return f"{version}.{name}.{number}"

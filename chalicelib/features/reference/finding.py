@@ -1,4 +1,4 @@
-"""One record of reference data, or a page of them: from memory, once the process has read them."""
+"""Read one record or a page of records of reference data, from the cache of the process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -15,65 +15,67 @@ from chalicelib.kernel.operations.operation import ListPage
 R = TypeVar("R", bound=Output)
 Show = Callable[[Row, Mapping[str, Any]], R]
 
-_USED_IN: Final = {"currencies": "currencies", "languages": "languages"}
-"""Set → what of a country names those of its records that are used there."""
+_COUNTRY_COLUMNS: Final = {"currencies": "currencies", "languages": "languages"}
+"""Name of a set → the column of a country that lists the ids of its records."""
 
 
 def one(name: str, record_id: str, show: Show[R]) -> R:
-    """Return a record by its id. Raises Problem `not_found`."""
-    known = library()
-    records = known.of(name)
-    place = records.places.get(ascii_lower(record_id))
-    if place is None:
+    """Return a record of a set by its id. Raises Problem `not_found`."""
+    cache = library()
+    columns = cache.of(name)
+    index = columns.places.get(ascii_lower(record_id))
+    if index is None:
         raise not_found()
-    return show(records.row(place), _common(known, name))
+    return show(columns.row(index), _common_fields(cache, name))
 
 
 def page(ctx: Context, name: str, query: NamesQuery, show: Show[R]) -> ListPage[R]:
-    """Return a page of the records that a query names, in order. Raises Problem `invalid_cursor`."""
-    known = library()
-    records, begin = known.of(name), _begin(ctx, known, query)
-    found = _found(known, name, records, query)
-    common, end = _common(known, name), begin + query.limit
-    items = [show(records.row(place), common) for place in found[begin:end]]
-    position = {"after": end, "version": known.data.id}
-    cursor = ctx.encode_cursor(position, query) if end < len(found) else None
-    return ListPage(items, cursor, edition(known, name))
+    """Return a page of the records of a set that match a query, in order. Raises Problem `invalid_cursor`."""
+    cache = library()
+    columns, start = cache.of(name), _start_position(ctx, cache, query)
+    indexes = _matching_indexes(cache, name, columns, query)
+    common_fields, end = _common_fields(cache, name), start + query.limit
+    items = [show(columns.row(index), common_fields) for index in indexes[start:end]]
+    position = {"after": end, "version": cache.data.id}
+    cursor = ctx.encode_cursor(position, query) if end < len(indexes) else None
+    return ListPage(items, cursor, edition(cache, name))
 
 
-def _common(known: Library, name: str) -> dict[str, Any]:
-    """Return what all records of a set say alike."""
-    times = {"created_at": known.moment, "updated_at": known.moment, "version": 1}
-    return times | edition(known, name).model_dump()
+def _common_fields(cache: Library, name: str) -> dict[str, Any]:
+    """Return the fields that all records of a set have in common."""
+    record_fields = {"created_at": cache.moment, "updated_at": cache.moment, "version": 1}
+    return record_fields | edition(cache, name).model_dump()
 
 
-def _begin(ctx: Context, known: Library, query: NamesQuery) -> int:
+def _start_position(ctx: Context, cache: Library, query: NamesQuery) -> int:
     position = ctx.decode_cursor(query)
     if position is None:
         return 0
-    if position["version"] != known.data.id:
-        detail = "The data have been renewed since the page before. Start without a cursor."
+    if position["version"] != cache.data.id:
+        detail = "The data were replaced since the previous page. Start again without a cursor."
         raise Problem.for_field("query/cursor", "invalid_cursor", detail)
     return int(position["after"])
 
 
-def _found(known: Library, name: str, records: RecordSet, query: NamesQuery) -> Sequence[int]:
-    """Return the places of the records that a query names."""
+def _matching_indexes(cache: Library, name: str, columns: RecordSet, query: NamesQuery) -> Sequence[int]:
+    """Return the indexes of the records that match a query, in order."""
     country_id = query.country_id if isinstance(query, CountryQuery) else None
     if query.q is None:
-        return range(len(records.columns["id"])) if country_id is None else _of_country(known, name, country_id)
-    called = records.called(query.q)
+        return range(len(columns.columns["id"])) if country_id is None else _country_indexes(cache, name, country_id)
+    indexes = columns.called(query.q)
     if country_id is None:
-        return called
-    there = {*_of_country(known, name, country_id)}
-    return [place for place in called if place in there]
+        return indexes
+    country_indexes = {*_country_indexes(cache, name, country_id)}
+    return [index for index in indexes if index in country_indexes]
 
 
-def _of_country(known: Library, name: str, country_id: str) -> Sequence[int]:
-    """Return the places of the records that are a country's."""
-    if name not in _USED_IN:
-        return known.of(name).of_country.get(country_id, [])
-    countries = known.of("countries")
-    place = countries.places.get(ascii_lower(country_id))
-    used = countries.columns[_USED_IN[name]][place].split() if place is not None else []
-    return sorted(known.of(name).places[ascii_lower(each)] for each in used)
+def _country_indexes(cache: Library, name: str, country_id: str) -> Sequence[int]:
+    """Return the indexes of the records of a set that belong to a country."""
+    if name not in _COUNTRY_COLUMNS:
+        return cache.of(name).of_country.get(country_id, [])
+    countries = cache.of("countries")
+    country_index = countries.places.get(ascii_lower(country_id))
+    if country_index is None:
+        return []
+    record_ids = countries.columns[_COUNTRY_COLUMNS[name]][country_index].split()
+    return sorted(cache.of(name).places[ascii_lower(record_id)] for record_id in record_ids)

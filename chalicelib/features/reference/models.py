@@ -1,4 +1,4 @@
-"""What callers see of reference data, and how they search in it."""
+"""Request and response models of the reference data operations."""
 
 from typing import Annotated, Any, Final
 
@@ -17,8 +17,8 @@ ReferenceId = Annotated[
 ]
 FIRST_YEAR: Final = 2000
 LAST_YEAR: Final = 2037
-"""Of the years of which it is known when clocks change."""
-_FIRST: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
+"""First and last year for which time zone changes are known."""
+_START: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
 _END: Final = f"{LAST_YEAR + 1}-01-01T00:00:00.000Z"
 _OFFSET: Final = r"^[+-][0-9]{2}:[0-9]{2}$"
 _ISO_CODES: Final = "Debian iso-codes, by pycountry (https://pypi.org/project/pycountry/), LGPL-2.1"
@@ -29,36 +29,36 @@ _IANA: Final = "IANA Time Zone Database, by tzdata (https://www.iana.org/time-zo
 
 
 def _attribution(*sources: str) -> Any:
-    """Return the field that names those whom the data are owed to; `sources`: an example of them."""
-    return Field(description="To be named wherever the data are shown.", examples=[f"{'; '.join(sources)}."])
+    """Return the field with the attribution of the data. `sources` is its example."""
+    return Field(description="Attribution that must be shown with the data.", examples=[f"{'; '.join(sources)}."])
 
 
-def _within_the_data(moment: str) -> str:
-    if not _FIRST <= moment < _END:
-        raise out_of_range("must be within 2000 to 2037, UTC: nothing is known of other years")
-    return moment
+def _check_year(timestamp: str) -> str:
+    if not _START <= timestamp < _END:
+        raise out_of_range("must be within 2000 to 2037, UTC: there are no data for other years")
+    return timestamp
 
 
 class Edition(Output):
-    """Which data it is from, and whom it is owed to."""
+    """The version and attribution of a dataset."""
 
-    data_version: str = Field(description="The day that the data are of.", examples=["2026-11-22"])
+    data_version: str = Field(description="The date of the data.", examples=["2026-11-22"])
     attribution: str = _attribution(_GEONAMES)
 
 
 class _Record(Output):
-    """What every record of reference data carries."""
+    """The fields of every record of reference data."""
 
     content_etag = True
 
     id: str
     created_at: Timestamp
     updated_at: Timestamp
-    version: int = Field(description="The data are renewed as a whole: it is always 1.", examples=[1])
+    version: int = Field(description="Always 1, as the data are replaced as a whole.", examples=[1])
 
 
 class CountryOut(Edition, _Record):
-    """A country of ISO 3166-1."""
+    """A country as defined by ISO 3166-1."""
 
     attribution: str = _attribution(_ISO_CODES, _CLDR, _GEONAMES)
     id: str = Field(description="ISO 3166-1 alpha-2.", examples=["CH"])
@@ -66,112 +66,115 @@ class CountryOut(Edition, _Record):
     numeric: str = Field(description="Three digits.", examples=["756"])
     name: str = Field(examples=["Switzerland"])
     official_name: str = Field(examples=["Swiss Confederation"])
-    flag: str = Field(description="An emoji.", examples=["🇨🇭"])
-    currencies: list[str] = Field(description="What is legal tender: ids of currencies.", examples=[["CHF"]])
+    flag: str = Field(description="The flag as an emoji.", examples=["🇨🇭"])
+    currencies: list[str] = Field(description="Ids of the currencies that are legal tender.", examples=[["CHF"]])
     languages: list[str] = Field(
-        description="Languages spoken there, that of the most people first: ids.",
+        description="Ids of the languages spoken in the country, the most widely spoken first.",
         examples=[["deu", "fra", "ita", "roh"]],
     )
     calling_code: str | None = Field(
-        description="E.164, with the area code where that is the country's: of several the first.", examples=["+41"]
+        description="E.164 calling code, including an area code that identifies the country; the first of several.",
+        examples=["+41"],
     )
 
 
 class CurrencyOut(Edition, _Record):
-    """A currency of ISO 4217."""
+    """A currency as defined by ISO 4217."""
 
     attribution: str = _attribution(_ISO_4217, _ISO_CODES, _CLDR)
-    id: str = Field(description="ISO 4217 alphabetic.", examples=["CHF"])
+    id: str = Field(description="ISO 4217 alphabetic code.", examples=["CHF"])
     numeric: str = Field(description="Three digits.", examples=["756"])
     name: str = Field(examples=["Swiss Franc"])
     symbol: str = Field(
-        description="As English writes it; where that has none, as it is written where it is the money; else the code.",
+        description="The symbol in English, else the symbol in a country that uses the currency, else the code.",
         examples=["CHF"],
     )
     minor_units: int | None = Field(
-        description="Decimals of an amount; null for what has none, such as gold.", examples=[2]
+        description="Number of decimals; null for units without decimals, such as gold.", examples=[2]
     )
 
 
 class LanguageOut(Edition, _Record):
-    """A language of ISO 639-3."""
+    """A language as defined by ISO 639-3."""
 
     attribution: str = _attribution(_ISO_CODES, _CLDR)
     id: str = Field(description="ISO 639-3.", examples=["deu"])
     alpha2: str | None = Field(description="ISO 639-1, if it has one.", examples=["de"])
     name: str = Field(examples=["German"])
-    native_name: str | None = Field(description="What those who speak it call it.", examples=["Deutsch"])
+    native_name: str | None = Field(description="The name of the language in that language.", examples=["Deutsch"])
 
 
 class TimezoneOut(Edition, _Record):
-    """A time zone of IANA."""
+    """A time zone of the IANA database."""
 
     attribution: str = _attribution(_IANA, _CLDR)
-    id: str = Field(description="The name with `.` for `/`.", examples=["Europe.Berlin"])
-    name: str = Field(description="As IANA has it.", examples=["Europe/Berlin"])
+    id: str = Field(description="The name with `.` instead of `/`.", examples=["Europe.Berlin"])
+    name: str = Field(description="The IANA name.", examples=["Europe/Berlin"])
     countries: list[str] = Field(
-        description="Ids of countries: first that of the city it is named for, then others whose clocks are set alike.",
+        description="Ids of countries: first the country of the city in the name, then others that use the same time.",
         examples=[["DE", "DK", "NO", "SE", "SJ"]],
     )
     utc_offset: str = Field(
-        description="Its least offset in the 12 months that begin at the moment `at` or else now, or in 2037 if they "
-        "end later.",
+        description="Smallest offset in the 12 months after `at` or else now, or in 2037 if they would end later.",
         pattern=_OFFSET,
         examples=["+01:00"],
     )
     dst_offset: str | None = Field(
-        description="Its greatest offset in these 12 months; null if clocks don't change.",
+        description="Largest offset in these 12 months; null if the offset does not change.",
         pattern=_OFFSET,
         examples=["+02:00"],
     )
     offset: str | None = Field(
-        description="Its offset at the moment `at`; null if none was asked for.", pattern=_OFFSET, examples=[None]
+        description="The offset at the time `at`; null if it was not given.", pattern=_OFFSET, examples=[None]
     )
 
 
 class CityOut(Edition, _Record):
-    """A city of 15,000 inhabitants or more, or a capital, as GeoNames has them."""
+    """A city in GeoNames with at least 15,000 inhabitants, or a capital."""
 
-    id: str = Field(description="Its number at GeoNames.", examples=["2657896"])
+    id: str = Field(description="The GeoNames id.", examples=["2657896"])
     name: str = Field(examples=["Zürich"])
     ascii_name: str = Field(examples=["Zurich"])
     country_id: str | None = Field(
-        description="The id of its country; null if that has no code in ISO 3166-1, as Kosovo.", examples=["CH"]
+        description="The id of the country; null if the country has no ISO 3166-1 code, such as Kosovo.",
+        examples=["CH"],
     )
-    admin: str | None = Field(description="GeoNames' code of the part of the country it is in.", examples=["ZH"])
+    admin: str | None = Field(description="GeoNames code of the administrative division.", examples=["ZH"])
     latitude: float = Field(description="Degrees, WGS 84.", examples=[47.36667])
     longitude: float = Field(description="Degrees, WGS 84.", examples=[8.55])
     population: int = Field(examples=[415367])
-    timezone: str = Field(description="The id of its time zone.", examples=["Europe.Zurich"])
+    timezone: str = Field(description="The id of the time zone.", examples=["Europe.Zurich"])
 
 
 class NamesQuery(ListQuery):
-    """Which records, by their names."""
+    """Filter of records by name."""
 
     q: str | None = Field(
         None,
         min_length=1,
         max_length=200,
         examples=[None],
-        description="Those with a name or a code that begins so, whatever its case and accents.",
+        description="Prefix of a name or code, ignoring case and accents.",
     )
 
 
 class CountryQuery(NamesQuery):
-    """Which records, by their names and countries."""
+    """Filters of records by name and country."""
 
-    country_id: _CountryId | None = Field(None, description="Those of a country (ISO 3166-1 alpha-2).", examples=[None])
+    country_id: _CountryId | None = Field(
+        None, description="Only records of this country (ISO 3166-1 alpha-2).", examples=[None]
+    )
 
 
 class At(Query):
-    """At which moment."""
+    """The time for which offsets are returned."""
 
-    at: Annotated[DateTime, AfterValidator(_within_the_data)] | None = Field(
+    at: Annotated[DateTime, AfterValidator(_check_year)] | None = Field(
         None,
         examples=[None],
-        description="Tell the offsets as of this moment: RFC 3339 with an offset, of 2000 to 2037.",
+        description="Return the offsets at this time: RFC 3339 with an offset, in the years 2000 to 2037.",
     )
 
 
 class TimezonesQuery(CountryQuery, At):
-    """Which time zones, and at which moment."""
+    """Filters of time zones, and the time for their offsets."""

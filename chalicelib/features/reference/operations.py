@@ -1,4 +1,4 @@
-"""Operations on reference data: everybody may read them, and keep them for a day."""
+"""HTTP operations on reference data. They are public, and responses may be cached for a day."""
 
 from functools import partial
 from typing import Final
@@ -23,7 +23,7 @@ from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
 
 routes = RouteGroup("reference")
 
-_A_DAY: Final = "public, max-age=86400"
+_CACHE_FOR_A_DAY: Final = "public, max-age=86400"
 
 
 @routes.get(
@@ -31,16 +31,18 @@ _A_DAY: Final = "public, max-age=86400"
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    cache_control=_A_DAY,
+    cache_control=_CACHE_FOR_A_DAY,
     list_metadata=Edition,
     has_etag=True,
 )
 def list_countries(ctx: Context, query: NamesQuery) -> ListPage[CountryOut]:
-    """List the countries of ISO 3166-1 by id; they are found by their names in their own languages too."""
+    """List the countries of ISO 3166-1 by id. `q` matches their names in their own languages too."""
     return page(ctx, "countries", query, showing.country)
 
 
-@routes.get("/reference/countries/{country_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_A_DAY)
+@routes.get(
+    "/reference/countries/{country_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
+)
 def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
     """Return a country."""
     return one("countries", country_id, showing.country)
@@ -51,16 +53,18 @@ def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    cache_control=_A_DAY,
+    cache_control=_CACHE_FOR_A_DAY,
     list_metadata=Edition,
     has_etag=True,
 )
 def list_currencies(ctx: Context, query: CountryQuery) -> ListPage[CurrencyOut]:
-    """List the currencies of ISO 4217 by id; those of a country are what is legal tender there."""
+    """List the currencies of ISO 4217 by id. The currencies of a country are its legal tender."""
     return page(ctx, "currencies", query, showing.currency)
 
 
-@routes.get("/reference/currencies/{currency_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_A_DAY)
+@routes.get(
+    "/reference/currencies/{currency_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
+)
 def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
     """Return a currency."""
     return one("currencies", currency_id, showing.currency)
@@ -71,16 +75,18 @@ def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    cache_control=_A_DAY,
+    cache_control=_CACHE_FOR_A_DAY,
     list_metadata=Edition,
     has_etag=True,
 )
 def list_languages(ctx: Context, query: CountryQuery) -> ListPage[LanguageOut]:
-    """List the languages of ISO 639-3 by id; those of a country are spoken there."""
+    """List the languages of ISO 639-3 by id. The languages of a country are those spoken there."""
     return page(ctx, "languages", query, showing.language)
 
 
-@routes.get("/reference/languages/{language_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_A_DAY)
+@routes.get(
+    "/reference/languages/{language_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
+)
 def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
     """Return a language."""
     return one("languages", language_id, showing.language)
@@ -91,18 +97,20 @@ def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    cache_control=_A_DAY,
+    cache_control=_CACHE_FOR_A_DAY,
     list_metadata=Edition,
     has_etag=True,
 )
 def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]:
-    """List the time zones of IANA by id, former names included; `at` tells their offsets as of a moment."""
+    """List the IANA time zones by id, including former names. `at` adds their offsets at a given time."""
     return page(ctx, "timezones", query, partial(showing.timezone, now=ctx.now, at=query.at))
 
 
-@routes.get("/reference/timezones/{timezone_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_A_DAY)
+@routes.get(
+    "/reference/timezones/{timezone_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
+)
 def get_timezone(ctx: Context, timezone_id: ReferenceId, query: At) -> TimezoneOut:
-    """Return a time zone by its id, or by its name with `/` sent as `%2F`; `at` tells its offsets as of a moment."""
+    """Return a time zone by its id, or by its name with `/` as `%2F`. `at` adds its offset at a given time."""
     name = timezone_id.replace("/", ".")
     return one("timezones", name, partial(showing.timezone, now=ctx.now, at=query.at))
 
@@ -112,20 +120,20 @@ def get_timezone(ctx: Context, timezone_id: ReferenceId, query: At) -> TimezoneO
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    cache_control=_A_DAY,
+    cache_control=_CACHE_FOR_A_DAY,
     list_metadata=Edition,
     has_etag=True,
 )
 def list_cities(ctx: Context, query: CountryQuery) -> ListPage[CityOut]:
-    """List the cities of the world, the largest first; they are found by their names in other languages too.
+    """List the cities of the world, the largest first. `q` matches their names in other languages too.
 
-    They are those of 15,000 inhabitants or more, and capitals, as GeoNames has them. They are found by what is written
-    in Latin letters: `q=mun` finds Munich, and so do `münchen`, `Muenchen` and `monaco di b`.
+    The list contains the cities in GeoNames with at least 15,000 inhabitants, and capitals. Names are matched in Latin
+    script: `q=mun` finds Munich, and so do `münchen`, `Muenchen` and `monaco di b`.
     """
     return page(ctx, "cities", query, showing.city)
 
 
-@routes.get("/reference/cities/{city_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_A_DAY)
+@routes.get("/reference/cities/{city_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY)
 def get_city(_ctx: Context, city_id: ReferenceId) -> CityOut:
-    """Return a city by its number at GeoNames."""
+    """Return a city by its GeoNames id."""
     return one("cities", city_id, showing.city)

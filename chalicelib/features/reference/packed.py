@@ -1,6 +1,7 @@
-"""The file that reference data come in, and the parts in which the table holds it: a heading and compressed columns.
+"""The file format of a version of the reference data, and its division into parts for the table.
 
-The heading is a line of JSON. A column is text, a value a line; a set of records is its columns, one behind the other.
+The file consists of a heading, which is one line of JSON, and compressed sets. A set is the concatenation of its
+columns. A column is text with one value per line.
 """
 
 import hashlib
@@ -12,75 +13,76 @@ from pathlib import Path
 from typing import Any, Final
 
 VERSION: Final = "2026-11-22"
-"""The newest: the day that the data are of. The last migration that loads reference data loads this one."""
+"""The newest version, which is the date of the data. The last migration that loads reference data loads it."""
 FOLDER: Final = Path(__file__).parent / "data"
 MOST_BYTES: Final = 350_000
-"""Of a part: an item of the table holds 400 KB."""
+"""Maximum size of a part. An item of the table may have 400 KB."""
 
 Columns = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """All sets of one version. `heading`: its version, its sources, and the size and SHA-256 of each set."""
+    """The compressed sets of one version. `heading` holds the version, sources, and hashes of the sets."""
 
     heading: Mapping[str, Any]
     sets: Mapping[str, bytes]
 
     def parts(self) -> list[tuple[str, int, bytes]]:
-        """Return what the table holds of it: the name of a set, the number of the part, its bytes."""
+        """Return the parts for the table: name of the set, number of the part, content."""
         return [
-            (name, number, packed[begin : begin + MOST_BYTES])
-            for name, packed in self.sets.items()
-            for number, begin in enumerate(range(0, len(packed), MOST_BYTES))
+            (name, number, content[start : start + MOST_BYTES])
+            for name, content in self.sets.items()
+            for number, start in enumerate(range(0, len(content), MOST_BYTES))
         ]
 
 
 def file_of(version: str) -> Path:
-    """Return where the file of a version is."""
+    """Return the path of the file of a version."""
     return FOLDER / f"{version}.bin"
 
 
 def names_of(name: str) -> str:
-    """Return which set says by what names the records of another are searched."""
+    """Return the name of the set that holds the search names of another set."""
     return f"{name}.names"
 
 
 def read(file: Path) -> Packed:
-    """Return what a file holds."""
-    heading, _, rest = file.read_bytes().partition(b"\n")
-    said, sets, begin = json.loads(heading), {}, 0
-    for name, about in said["sets"].items():
-        sets[name] = rest[begin : begin + about["bytes"]]
-        begin += about["bytes"]
-    return Packed(said, sets)
+    """Return the dataset in a file."""
+    heading_line, _, rest = file.read_bytes().partition(b"\n")
+    heading, sets, start = json.loads(heading_line), {}, 0
+    for name, description in heading["sets"].items():
+        end = start + description["bytes"]
+        sets[name] = rest[start:end]
+        start = end
+    return Packed(heading, sets)
 
 
 def write(file: Path, about: Mapping[str, Any], sets: Mapping[str, Columns]) -> Packed:
-    """Write a file, and return what it holds."""
-    packed = {name: compress(columns) for name, columns in sets.items()}
-    said = {
-        name: {"records": len(next(iter(columns.values()))), "bytes": len(packed[name]), "sha256": digest(columns)}
+    """Write a dataset to a file and return it. `description` holds the fields of the heading except `sets`."""
+    contents = {name: compress(columns) for name, columns in sets.items()}
+    set_descriptions = {
+        name: {"records": len(next(iter(columns.values()))), "bytes": len(contents[name]), "sha256": digest(columns)}
         for name, columns in sets.items()
     }
-    made = Packed({**about, "sets": said}, packed)
-    heading = json.dumps(made.heading, ensure_ascii=False, separators=(",", ":")).encode()
-    file.write_bytes(heading + b"\n" + b"".join(packed.values()))
-    return made
+    dataset = Packed({**about, "sets": set_descriptions}, contents)
+    heading_line = json.dumps(dataset.heading, ensure_ascii=False, separators=(",", ":")).encode()
+    file.write_bytes(heading_line + b"\n" + b"".join(contents.values()))
+    return dataset
 
 
 def digest(columns: Columns) -> str:
-    """Return the SHA-256 of a set, whatever compresses it."""
+    """Return the SHA-256 of a set before compression, as hexadecimal text."""
     return hashlib.sha256(_text(columns)).hexdigest()
 
 
 def compress(columns: Columns) -> bytes:
-    """Return a set as it is stored."""
+    """Return a set in its compressed form."""
     return lzma.compress(_text(columns), preset=9 | lzma.PRESET_EXTREME)
 
 
 def decompress(packed: bytes) -> dict[str, list[str]]:
-    """Return the columns of a set that is stored."""
+    """Return the columns of a compressed set."""
     columns = (column.split("\n") for column in lzma.decompress(packed).decode().split("\0"))
     return {name: values for name, *values in columns}
 

@@ -1,4 +1,4 @@
-"""How names are compared, and what a clock says in a time zone."""
+"""Name search by prefix, and UTC offsets of time zones. Without I/O."""
 
 import re
 import time
@@ -10,7 +10,7 @@ from typing import Final
 from chalicelib.features.reference.models import LAST_YEAR
 from chalicelib.kernel.http.fields import fold_text
 
-_PLAIN: Final = str.maketrans(
+_ASCII_SPELLINGS: Final = str.maketrans(
     {
         "\N{LATIN SMALL LETTER DOTLESS I}": "i",
         "ł": "l",
@@ -26,38 +26,41 @@ _PLAIN: Final = str.maketrans(
         **dict.fromkeys("'`\u00b4\u2018\u2019\u02bb\u02bc\u02be\u02bf", ""),
     }
 )
-"""Letters without a decomposition as people without them on their keyboard type them, and apostrophes."""
-_BETWEEN: Final = re.compile(r"[\W_]+")
+"""Letters without a Unicode decomposition → their usual ASCII spelling; apostrophes are removed."""
+_WORD_SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
 def search_key(name: str) -> str:
-    """Return a name as it is searched by: case, accents, apostrophes and what else stands between words don't count."""
-    return " ".join(_BETWEEN.sub(" ", fold_text(fold_text(name).translate(_PLAIN))).split())
+    """Return the search key of a name, which ignores case, accents, apostrophes and punctuation between words."""
+    return " ".join(_WORD_SEPARATORS.sub(" ", fold_text(fold_text(name).translate(_ASCII_SPELLINGS))).split())
 
 
 def with_prefix(keys: Sequence[str], prefix: str) -> range:
-    """Return where in sorted keys those stand that begin so."""
+    """Return the range of indexes in sorted keys of those that start with a prefix."""
     return range(bisect_left(keys, prefix), bisect_right(keys, prefix + "\U0010ffff"))
 
 
 def written(minutes: int) -> str:
-    """Return an offset from UTC as RFC 3339 writes it, such as `+05:30`."""
-    hours, rest = divmod(abs(minutes), 60)
-    return f"{'-' if minutes < 0 else '+'}{hours:02}:{rest:02}"
+    """Return an offset from UTC in the format of RFC 3339, such as `+05:30`."""
+    hours, remaining_minutes = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining_minutes:02}"
 
 
 def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
-    """Return the offset in minutes at a moment, by the changes of a zone: when, in seconds since 1970, and to what."""
+    """Return the UTC offset in minutes at a time.
+
+    `changes` holds the offset changes of a zone as tuples of seconds since the epoch and minutes.
+    """
     return changes[max(0, bisect_right(changes, (seconds, 10_000)) - 1)][1]
 
 
 def year_from(seconds: int) -> tuple[int, int]:
-    """Return when the 12 months begin and end that begin at a moment; the last that are known, if they'd go beyond."""
-    begin = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
-    year, *rest = time.gmtime(begin)[:6]
-    return begin, timegm((year + 1, *rest))
+    """Return the start and end of the 12 months from a time on, but at most the last 12 months with data."""
+    start = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
+    year, *rest = time.gmtime(start)[:6]
+    return start, timegm((year + 1, *rest))
 
 
 def offsets_within(changes: Sequence[tuple[int, int]], begin: int, end: int) -> set[int]:
-    """Return all offsets in minutes that a zone has from one moment up to another."""
-    return {offset_at(changes, begin), *(offset for at, offset in changes if begin <= at < end)}
+    """Return all UTC offsets in minutes of a zone from `start` to before `end`."""
+    return {offset_at(changes, begin), *(offset for changed_at, offset in changes if begin <= changed_at < end)}

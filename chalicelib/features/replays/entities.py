@@ -1,4 +1,4 @@
-"""What is stored of a replay."""
+"""Stored record of a replay."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,13 +8,14 @@ from chalicelib.kernel.storage.entity import Item, Quota
 from chalicelib.kernel.work.jobs import Job
 
 MOST_RUNNING: Final = 10
+"""Maximum number of replays that run at the same time in an organization."""
 
 
 class Replay(Job):
-    """The replay of deliveries to a webhook whose events happened from `since` to `until`.
+    """A replay of the deliveries to a webhook whose events occurred from `since` to `until`.
 
-    Those up to `position` are looked through, and `done` of them were asked for once more. `requeued` is what callers
-    see. It is kept for as long as a delivery.
+    Deliveries up to `position` are processed, and `done` of them were queued again. `requeued` is the public count. The
+    record is kept as long as a delivery.
     """
 
     gives_access = True
@@ -43,10 +44,10 @@ class Replay(Job):
 
     @property
     def wanted(self) -> Sequence[DeliveryStatus]:
-        """The statuses of the deliveries that it asks for."""
+        """The statuses of the deliveries to replay."""
         return wanted(self.delivery_status)
 
 
 def wanted(status: DeliveryStatus | None) -> Sequence[DeliveryStatus]:
-    """Return the statuses of the deliveries that a replay asks for, by the one that was given."""
+    """Return the statuses of the deliveries to replay; the default is `failed` and `skipped`."""
     return (status,) if status else ("failed", "skipped")

@@ -1,4 +1,4 @@
-"""What the operations on replays accept and answer."""
+"""Request and response models of replays."""
 
 from typing import Literal
 
@@ -12,34 +12,34 @@ Status = Literal["queued", "running", "completed", "failed"]
 
 
 class ReplayCreate(TimeRange, Input):
-    """Which deliveries are made once more, by when their events happened."""
+    """The deliveries to replay, selected by the time of their events."""
 
     since: DateTime = Field(
         alias="from",
-        description="The earliest, RFC 3339 with an offset; not after `to`.",
+        description="The earliest event time, RFC 3339 with an offset; not after `to`.",
         examples=["2026-11-20T00:00:00.000Z"],
     )
     status: DeliveryStatus | None = Field(
         None,
-        description="Only deliveries with this status; left out, those that failed or were skipped.",
+        description="Only deliveries with this status. The default is failed and skipped deliveries.",
         examples=["failed"],
     )
 
 
 class ReplayOut(RecordOutput):
-    """A replay: it asks for each delivery once more, the oldest first."""
+    """A replay of deliveries, oldest first."""
 
     webhook_id: Uuid
     status: Status = Field(examples=["completed"])
     since: Timestamp = Field(serialization_alias="from")
-    until: Timestamp = Field(serialization_alias="to", description="If none was given, when the replay was asked for.")
+    until: Timestamp = Field(serialization_alias="to", description="The default is the time of the request.")
     delivery_status: DeliveryStatus | None = Field(
-        description="Null: those that failed or were skipped.", examples=["failed"]
+        description="Null stands for failed and skipped deliveries.", examples=["failed"]
     )
     requeued: int = Field(
         ge=0,
-        description="Deliveries that were found, of very many at least so many; once the replay has ended, "
-        "those that were queued.",
+        description="The number of matching deliveries, a lower bound if there are very many. Once the replay has "
+        "ended, the number of deliveries that were queued.",
         examples=[12],
     )
-    error: str | None = Field(description="Why it failed.", examples=[None])
+    error: str | None = Field(description="Why the replay failed.", examples=[None])

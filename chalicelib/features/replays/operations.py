@@ -1,4 +1,4 @@
-"""Replays of the deliveries to a webhook: start one, and see how far it is."""
+"""Operations on replays: start one, and get its progress."""
 
 from chalicelib.features.deliveries import log
 from chalicelib.features.deliveries.entities import KEPT_DAYS
@@ -26,10 +26,10 @@ routes = RouteGroup("organizations")
     collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
 )
 def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:
-    """Send the deliveries of a time once more, the oldest first.
+    """Send the deliveries of a time range again, oldest first.
 
-    It is done in the background: ask for the record that the 202 answers until it is completed or failed. At most 10
-    run at a time in an organization. Of a webhook that is not active it is `invalid_transition`.
+    The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
+    replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
     refuse_inactive(webhook)
     until = body.until or max(body.since, ctx.now)
@@ -54,9 +54,9 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     scope="webhooks:read",
     emits=None,
 )
-def get_webhook_replay(_ctx: Context, webhook_id: Uuid, replay: Replay) -> ReplayOut:  # noqa: ARG001 - its key has it
-    """Get a replay: how far it is, and how many deliveries it asked for.
+def get_webhook_replay(_ctx: Context, webhook_id: Uuid, replay: Replay) -> ReplayOut:  # noqa: ARG001 - part of the record's key
+    """Get a replay: its progress, and how many deliveries it queued.
 
-    It is kept for 90 days, even if the webhook is deleted.
+    The record is kept for 90 days, even if the webhook is deleted.
     """
     return ReplayOut.of(replay)

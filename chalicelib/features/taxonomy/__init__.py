@@ -1,1 +1,1 @@
-"""Taxonomy: the tree of terms by which a platform's people order things."""
+"""Taxonomy: the tree of terms with which a platform classifies its content."""

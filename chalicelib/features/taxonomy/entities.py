@@ -1,18 +1,17 @@
-"""What is stored of a platform's taxonomy: its nodes, the tree as a whole, and what leads to nodes.
+"""The stored taxonomy of a platform: its nodes, the state of the tree, and the items that look nodes up.
 
-All of it stands in one partition. A node knows its parent only; its path and its depth follow from its ancestors when
-it is read (`kernel/storage/trees.py`), so that a move writes the same few items whatever is below. Beside its record
-stand rows
-that lead to it: by its name, its slug, its other labels. The *trail* of a slug names all nodes that have it: with the
-trails of all segments of a path the nodes on it are known, and read at once. That of a slug which very many nodes have
-is wide and not relied on; the guards of their slugs lead on then, one level after the other. Where a node was, below
-another or as a root, leads to it still, and so to all below it (`trails.py`).
+All of it is in one partition. A node stores its parent only. Its path and depth follow from its ancestors when it is
+read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node by its
+name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the index items
+of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many nodes is
+*overflowed* and not used; the path is resolved level by level then. A *former position* item redirects from the parent
+and slug that a node had to the node, and so from all paths below it (`trails.py`).
 
-The tree's version is raised by whatever changes the path of a node that is there: all such changes are one after the
-other, and what relies on a path (a new node below, another move) is made on condition that none was in between. A node
-counts what is right below it and attached to it, and is deleted on condition that this is nothing: so nothing is
-orphaned. `height` is how many levels there are below it at most: it is raised with each node that is deeper than all
-before, and never lowered, so that it costs nothing mostly; only where it forbids a move is the tree read to be exact.
+The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
+and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
+children and attachments, and is deleted on the condition that both counts are zero, so nothing is orphaned. `height` is
+an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks, which makes it
+cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,9 +37,10 @@ SYSTEM: Final = "system"
 
 
 class Taxonomy(Entity):
-    """A platform's taxonomy as a whole. `tags`: its system tags, their ids by their slugs.
+    """The state of a platform's taxonomy tree.
 
-    `felled` counts the deleted nodes that are not removed yet with all below them.
+    `tags` maps the slugs of system tags to node ids. `moved` maps the ids of recently moved nodes to the version of the
+    tree. `pending_removals` counts deleted nodes whose subtrees are still stored.
     """
 
     kind = "taxonomy"
@@ -55,16 +55,17 @@ class Taxonomy(Entity):
     tags: dict[str, str] = field(default_factory=dict)
 
     def with_moved(self, nodes: Iterable[str]) -> dict[str, int]:
-        """Return which nodes were placed anew last, with some of the version that comes next."""
+        """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
         return trees.add_move(self.moved, self.version + 1, nodes)
 
 
 class TaxonomyNode(Entity):
-    """A node of a taxonomy. `placed`: the tree's version that its slug and parent came with.
+    """A node of a taxonomy.
 
-    `listed` names the list of all nodes, and `shelf` that of its siblings: its parent's id, or that of the terms, or of
-    the system tags, that are roots. Both are None once the node is felled: then all below it is out of sight too.
-    `last_position` is that of its children. `ancestors` are known once the node is found.
+    `tree_version` is the version of the tree with which the node got its slug and parent, and `ancestor_ids` holds its
+    ancestors at that time. `listed` names the list of all nodes. `sibling_list` names the list of the node's siblings:
+    the id of the parent, `roots` or `system`. Both are None once the node is deleted, which hides its descendants too.
+    `last_position` is the highest position of its children. `ancestors` is set when the node is hydrated.
     """
 
     kind, parameter = "taxonomy.node", "taxonomy_node_id"
@@ -105,57 +106,61 @@ class TaxonomyNode(Entity):
 
     @property
     def ids(self) -> dict[str, Any]:
-        """The ids of the places that it is in, by their parameters, as all that belongs to it carries them."""
+        """The ids of the organization and platform, by path parameter, which related records carry too."""
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
     @property
     def path(self) -> str:
-        """The slugs from the root to it."""
+        """The slugs from the root to the node, joined by slashes."""
         return "/".join(node.slug for node in self.line)
 
     @property
     def depth(self) -> int:
-        """On which level it is; a root is on the first."""
+        """The level of the node; 1 for a root."""
         return len(self.line)
 
     @property
     def line(self) -> tuple["TaxonomyNode", ...]:
-        """It and its ancestors, the root first."""
+        """The ancestors and the node itself, the root first. Raises ValueError if the node was not hydrated."""
         if bool(self.parent_id) != bool(self.ancestors):
-            raise ValueError(f"the ancestors of {self.id} were not found out")
+            raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
-        """Return it with its ancestors; None if it or one of them is felled. Others that were read get theirs too."""
+        """Return the node with its ancestors, or None if any of them is deleted.
+
+        Loads the ancestors of the other prefetched nodes in the same reads.
+        """
         reading = TreeReader.of(tree_of(self.platform_id), read)
-        nodes = [item["id"] for item in read.values() if item.get("kind") == self.kind]
-        reading.load_ancestors(nodes)
+        reading.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
         return self.of(reading, self.id)
 
     @classmethod
     def of(cls, reading: TreeReader, node_id: str) -> Self | None:
-        """Return a node whose chain was read, with its ancestors; None if it isn't there."""
-        line: tuple[Self, ...] = ()
+        """Return a node with its ancestors from a complete reading, or None if it doesn't exist."""
+        nodes: tuple[Self, ...] = ()
         for item in reading.chain(node_id) or ():
-            line = (*line, cls.from_item(item).replace(ancestors=line))
-        return line[-1] if line else None
+            nodes = (*nodes, cls.from_item(item).replace(ancestors=nodes))
+        return nodes[-1] if nodes else None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """What leads to it: its id, its name, its slug and its other labels."""
-        words = [
+        """The items that find the node by its id, name, slug and other labels."""
+        sort_keys = [
             exact_key(NAMES, fold_text(self.name)),
             exact_key(WORDS, self.slug) + SLUG,
             *(exact_key(WORDS, fold_text(label)) + LABEL for label in self.alt_labels),
         ]
         row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.lineage}
-        return ancestor_cache.ancestor_pointer(self.id, **self.ids), *({**row, "sk": word + self.id} for word in words)
+        return ancestor_cache.ancestor_pointer(self.id, **self.ids), *(
+            {**row, "sk": sort_key + self.id} for sort_key in sort_keys
+        )
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets none of its texts say the person."""
-        named = person.redact_all({"name": self.name, "description": self.description})
+        """Return the text fields with the person's data redacted."""
+        fields = person.redact_all({"name": self.name, "description": self.description})
         labels = [person.redact(label) for label in self.alt_labels]
-        return named if labels == self.alt_labels else {**named, "alt_labels": [*dict.fromkeys(labels)]}
+        return fields if labels == self.alt_labels else {**fields, "alt_labels": [*dict.fromkeys(labels)]}
 
 
 class SystemTags(RecordSet):
@@ -167,7 +172,7 @@ class SystemTags(RecordSet):
 
 
 class Felling(Job):
-    """The removal of all that is below a deleted node, and of itself at last; `turns` counts those that were full."""
+    """The removal of a deleted node and its subtree. `turns` counts the time slices that were used up."""
 
     kind, task = "taxonomy.felling", "taxonomy.remove"
     pk, sk = PARTITION, "G#{node_id}"

@@ -1,4 +1,4 @@
-"""Nodes as they are read: one, a page of them, all of them."""
+"""Queries for nodes: a page of nodes, nodes by rows of an index, the whole tree, and the state of the tree."""
 
 from collections.abc import Iterable
 
@@ -16,64 +16,64 @@ from chalicelib.kernel.storage.trees import TreeReader, read_tree
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[NodeOut]:
-    """Return a page of a platform's nodes by position or, of those whose name begins so, by name: one Query.
+    """Return a page of a platform's nodes by position, or by name if the query has a name prefix.
 
-    That is of the index of the first filter there is of: name, parent, system tags. What does not pass the others is
-    left out of its page. The ancestors of what was found are read after it.
+    One Query reads the index of the first filter given: name, parent, system tags. Nodes that fail the other filters
+    are omitted from the page. A second read loads the ancestors.
     """
     reading, after = begun(ctx, platform_id), ctx.decode_cursor(query)
     if query.q:
-        begins = prefix_key(NAMES, fold_text(query.q))
-        found = table.query(reading.tree.partition, prefix=begins, after=after, limit=query.limit)
-        ids = meet(reading, found.items)
+        key_prefix = prefix_key(NAMES, fold_text(query.q))
+        result = table.query(reading.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
+        node_ids = meet(reading, result.items)
     else:
-        shelf = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
-        listed = TaxonomyNode.among_siblings if shelf else TaxonomyNode.in_platform
-        partition = listed.partition(platform_id=platform_id, shelf=shelf, listed=LISTED)
-        found = table.query(partition, after=after, limit=query.limit)
-        reading.add_items(found.items)
-        ids = [item["id"] for item in found.items]
-    shown = [NodeOut.of(node) for node in known(reading, ids) if _passes(node, query)]
-    return ctx.build_page(shown, found.last_evaluated_key, query)
+        sibling_list = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
+        collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
+        partition = collection.partition(platform_id=platform_id, shelf=sibling_list, listed=LISTED)
+        result = table.query(partition, after=after, limit=query.limit)
+        reading.add_items(result.items)
+        node_ids = [item["id"] for item in result.items]
+    outputs = [NodeOut.of(node) for node in known(reading, node_ids) if _matches(node, query)]
+    return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
 def meet(reading: TreeReader, rows: list[Item]) -> list[str]:
-    """Read the nodes that some rows lead to, and their ancestors; return the ids of the nodes."""
-    ids = [row["node_id"] for row in rows]
+    """Read the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
+    node_ids = [row["node_id"] for row in rows]
     if rows:
         reading.read(reading.tree.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
-    return ids
+    return node_ids
 
 
 def known(reading: TreeReader, ids: list[str]) -> Iterable[TaxonomyNode]:
-    """Return those of some nodes that are there, with their ancestors, in the same order."""
+    """Return the nodes with some ids that exist, with their ancestors and in the same order."""
     reading.load_ancestors(ids)
-    found = (TaxonomyNode.of(reading, node_id) for node_id in ids)
-    return [node for node in found if node]
+    nodes = (TaxonomyNode.of(reading, node_id) for node_id in ids)
+    return [node for node in nodes if node]
 
 
-def _passes(node: TaxonomyNode, query: NodesQuery) -> bool:
-    name = query.q is None or fold_text(node.name).startswith(fold_text(query.q))
-    return name and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
+def _matches(node: TaxonomyNode, query: NodesQuery) -> bool:
+    has_prefix = query.q is None or fold_text(node.name).startswith(fold_text(query.q))
+    return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
 
 
 def all_nodes(platform_id: str, before: Taxonomy | None) -> list[TaxonomyNode]:
-    """Return all nodes of a platform as they were at one moment, without their ancestors: a Query for each megabyte.
+    """Return a consistent snapshot of all nodes of a platform, without ancestors: one Query per megabyte.
 
-    Those that were placed anew since the tree was read `before` are read once more.
+    `last_state` is the state of the tree before this read. Nodes that moved since then are read again.
     """
     reading = read_tree(tree_of(platform_id), before.version if before else 0)
     return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree.state_key]
 
 
 def tree_beside(request: Request) -> list[ItemKey]:
-    """Return where the tree stands of the platform that a request is about."""
+    """Return the key of the tree state of the platform in the request, for prefetching."""
     platform_id = request.parameters.get("platform_id")
     return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
 
 
 def begun(ctx: Context, platform_id: str) -> TreeReader:
-    """Return a reading that begins with the tree as it was read with what decided access."""
+    """Return a new reading that contains the prefetched state of the tree."""
     reading = TreeReader(tree_of(platform_id))
     reading.asked.add(reading.tree.state_key)
     if item := ctx.access.prefetched.get(reading.tree.state_key):
@@ -82,6 +82,6 @@ def begun(ctx: Context, platform_id: str) -> TreeReader:
 
 
 def state_of(ctx: Context, platform_id: str) -> Taxonomy | None:
-    """Return the tree as it was read with what decided access; None if there is none yet."""
+    """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
     item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

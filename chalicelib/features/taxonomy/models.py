@@ -1,4 +1,4 @@
-"""What the operations on taxonomies accept and answer."""
+"""Request and response models of the taxonomy operations."""
 
 from typing import Annotated, Final, Literal
 
@@ -13,7 +13,7 @@ MOST_NODES: Final = 10_000
 MOST_POSITION: Final = 999_999_999
 MOST_LABELS: Final = 20
 MOST_TAGS: Final = 15
-"""Tags that are created at once: each is six writes of the transaction."""
+"""Maximum number of tags per request. Each new tag takes six writes of the transaction."""
 
 MOST_TAGS_IN_ALL: Final = 40
 SYSTEM_TAGS: Final = ("featured", "pinned", "official", "archived")
@@ -23,7 +23,7 @@ MatchedBy = Literal["path", "slug", "altLabel", "formerPath"]
 Strategy = Literal["cascade", "reparent"]
 
 
-def _different(labels: list[str]) -> list[str]:
+def _check_unique(labels: list[str]) -> list[str]:
     seen: set[str] = set()
     for label in labels:
         if fold_text(label) in seen:
@@ -32,34 +32,36 @@ def _different(labels: list[str]) -> list[str]:
     return labels
 
 
-Labels = Annotated[list[Name], Field(max_length=MOST_LABELS), AfterValidator(_different)]
-Tags = Annotated[list[Slug], Field(max_length=MOST_TAGS), AfterValidator(_different)]
+Labels = Annotated[list[Name], Field(max_length=MOST_LABELS), AfterValidator(_check_unique)]
+Tags = Annotated[list[Slug], Field(max_length=MOST_TAGS), AfterValidator(_check_unique)]
 
 
 class NodeCreate(Input):
-    """A new node."""
+    """A node to create."""
 
-    platform_id: Uuid = Field(description="Whose taxonomy it is in, for good.")
+    platform_id: Uuid = Field(description="The platform of the taxonomy. It cannot be changed later.")
     name: Name = Field(examples=["Looms"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
-    parent_id: Uuid | None = Field(None, description="Left out, it is a root.", examples=[None])
+    slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
+    parent_id: Uuid | None = Field(None, description="The parent node; a root if omitted.", examples=[None])
     description: Text | None = Field(None, examples=["What weaves."])
-    alt_labels: Labels = Field([], description="Other names it is found by.", examples=[["Weaving machines"]])
+    alt_labels: Labels = Field(
+        [], description="Other names under which the node is found.", examples=[["Weaving machines"]]
+    )
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Its place among its siblings; left out, the last.", examples=[None]
+        None, ge=0, le=MOST_POSITION, description="Position among the siblings; last if omitted.", examples=[None]
     )
 
 
 class NodePatch(Patch):
-    """What of a node can be changed. Another `parentId` moves it, and all below it, at once; null makes it a root."""
+    """Changes to a node. Another `parentId` moves the node with its whole subtree; null makes it a root."""
 
     name: Name = Field(examples=["Looms"])
-    slug: Slug = Field(description="The former path keeps leading here.", examples=["looms"])
+    slug: Slug = Field(description="The former path continues to resolve to the node.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     description: Text | None = Field(None, examples=["What weaves."])
     alt_labels: Labels = Field([], examples=[["Weaving machines"]])
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Null puts it behind its siblings.", examples=[1]
+        None, ge=0, le=MOST_POSITION, description="Null moves the node after its siblings.", examples=[1]
     )
 
 
@@ -73,90 +75,94 @@ class NodeOut(RecordOutput):
     description: str | None = Field(examples=["What weaves."])
     alt_labels: list[str] = Field(examples=[["Weaving machines"]])
     position: int = Field(examples=[0])
-    kind: NodeKind = Field(validation_alias="sort", description="`system`: one of the system tags.", examples=["term"])
-    path: str = Field(description="The slugs from the root to it.", examples=["machines/looms"])
-    depth: int = Field(ge=1, le=MOST_DEPTH, description="1 for a root.", examples=[2])
+    kind: NodeKind = Field(validation_alias="sort", description="`system` for a system tag.", examples=["term"])
+    path: str = Field(
+        description="The slugs from the root to the node, joined by slashes.", examples=["machines/looms"]
+    )
+    depth: int = Field(ge=1, le=MOST_DEPTH, description="The level of the node; 1 for a root.", examples=[2])
 
 
 class BranchOut(NodeOut):
-    """A node, and all below it."""
+    """A node with its subtree."""
 
-    children: list["BranchOut"] = Field(default_factory=list, description="By position.", examples=[[]])
+    children: list["BranchOut"] = Field(default_factory=list, description="Ordered by position.", examples=[[]])
 
 
 class TreeOut(Output):
     """A taxonomy as a tree."""
 
-    items: list[BranchOut] = Field(description="The roots, by position.")
-    next_cursor: None = Field(None, description="A tree is answered whole.", examples=[None])
+    items: list[BranchOut] = Field(description="The roots, ordered by position.")
+    next_cursor: None = Field(None, description="Always null: a tree is not paginated.", examples=[None])
 
 
 class ResolvedOut(Output):
-    """The node that a path, a slug or a label leads to."""
+    """The node to which a path, a slug or a label resolves."""
 
     node: NodeOut
-    ancestors: list[NodeOut] = Field(description="The root first.")
+    ancestors: list[NodeOut] = Field(description="Ordered from the root down.")
     matched_by: MatchedBy = Field(examples=["path"])
 
 
 class SystemTagsCreate(Input):
-    """The system tags there have to be."""
+    """The system tags that must exist."""
 
-    tags: Tags = Field([*SYSTEM_TAGS], description="Their slugs.", examples=[["featured", "pinned"]])
+    tags: Tags = Field([*SYSTEM_TAGS], description="The slugs of the tags.", examples=[["featured", "pinned"]])
 
 
 class SystemTagsOut(Output):
-    """The system tags that were asked for."""
+    """The requested system tags."""
 
     items: list[NodeOut]
-    created: int = Field(description="How many of them are new.", examples=[2])
-    next_cursor: None = Field(None, description="They are answered whole.", examples=[None])
+    created: int = Field(description="The number of tags that were created.", examples=[2])
+    next_cursor: None = Field(None, description="Always null: the tags are not paginated.", examples=[None])
 
 
 class SystemTagSetOut(RecordOutput):
-    """The system tags of a platform, whose id and version it has."""
+    """The system tags of a platform, with the id and version of the platform."""
 
-    items: list[NodeOut] = Field(description="By position.")
+    items: list[NodeOut] = Field(description="Ordered by position.")
 
 
 class NodesQuery(ListQuery):
-    """Which nodes."""
+    """Filters of the list of nodes."""
 
-    parent_id: Uuid | None = Field(None, description="Those right below a node.", examples=[None])
+    parent_id: Uuid | None = Field(None, description="Only the children of this node.", examples=[None])
     kind: NodeKind | None = None
     q: str | None = Field(
         None,
         min_length=1,
         max_length=200,
         examples=["loo"],
-        description="Those whose name begins so, whatever its case and accents; they are listed by name.",
+        description="Prefix of the name, ignoring case and accents. The nodes are ordered by name then.",
     )
 
 
 class TreeQuery(Query):
-    """Which part of the tree."""
+    """The part of the tree to return."""
 
-    depth: int | None = Field(None, ge=1, le=MOST_DEPTH, description="So many levels of it.", examples=[2])
-    root_id: Uuid | None = Field(None, description="A node, and what is below it.", examples=[None])
+    depth: int | None = Field(None, ge=1, le=MOST_DEPTH, description="Number of levels to return.", examples=[2])
+    root_id: Uuid | None = Field(None, description="Return only the subtree of this node.", examples=[None])
 
 
 class ResolveQuery(Query):
-    """What leads to the node: a path, or else a slug or another label."""
+    """The path of the node, or else its slug or another label."""
 
-    path: str | None = Field(None, max_length=1000, description="As in `path`.", examples=["machines/looms"])
+    path: str | None = Field(
+        None, max_length=1000, description="A path as in the `path` of a node.", examples=["machines/looms"]
+    )
     slug: str | None = Field(
         None,
         max_length=200,
         examples=["looms"],
-        description="A slug or, if no node has it, another label, whatever its case and accents.",
+        description="A slug or, if no node has it, another label. Case and accents are ignored.",
     )
 
 
 class DeleteQuery(Query):
-    """What becomes of what is below a node."""
+    """How to treat the subtree of a deleted node."""
 
     strategy: Strategy | None = Field(
         None,
         examples=["reparent"],
-        description="`cascade`: it is deleted too. `reparent`: it moves to the node's parent; at most 25 children can.",
+        description="`cascade` deletes the subtree. `reparent` moves the children, at most 25, to the parent.",
     )

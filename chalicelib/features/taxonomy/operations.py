@@ -1,4 +1,4 @@
-"""Taxonomy: create, find, change, move and delete nodes; the tree; what a path leads to; the system tags."""
+"""HTTP operations on taxonomy nodes, the tree, the resolution of paths, and system tags."""
 
 from chalicelib.features.platforms.entities import Platform, at_platform
 from chalicelib.features.taxonomy.entities import TaxonomyNode
@@ -32,7 +32,7 @@ in_platforms = RouteGroup("platforms", routes.operations)
 
 
 def path_beside(request: Request) -> list[ItemKey]:
-    """Return where the tree stands, and what leads along the path that the query names."""
+    """Return the keys of the tree state and the slug index for the path in the query, for prefetching."""
     platform_id = request.parameters["platform_id"]
     return [*tree_beside(request), *signposts(platform_id, request.query.get("path", [""])[-1])]
 
@@ -45,9 +45,9 @@ def path_beside(request: Request) -> list[ItemKey]:
     prefetch=tree_beside,
 )
 def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQuery) -> ListPage[NodeOut]:
-    """List the nodes of a platform's taxonomy, by position whatever their level; with `q` by name.
+    """List the nodes of a platform's taxonomy on all levels, by position, or by name if `q` is given.
 
-    With several filters a page may be short.
+    A page may be short if several filters are given.
     """
     return list_nodes(ctx, platform.id, query)
 
@@ -60,21 +60,21 @@ def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQ
     prefetch=path_beside,
 )
 def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery) -> ResolvedOut:
-    """Find the node that a path leads to or, without one, a slug or another label.
+    """Resolve a path or, without a path, a slug or another label to a node.
 
-    A path that a node had, or one of its ancestors, leads to where it is now, unless another has it. Of several nodes
-    that have a slug or a label the oldest is found; a slug goes before a label.
+    A former path of a node, or of one of its ancestors, resolves to the node unless another node has the path now. If
+    several nodes have a slug or label, the oldest one is returned. Slugs take precedence over labels.
     """
     if not (query.path or query.slug):
         raise ValidationProblem(
             [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
         )
-    found = by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
+    match = by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
     if not query.path and query.slug:
-        found = by_word(platform.id, query.slug)
-    if found is None:
+        match = by_word(platform.id, query.slug)
+    if match is None:
         raise not_found()
-    node, matched_by = found
+    node, matched_by = match
     ancestors = [NodeOut.of(ancestor) for ancestor in node.ancestors]
     return ResolvedOut(node=NodeOut.of(node), ancestors=ancestors, matched_by=matched_by)
 
@@ -88,7 +88,7 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
     prefetch=tree_beside,
 )
 def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate) -> SystemTagsOut:
-    """Create those of some system tags that there are not yet, as roots; their slugs and parents are fixed."""
+    """Create the requested system tags that do not exist yet, as roots. Their slugs and parents can't be changed."""
     return create_tags(ctx, platform, body.tags)
 
 
@@ -98,10 +98,10 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
     scope="taxonomy:read",
     emits=None,
     prefetch=tree_beside,
-    alternative="Ask for fewer levels by `depth`, for one branch by `rootId`, or list the nodes.",
+    alternative="Request fewer levels with `depth`, one branch with `rootId`, or list the nodes.",
 )
 def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
-    """Get the tree of a platform's taxonomy as it is at one moment: all of it, some levels, or what is below a node."""
+    """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree."""
     return tree(ctx, platform.id, query)
 
 
@@ -113,7 +113,7 @@ def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> Tre
     prefetch=surroundings,
 )
 def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> NodeOut:
-    """Create a node, as a root or below another."""
+    """Create a node as a root or below another node."""
     return NodeOut.of(plant(ctx, platform, body))
 
 
@@ -136,7 +136,7 @@ def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
     prefetch=surroundings,
 )
 def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> NodeOut:
-    """Change a node; another `parentId` moves it. The paths of all below it follow at once, and the former lead on."""
+    """Change a node. Another `parentId` moves it with its subtree at once, and former paths continue to resolve."""
     return NodeOut.of(change(ctx, node, body))
 
 
@@ -148,10 +148,10 @@ def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> N
     prefetch=tree_beside,
 )
 def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery) -> None:
-    """Delete a node that has no children and is attached to nothing, or say what becomes of them.
+    """Delete a node without children and attachments, or with the given strategy for them.
 
-    With `cascade` all below it is gone at once, and removed soon after. With `reparent` its children move to its
-    parent, 25 at most, and what was below its path is found by that still. What it was attached to it is so no more.
-    System tags stay.
+    `cascade` hides the subtree at once and removes it soon after. `reparent` moves the children, at most 25, to the
+    parent of the node, and their former paths continue to resolve. The attachments of the node are removed. System tags
+    can't be deleted.
     """
     fell(ctx, node, query.strategy)

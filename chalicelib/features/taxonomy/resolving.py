@@ -1,4 +1,4 @@
-"""Resolving: which node a path, a slug or another label leads to."""
+"""Resolve a path, a slug or another label to a node."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,9 @@ from chalicelib.kernel.storage.search_keys import exact_key
 from chalicelib.kernel.storage.trees import KEEP_MOVING, TreeReader
 from chalicelib.kernel.transactions.unique_items import guard_key
 
-_MOST_NAMESAKES: Final = 25
-_MOST_STEPS: Final = 100
-"""Nodes that are looked at along a former path: below who is there now, and who was there last, on each level."""
+_MAX_LABEL_MATCHES: Final = 25
+_MAX_FORMER_PATH_STEPS: Final = 100
+"""Maximum number of nodes visited along a former path, where each level has a current and a former node."""
 
 _TRIES: Final = 3
 
@@ -27,127 +27,134 @@ Match = tuple[TaxonomyNode, MatchedBy]
 
 
 def segments(path: str) -> list[str]:
-    """Return the slugs of a path; none if no node can have it."""
+    """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
-    possible = len(slugs) <= MOST_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
-    return slugs if possible else []
+    is_possible = len(slugs) <= MOST_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
+    return slugs if is_possible else []
 
 
 def signposts(platform_id: str, path: str) -> list[ItemKey]:
-    """Return where the trails of a path's slugs are."""
+    """Return the keys of the slug index items for the slugs of a path."""
     return [trail_key(platform_id, slug) for slug in segments(path)]
 
 
 def by_word(platform_id: str, word: str) -> Match | None:
-    """Return the node whose slug a word is or, if there is none, another label; of several, the oldest.
+    """Return the oldest node with a slug or, if there is none, with another label.
 
-    What case, accents and spaces it is written with makes no difference.
+    Case, accents and whitespace are ignored.
     """
-    reading, sought = TreeReader(tree_of(platform_id)), fold_text(word)
-    begins = exact_key(WORDS, sought)
-    rows = table.query(reading.tree.partition, prefix=begins, limit=_MOST_NAMESAKES).items
-    by_slug = {row["node_id"] for row in rows if row["sk"].startswith(begins + SLUG)}
+    reading, folded_label = TreeReader(tree_of(platform_id)), fold_text(word)
+    key_prefix = exact_key(WORDS, folded_label)
+    rows = table.query(reading.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
+    ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG)}
     for node in known(reading, meet(reading, rows)):
-        if node.id in by_slug and node.slug == sought:
+        if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
-        if sought in map(fold_text, node.alt_labels):
+        if folded_label in map(fold_text, node.alt_labels):
             return node, "altLabel"
     return None
 
 
 def by_path(platform_id: str, path: str, read: dict[ItemKey, Item]) -> Match | None:
-    """Return the node that a path leads to or, if there is none, one that had it, wherever it is now.
+    """Return the node that has a path or, if there is none, a node that had it, wherever the node is now.
 
-    `read` holds the tree and the trails of the path's slugs, and is added to. What changed since is looked at anew.
+    `prefetched` holds the state of the tree and the slug index items of the path, and is extended by further reads. The
+    search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
     for _ in range(_TRIES):
-        walk = Walk(platform_id, segments(path), read)
-        version = walk.reading.state.get("version")
-        if (match := walk.whole() or walk.former()) or walk.reading.state.get("version") == version:
+        resolver = Walk(platform_id, segments(path), read)
+        version = resolver.reading.state.get("version")
+        match = resolver.whole() or resolver.former()
+        if match or resolver.reading.state.get("version") == version:
             return match
-        read = table.get_all([walk.reading.tree.state_key, *signposts(platform_id, path)])
+        read = table.get_all([resolver.reading.tree.state_key, *signposts(platform_id, path)])
     raise unavailable(KEEP_MOVING)
 
 
 class Walk:
-    """A walk through a platform's tree along the slugs of a path, whose trails were read."""
+    """Finds the nodes along the slugs of a path in a platform's tree. The slug index items of the path were read."""
 
     def __init__(self, platform_id: str, slugs: list[str], read: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
         self.reading = TreeReader.of(tree_of(platform_id), read)
-        self._trails = [nodes_on(read.get(trail_key(platform_id, slug))) for slug in slugs]
-        self._been: set[tuple[str | None, int]] = set()
+        self._indexed_ids = [nodes_on(read.get(trail_key(platform_id, slug))) for slug in slugs]
+        self._visited: set[tuple[str | None, int]] = set()
 
     def whole(self) -> Match | None:
-        """Return the node that the path leads to, if there is one."""
-        nodes = (self.reading.tree.key(node_id) for trail in self._trails for node_id in trail or ())
-        self.reading.read([*nodes, *self._further(self._guard, wide_only=True)])
-        above: str | None = None
+        """Return the node that has the path now, if there is one."""
+        node_keys = (self.reading.tree.key(node_id) for ids in self._indexed_ids for node_id in ids or ())
+        self.reading.read([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
+        parent_id: str | None = None
         for level in range(len(self.slugs)):
-            above = self._below(above, level)
-            if above is None:
+            parent_id = self._child_id(parent_id, level)
+            if parent_id is None:
                 return None
-        node = self._known(above)
+        node = self._load(parent_id)
         return (node, "path") if node and node.path == "/".join(self.slugs) else None
 
     def former(self) -> Match | None:
-        """Return a node that had the path, or is below one that had the beginning of it.
+        """Return a node that had the path, or that is below a node that had the beginning of the path.
 
-        On each level who is there now goes before who was there last.
+        On each level the current node takes precedence over the former one.
         """
-        self.reading.read(self._further(self._former_key))
-        node = next(self._ends(None, 0), None)
+        self.reading.read(self._candidate_keys(self._former_position_key))
+        node = next(self._end_nodes(None, 0), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
 
-    def _ends(self, above: str | None, level: int) -> Iterator[TaxonomyNode]:
-        """Yield what the path leads to from a node on, the nodes that were on it included."""
-        if (above, level) in self._been or len(self._been) >= _MOST_STEPS:
+    def _end_nodes(self, parent_id: str | None, level: int) -> Iterator[TaxonomyNode]:
+        """Yield the nodes to which the path leads from a parent on, including nodes with former positions."""
+        if (parent_id, level) in self._visited or len(self._visited) >= _MAX_FORMER_PATH_STEPS:
             return
-        self._been.add((above, level))
+        self._visited.add((parent_id, level))
         if level == len(self.slugs):
-            yield from filter(None, [self._known(above)])
+            yield from filter(None, [self._load(parent_id)])
             return
-        if below := self._below(above, level):
-            yield from self._ends(below, level + 1)
-        key = self._former_key(above, self.slugs[level])
-        self._look_at(key)
+        if child_id := self._child_id(parent_id, level):
+            yield from self._end_nodes(child_id, level + 1)
+        key = self._former_position_key(parent_id, self.slugs[level])
+        self._read_missing(key)
         for node_id in led_to(self.reading.items.get(key)):
-            yield from self._ends(node_id, level + 1)
+            yield from self._end_nodes(node_id, level + 1)
 
-    def _further(self, key: Callable[[str | None, str], ItemKey], *, wide_only: bool = False) -> Iterator[ItemKey]:
-        """Yield what stands at each slug below all nodes that may be above, of slugs with a wide trail only or all."""
-        above: Iterable[str | None] = [None]
-        for slug, trail in zip(self.slugs, self._trails, strict=True):
-            if trail is None or not wide_only:
-                yield from (key(node_id, slug) for node_id in above)
-            above = trail or ()
+    def _candidate_keys(
+        self, make_key: Callable[[str | None, str], ItemKey], *, overflowed_only: bool = False
+    ) -> Iterator[ItemKey]:
+        """Yield a key for each slug of the path below each possible parent.
 
-    def _guard(self, above: str | None, slug: str) -> ItemKey:
-        place = {"platform_id": self.platform_id, "parent_id": above, "slug": slug}
-        return guard_key(TaxonomyNode.by_slug, place)
+        With `overflowed_only`, only slugs whose index item has overflowed are included.
+        """
+        parent_ids: Iterable[str | None] = [None]
+        for slug, node_ids in zip(self.slugs, self._indexed_ids, strict=True):
+            if node_ids is None or not overflowed_only:
+                yield from (make_key(parent_id, slug) for parent_id in parent_ids)
+            parent_ids = node_ids or ()
 
-    def _former_key(self, above: str | None, slug: str) -> ItemKey:
-        return former_key(self.platform_id, above, slug)
+    def _slug_key(self, parent_id: str | None, slug: str) -> ItemKey:
+        fields = {"platform_id": self.platform_id, "parent_id": parent_id, "slug": slug}
+        return guard_key(TaxonomyNode.by_slug, fields)
 
-    def _below(self, above: str | None, level: int) -> str | None:
-        """Return the node that has the slug of a level below another, or as a root."""
-        slug, nodes = self.slugs[level], self._trails[level]
-        if nodes is None:
-            guard = self._guard(above, slug)
-            self._look_at(guard)
-            nodes = frozenset({str(self.reading.items.get(guard, {}).get("ref"))})
-            self._look_at(*map(self.reading.tree.key, nodes))
-        for node_id in nodes:
+    def _former_position_key(self, parent_id: str | None, slug: str) -> ItemKey:
+        return former_key(self.platform_id, parent_id, slug)
+
+    def _child_id(self, parent_id: str | None, level: int) -> str | None:
+        """Return the id of the node with the slug of a level below a parent, or among the roots."""
+        slug, node_ids = self.slugs[level], self._indexed_ids[level]
+        if node_ids is None:
+            slug_key = self._slug_key(parent_id, slug)
+            self._read_missing(slug_key)
+            node_ids = frozenset({str(self.reading.items.get(slug_key, {}).get("ref"))})
+            self._read_missing(*map(self.reading.tree.key, node_ids))
+        for node_id in node_ids:
             node = self.reading.node(node_id)
-            if node and (node.get("parent_id"), node["slug"]) == (above, slug):
+            if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None
 
-    def _look_at(self, *keys: ItemKey) -> None:
-        if wanted := {*keys} - self.reading.asked:
-            self.reading.read(wanted)
+    def _read_missing(self, *keys: ItemKey) -> None:
+        if missing := {*keys} - self.reading.asked:
+            self.reading.read(missing)
 
-    def _known(self, node_id: str | None) -> TaxonomyNode | None:
+    def _load(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
         self.reading.load_ancestors([node_id])

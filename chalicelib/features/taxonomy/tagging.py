@@ -1,4 +1,4 @@
-"""System tags: roots of a fixed slug, there once and for all."""
+"""Create system tags: permanent root nodes with fixed slugs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,75 +15,77 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 Tags = Mapping[str, TaxonomyNode]
-"""System tags by their slugs."""
+"""System tags by slug."""
 
 
 def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTagsOut:
-    """Return the system tags of some slugs; those that there are not yet are created.
+    """Return the system tags with some slugs, after creating the missing ones.
 
-    Raises Problem `slug_taken` if another root has the slug of one, and `limit_exceeded`.
+    Raises Problem `slug_taken` if another root has one of the slugs, and `limit_exceeded`.
     """
     tree = state_of(ctx, platform.id)
-    tags = tree.tags if tree else {}
-    missing = [slug for slug in slugs if slug not in tags]
-    there = {slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tags.items()}
-    guards = {slug: guard_key(TaxonomyNode.by_slug, _root(platform, slug)) for slug in missing}
-    trails = [trail_key(platform.id, slug) for slug in missing]
-    read = table.get_all([*there.values(), *guards.values(), *trails])
-    _refuse_taken(slugs, [slug for slug in missing if guards[slug] in read])
-    present = {slug: TaxonomyNode.from_item(read[key]) for slug, key in there.items()}
-    last = tree.last_position if tree else -1
-    new = {slug: _tag(ctx, platform, slug, last + number, tree) for number, slug in enumerate(missing, 1)}
-    if len(tags) + len(new) > MOST_TAGS_IN_ALL:
+    tag_ids = tree.tags if tree else {}
+    missing = [slug for slug in slugs if slug not in tag_ids]
+    node_keys = {
+        slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
+    }
+    slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing}
+    index_keys = [trail_key(platform.id, slug) for slug in missing]
+    items = table.get_all([*node_keys.values(), *slug_keys.values(), *index_keys])
+    _reject_taken_slugs(slugs, [slug for slug in missing if slug_keys[slug] in items])
+    present = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
+    last_position = tree.last_position if tree else -1
+    new = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing, 1)}
+    if len(tag_ids) + len(new) > MOST_TAGS_IN_ALL:
         raise Problem("limit_exceeded", f"A platform has at most {MOST_TAGS_IN_ALL} system tags.")
     if new:
-        _put(ctx, platform, tree, present, new, read)
-    shown = [NodeOut.of({**present, **new}[slug]) for slug in slugs]
-    return SystemTagsOut(items=shown, created=len(new))
+        _add_tags(ctx, platform, tree, present, new, items)
+    outputs = [NodeOut.of({**present, **new}[slug]) for slug in slugs]
+    return SystemTagsOut(items=outputs, created=len(new))
 
 
-def _put(
-    ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, read: dict[ItemKey, Item]
+def _add_tags(
+    ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, items: dict[ItemKey, Item]
 ) -> None:
-    """Put new tags into the tree. The platform is touched, so that no two do that at once."""
-    ctx.derived = True  # Who takes a slug at the same moment is found at the next try.
-    together = {**present, **new}
-    fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in together.items()}}
+    """Add new tags to the tree. Also touches the platform, so that concurrent requests conflict."""
+    ctx.derived = True  # If another node takes a slug meanwhile, the request is retried and finds it.
+    tags = {**present, **new}
+    fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
     fields["last_position"] = max(node.position for node in new.values())
     for slug, node in new.items():
         ctx.changes.create(node)
         key = trail_key(platform.id, slug)
-        for write in join(key, read.get(key), node.id):
+        for write in join(key, items.get(key), node.id):
             ctx.changes.add_write(write)
     if tree:
         ctx.changes.update_untracked(tree, **fields)
     else:
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
-    before, now = (_shown(tags) for tags in (present, together))
+    before, after = (_outputs(each) for each in (present, tags))
     ctx.changes.set_event_diff(
-        SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch_if_changed(platform), now)
+        SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch_if_changed(platform), after)
     )
 
 
-def _refuse_taken(slugs: list[str], taken: list[str]) -> None:
+def _reject_taken_slugs(slugs: list[str], taken: list[str]) -> None:
     if taken:
         detail = "A term that is a root has this slug. Give that term another slug, or move it, first."
-        faults = [FieldError(f"/tags/{slugs.index(slug)}", "slug_taken", detail) for slug in taken]
-        raise Problem("slug_taken", f"{detail} It is {', '.join(taken)}.", faults)
+        errors = [FieldError(f"/tags/{slugs.index(slug)}", "slug_taken", detail) for slug in taken]
+        raise Problem("slug_taken", f"{detail} It is {', '.join(taken)}.", errors)
 
 
-def _shown(tags: Tags) -> list[NodeOut]:
+def _outputs(tags: Tags) -> list[NodeOut]:
     return [NodeOut.of(node) for node in sorted(tags.values(), key=lambda node: (node.position, node.id))]
 
 
-def _root(platform: Platform, slug: str) -> dict[str, Any]:
+def _root_fields(platform: Platform, slug: str) -> dict[str, Any]:
     return {"platform_id": platform.id, "parent_id": None, "slug": slug}
 
 
-def _tag(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
+def _new_tag(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
     return TaxonomyNode(
         **ctx.new_record_fields(),
-        **_root(platform, slug),
+        **_root_fields(platform, slug),
         organization_id=platform.organization_id,
         position=position,
         name=slug.replace("-", " ").capitalize(),

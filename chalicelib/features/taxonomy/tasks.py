@@ -1,4 +1,4 @@
-"""The removal of what is below a deleted node."""
+"""Background removal of deleted nodes with their subtrees."""
 
 import time
 from typing import Any, Final
@@ -15,60 +15,60 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
-_AT_ONCE: Final = 25
+_BATCH_SIZE: Final = 25
 
 
 @task(Felling.task)
 def remove_felled(message: dict[str, Any]) -> None:
-    """Remove all that is below a deleted node, the deepest first, what they are attached to, and itself at last.
+    """Remove the subtree of a deleted node bottom up, with all attachments, and finally the node itself.
 
-    Each removal is a transaction that leaves the counts right, so it goes on wherever it was.
+    Each removal is a transaction that keeps the counts correct, so the task can resume at any point.
     """
-    job, until = jobs.claim(Felling, message), jobs.slice_ends_at()
+    job, deadline = jobs.claim(Felling, message), jobs.slice_ends_at()
     if job is None:
         return
     try:
-        node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
-        gone = node is None or _clear(node, until)
-        if gone:
-            _end(job)
-    except ConcurrentModification:  # What somebody had begun before the node was deleted came in between.
-        gone = False
-    if not gone and time.monotonic() > until:
+        node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
+        is_cleared = node is None or _clear(node, deadline)
+        if is_cleared:
+            _finish(job)
+    except ConcurrentModification:  # A request that began before the node was deleted has changed the subtree.
+        is_cleared = False
+    if not is_cleared and time.monotonic() > deadline:
         jobs.release(job, turns=job.turns + 1)
-    elif not gone:
+    elif not is_cleared:
         jobs.retry_later(job)
 
 
-def _clear(node: TaxonomyNode, until: float) -> bool:
-    """Remove all that is below a node and attached to it; False if the time is over, or the index late."""
-    bare = clear_node(node, until)
-    if bare is None:
+def _clear(node: TaxonomyNode, deadline: float) -> bool:
+    """Remove the descendants and attachments of a node. Return False if time is up or the index is behind."""
+    bare_node = clear_node(node, deadline)
+    if bare_node is None:
         return False
-    node = bare
+    node = bare_node
     while node.child_count:
-        below = _below(node)
-        if not below:
+        child_nodes = _some_children(node)
+        if not child_nodes:
             return False
-        for child in below:
-            if not _clear(child, until):
+        for child in child_nodes:
+            if not _clear(child, deadline):
                 return False
-            node = _remove(child, node)
-            if time.monotonic() > until:
+            node = _remove_child(child, node)
+            if time.monotonic() > deadline:
                 return False
     return True
 
 
-def _below(node: TaxonomyNode) -> list[TaxonomyNode]:
-    """Return some children of a node: of those that the index shows or, if none of them is there, of all."""
-    listed = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
-    found = _fresh(node.platform_id, [item["id"] for item in table.query(listed, limit=_AT_ONCE).items]).values()
-    present = [child for child in found if child.parent_id == node.id]
-    return present or [*map(TaxonomyNode.from_item, children(tree_of(node.platform_id), node.id)[:_AT_ONCE])]
+def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
+    """Return some children of a node: from the index or, if it shows none that exist, from a scan of the tree."""
+    partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
+    listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
+    present = [child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id]
+    return present or [*map(TaxonomyNode.from_item, children(tree_of(node.platform_id), node.id)[:_BATCH_SIZE])]
 
 
-def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
-    """Remove a child that is empty by now; return its parent, with one child less."""
+def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
+    """Delete a child whose descendants and attachments are gone. Return the parent with the lower child count."""
     changes = UnitOfWork(now())
     uproot(changes, child.replace(child_count=0, attachment_count=0))
     changes.update_untracked(parent, child_count=parent.child_count - 1)
@@ -76,20 +76,20 @@ def _remove(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
     return parent.replace(child_count=parent.child_count - 1)
 
 
-def _end(job: Felling) -> None:
-    """Remove the deleted node itself, and the job with it."""
-    node = _fresh(job.platform_id, [job.node_id]).get(job.node_id)
-    tree = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))
+def _finish(job: Felling) -> None:
+    """Delete the node of a job and the job itself."""
+    node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
+    tree_item = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))
     changes = UnitOfWork(now())
     if node:
         uproot(changes, node)
-    if node and tree:
-        known = Taxonomy.from_item(tree)
-        changes.update_untracked(known, felled=known.felled - 1)
+    if node and tree_item:
+        tree = Taxonomy.from_item(tree_item)
+        changes.update_untracked(tree, felled=tree.felled - 1)
     changes.delete(job)
     changes.commit()
 
 
-def _fresh(platform_id: str, nodes: list[str]) -> dict[str, TaxonomyNode]:
-    found = table.get_all(TaxonomyNode.make_item_key(platform_id=platform_id, id=node_id) for node_id in nodes)
-    return {item["id"]: TaxonomyNode.from_item(item) for item in found.values()}
+def _load_nodes(platform_id: str, node_ids: list[str]) -> dict[str, TaxonomyNode]:
+    items = table.get_all(TaxonomyNode.make_item_key(platform_id=platform_id, id=node_id) for node_id in node_ids)
+    return {item["id"]: TaxonomyNode.from_item(item) for item in items.values()}

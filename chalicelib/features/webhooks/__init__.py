@@ -1,1 +1,1 @@
-"""Webhooks: addresses of an organization's own programs that its events are sent to."""
+"""Webhooks: HTTP endpoints of an organization's own systems that receive its events."""

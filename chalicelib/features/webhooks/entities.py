@@ -1,4 +1,4 @@
-"""What is stored of a webhook, and of what is on its way to it."""
+"""Stored records of webhooks and their deliveries."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -14,9 +14,9 @@ from chalicelib.kernel.work.jobs import Job
 
 MOST_WEBHOOKS: Final = 50
 MOST_SECRETS: Final = 5
-"""Secrets of one webhook that sign at the same time."""
+"""Maximum number of secrets of one webhook that sign at the same time."""
 
-_ERASED: Final = {
+_ERASED_URL_FIELDS: Final = {
     "enabled": False,
     "parked_until": None,
     "disabled_reason": "Its URL named a person who was erased. Give it another.",
@@ -40,14 +40,16 @@ class WebhookDelivery(Delivery):
 
 
 class Webhook(Subscriber):
-    """A webhook of an organization. `secrets`: each `{sealed, until}`, the present one first, whose `until` is null.
+    """A webhook of an organization, with the state of its circuit breaker.
 
-    `failing_since`: since when no attempt has succeeded. `misconfigured_since`: since when the name of its target does
-    not exist, or its certificate is not valid, as far as was seen. `answers`: whether it gave an answer in time, if
-    only a bad one, when it was last asked; `silences`: how often in a row it did not. Events wait as long as it is not
-    `caught_up`: until a probe, at `parked_until`, is answered, and then until all that waited is sent, in its order; or
-    until its host may be sent more.
-    `disabling`: why it is about to be disabled; nothing is sent to it any more.
+    `secrets` holds `{sealed, until}` items, the current secret first; its `until` is null. `failing_since` is the time
+    of the first of the attempts that all failed. `misconfigured_since` is the time since when the host name does not
+    resolve, or the certificate is invalid.
+
+    `responsive` is false if the last request timed out, or none was sent yet. `consecutive_timeouts` counts the
+    time-outs in a row. While `backlog_drained` is false, new events wait: for a probe at `probe_at` to succeed, for the
+    backlog to be sent in order, or for the rate limit of the host. `pending_disable_reason` is set once nothing is sent
+    any more and a task is about to disable the webhook.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -56,7 +58,9 @@ class Webhook(Subscriber):
     quota = Quota("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
     output_model = WebhookOut
     version_fields = ("version", "parked_until")
-    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # its health is no change that somebody made
+    untracked_fields = Subscriber.untracked_fields | {
+        "failingSince"
+    }  # the service sets it, so a change of it is no change by a person
     task, delivery = SEND, WebhookDelivery
 
     url: str
@@ -73,12 +77,12 @@ class Webhook(Subscriber):
 
     @property
     def target(self) -> object:
-        """Where its events are sent."""
+        """The URL that receives the events."""
         return self.url
 
     @property
     def status(self) -> Status:
-        """`active`, `paused` by its people, or `disabled` by the service."""
+        """`active`, `paused` by a user, or `disabled` by the service."""
         if self.disabled_reason:
             return "disabled"
         return "active" if self.enabled else "paused"
@@ -90,24 +94,24 @@ class Webhook(Subscriber):
 
     @property
     def log_label(self) -> str:
-        """Where it leads to."""
+        """The URL, which stands for the webhook in the log."""
         return self.url
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets neither its description nor its URL name the person; with another URL it is disabled."""
-        named = person.redact_all({"description": self.description, "url": self.url})
-        return {**named, **_ERASED} if "url" in named else named
+        """Return the changes that redact a person from description and URL; a changed URL disables the webhook."""
+        redacted = person.redact_all({"description": self.description, "url": self.url})
+        return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """When it is probed, or what waited for it is sent."""
+        """The next probe, or the time to send the backlog."""
         return ScheduledTask(PROBE, self.parked_until) if self.parked_until else None
 
 
 class DisabledNotice(Job):
-    """The mail that tells an organization's admins of a webhook that the service has disabled.
+    """The email to an organization's admins about a webhook that the service disabled.
 
-    `told` is the id of the last member who got it.
+    `last_notified_id` is the id of the last member who was notified.
     """
 
     kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
@@ -118,14 +122,16 @@ class DisabledNotice(Job):
     told: str | None = None
 
     @classmethod
-    def of(cls, webhook: Webhook, moment: str) -> "DisabledNotice":
-        """Return the notice of a webhook that is disabled at a moment."""
-        place = webhook.organization_id
-        return cls(**new_record_fields(moment), turn_at=moment, organization_id=place, webhook_id=webhook.id)
+    def of(cls, webhook: Webhook, timestamp: str) -> "DisabledNotice":
+        """Return the notice about a webhook that is disabled now."""
+        organization_id = webhook.organization_id
+        return cls(
+            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, webhook_id=webhook.id
+        )
 
 
 class Disabling(Job):
-    """A webhook that takes no events and is about to be disabled, since a failure or an answer that was seen."""
+    """A webhook that receives no events any more and is about to be disabled."""
 
     kind, task = "organization.webhook.disabling", "webhooks.disable"
     pk, sk = "O#{organization_id}", "F#{id}"
@@ -136,26 +142,26 @@ class Disabling(Job):
 
     @property
     def webhook_key(self) -> ItemKey:
-        """Where the webhook is stored."""
+        """The item key of the webhook."""
         return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
     def of(cls, webhook: Webhook, failing_since: str | None, moment: str) -> "Disabling":
-        """Return what is to be done about a webhook that takes no events, as was seen at a moment."""
-        place = webhook.organization_id
+        """Return the job that disables a webhook."""
+        organization_id = webhook.organization_id
         return cls(
             **new_record_fields(moment),
             turn_at=moment,
-            organization_id=place,
+            organization_id=organization_id,
             webhook_id=webhook.id,
             failing_since=failing_since,
         )
 
 
 class Exhaustion(Job):
-    """A delivery that has failed for good, with the attempt of this number, and of which the log does not say so yet.
+    """A delivery whose last attempt failed, as long as the log does not record that yet.
 
-    `due_before` and `completed_at`: when that attempt was due, and when it had failed.
+    `due_before` and `completed_at` are the times when that attempt was due, and when it had failed.
     """
 
     kind, task = "organization.webhook.exhaustion", "webhooks.exhaust"
@@ -170,12 +176,12 @@ class Exhaustion(Job):
 
     @property
     def delivery_key(self) -> ItemKey:
-        """Where the delivery is stored."""
+        """The item key of the delivery."""
         return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod
     def of(cls, before: Delivery, failed: Delivery, moment: str) -> "Exhaustion":
-        """Return what is to be told of a delivery that was to be tried before, and has failed at a moment."""
+        """Return the job that records a failed delivery in the log."""
         return cls(
             **new_record_fields(moment),
             turn_at=moment,
@@ -188,9 +194,13 @@ class Exhaustion(Job):
         )
 
     def told(self, present: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
-        """Return the delivery before its last attempt, and behind it, whatever somebody asked for since."""
-        made = [each for each in present.attempts if each["number"] <= self.attempt]
-        failed = present.replace(status="failed", attempts=made, next_attempt_at=None, completed_at=self.completed_at)
-        waiting = [each for each in made if each["number"] < self.attempt]
-        before = failed.replace(status="pending", attempts=waiting, next_attempt_at=self.due_before, completed_at=None)
+        """Return the delivery before and after its last attempt, without any retry that was requested since."""
+        attempts = [attempt for attempt in present.attempts if attempt["number"] <= self.attempt]
+        failed = present.replace(
+            status="failed", attempts=attempts, next_attempt_at=None, completed_at=self.completed_at
+        )
+        earlier_attempts = [attempt for attempt in attempts if attempt["number"] < self.attempt]
+        before = failed.replace(
+            status="pending", attempts=earlier_attempts, next_attempt_at=self.due_before, completed_at=None
+        )
         return before, failed

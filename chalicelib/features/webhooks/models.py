@@ -1,4 +1,4 @@
-"""What the operations on webhooks accept and answer."""
+"""Request and response models of webhooks."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -13,57 +13,59 @@ from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 
 Status = Literal["active", "paused", "disabled"]
 
-_EVERYTHING: Final = ["*"]
-_DISABLED: Final = {
+_ALL_EVENTS: Final = ["*"]
+_DISABLED_EXAMPLE: Final = {
     "enabled": False,
     "failing_since": "2026-11-15T09:30:00.000Z",
     "disabled_reason": "Every attempt has failed for 5 days.",
 }
-_SECRET_CHARACTERS: Final = 100
+_MAX_SECRET_CHARACTERS: Final = 100
 
 
-def _secret(text: str) -> str:
+def _validate_secret(text: str) -> str:
     secret_bytes(text)
     return text
 
 
-Secret = Annotated[str, Field(max_length=_SECRET_CHARACTERS), AfterValidator(_secret)]
+Secret = Annotated[str, Field(max_length=_MAX_SECRET_CHARACTERS), AfterValidator(_validate_secret)]
 
 
 class WebhookCreate(Input):
     """A new webhook."""
 
-    url: TargetUrl = Field(description="Where events are sent: https.", examples=["https://example.com/hooks/atrium"])
-    events: EventPatterns = Field(_EVERYTHING)
+    url: TargetUrl = Field(
+        description="The https URL that receives the events.", examples=["https://example.com/hooks/atrium"]
+    )
+    events: EventPatterns = Field(_ALL_EVENTS)
     description: Text | None = Field(None, examples=["Feeds the data warehouse."])
     secret: Secret | None = Field(
         None,
-        description="`whsec_` and the base64 of 24 to 64 random bytes; left out, the service makes one.",
+        description="`whsec_` and the base64 of 24 to 64 random bytes. If it is omitted, the service generates one.",
         examples=[None],
     )
     enabled: bool = True
 
 
 class WebhookPatch(Patch):
-    """What of a webhook can be changed. `enabled` = true also lets one work again that the service disabled."""
+    """The changeable fields of a webhook. `enabled` = true also reactivates one that the service disabled."""
 
     url: TargetUrl = Field(examples=["https://example.com/hooks/atrium"])
-    events: EventPatterns = Field(_EVERYTHING)
+    events: EventPatterns = Field(_ALL_EVENTS)
     description: Text | None = Field(None, examples=["Feeds the data warehouse."])
     enabled: bool = True
 
 
 class SecretRotation(Input):
-    """How long the former secret signs too."""
+    """How long the previous secret remains valid."""
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class WebhookOut(RecordOutput):
-    """A webhook. Its secret is in the answers that make one, and nowhere else."""
+    """A webhook. Only the responses that create or rotate its secret contain it."""
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
-    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED}
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED_EXAMPLE}
 
     url: str = Field(examples=["https://example.com/hooks/atrium"])
     events: list[str] = Field(examples=[["organization.*"]])
@@ -71,8 +73,10 @@ class WebhookOut(RecordOutput):
     description: str | None = Field(examples=["Feeds the data warehouse."])
     enabled: bool
     status: Status = Field(examples=["active"])
-    secret: str | None = Field(None, description="Only when created or rotated; null ever after.", examples=[None])
-    failing_since: Timestamp | None = Field(
-        description="Since when every attempt has failed; null if the last one succeeded.", examples=[None]
+    secret: str | None = Field(
+        None, description="Only in the response that creates or rotates it; null otherwise.", examples=[None]
     )
-    disabled_reason: str | None = Field(description="Why the service disabled it.", examples=[None])
+    failing_since: Timestamp | None = Field(
+        description="The time since when every attempt has failed; null if the last one succeeded.", examples=[None]
+    )
+    disabled_reason: str | None = Field(description="Why the service disabled the webhook.", examples=[None])

@@ -1,4 +1,4 @@
-"""Webhooks of an organization: list, create, read, change, remove, try, and give another secret."""
+"""Operations on the webhooks of an organization, including test messages and secret rotation."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ from chalicelib.kernel.rate_limits import host_rates
 
 routes = RouteGroup("organizations")
 
-_GREETING: Final = "Somebody wanted to see whether messages arrive here. Nothing has happened."
+_TEST_MESSAGE: Final = "Somebody wanted to see whether messages arrive here. Nothing has happened."
 
 
 @routes.get(
@@ -37,7 +37,7 @@ _GREETING: Final = "Somebody wanted to see whether messages arrive here. Nothing
     emits=None,
 )
 def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[WebhookOut]:
-    """List an organization's webhooks, in the order they were created."""
+    """List an organization's webhooks, in the order of their creation."""
     return ctx.list_records(Webhook, Webhook.in_organization, query, WebhookOut.of, organization_id=organization.id)
 
 
@@ -49,22 +49,23 @@ def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) ->
     grants_access=True,
 )
 def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate) -> WebhookOut:
-    """Create a webhook: from now on events are sent to its URL, signed with the secret that the answer holds, once.
+    """Create a webhook, which receives events at its URL from now on, signed with a secret.
 
-    Every event that is committed after it reaches it, its own creation first; what is sent, and how a receiver verifies
-    it, is in the webhooks of this document. One that an API key creates or changes is told of what lies within the
-    areas that the key may read: so `*` and `page.*` are meant, and an exact type outside is refused.
+    Only this response contains the secret. The webhook receives every event that is committed from now on, its own
+    creation first. The `webhooks` section of this document describes the messages and how to verify them. A webhook
+    that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
+    limited to these, and an exact type outside them is rejected.
     """
     areas = areas_within_reach(ctx, body.events)
-    new, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate()
+    record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate()
     webhook = Webhook(
-        **new,
+        **record_fields,
         organization_id=organization.id,
         url=body.url,
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[signing.sealed(new["id"], secret)],
+        secrets=[signing.sealed(record_fields["id"], secret)],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
@@ -89,19 +90,19 @@ def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
     grants_access=True,
 )
 def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> WebhookOut:
-    """Change a webhook; the change holds from its own event on.
+    """Change a webhook. The change takes effect with its own event.
 
-    Events while it is not enabled are recorded as skipped, and can be replayed. Enabled again, also after the service
-    disabled it, or with another URL, it begins anew: what failed before is not held against it. Changed by an API key,
-    it is told of nothing from then on that the key may not read.
+    Events that occur while the webhook is not enabled are recorded as skipped, and can be replayed. Enabling it again,
+    even after the service disabled it, or changing its URL forgets all earlier failures. After a change by an API key,
+    the webhook receives only events that the key may read.
     """
-    fields, enables = body.fields(), body.enabled and not webhook.enabled
-    if enables:
+    fields, is_enabled_now = body.fields(), body.enabled and not webhook.enabled
+    if is_enabled_now:
         fields["disabled_reason"] = None
-    if enables or body.url != webhook.url:
+    if is_enabled_now or body.url != webhook.url:
         fields |= well(ctx.now, enabled=body.enabled)
     elif webhook.enabled and not body.enabled and not webhook.caught_up:
-        fields["parked_until"] = ctx.now  # What waited for it is skipped then.
+        fields["parked_until"] = ctx.now  # The task then skips the backlog.
     changed = within_reach(ctx, ctx.changes.update(webhook, **fields), webhook)
     if changed.parked_until == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE, changed)
@@ -116,7 +117,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     grants_access=True,
 )
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
-    """Delete a webhook and all deliveries to it: they are gone at once, and what is on its way is sent no more."""
+    """Delete a webhook and all its deliveries at once; pending events are not sent any more."""
     ctx.changes.delete(webhook)
     ctx.changes.enqueue_after_commit(Clearing.task, ctx.changes.create(Clearing.after(webhook, ctx.now)))
 
@@ -132,36 +133,42 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     rate_limits=TRIAL_BUDGETS,
 )
 def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
-    """Send a webhook a message at once, whatever its status, and tell within 5 s what came of it.
+    """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
 
-    An organization may try 10 times a minute, its webhooks and channels together, whoever asks; one user or API key 30
-    times, in all organizations.
+    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
+    key over all organizations.
 
-    It is signed and sent like every other, but is no event, tried once and listed nowhere:
+    The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
     `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
     """
-    body = to_json(
-        {
-            "type": "webhook.test",
-            "timestamp": ctx.now,
-            "data": {"webhookId": webhook.id, "message": _GREETING},
-            "organizationId": organization.id,
-            "sequence": None,
-        }
-    )
+    body = _test_body(webhook, organization, ctx.now)
     headers = signing.headers(webhook, new_id(ctx.now), body, ctx.now)
-    answer = ctx.once(lambda: _tried(webhook, body, headers))
-    if answer.succeeded and not webhook.caught_up:  # What waits for it need wait no longer.
+    response = ctx.once(lambda: _send_test(webhook, body, headers))
+    if response.succeeded and not webhook.caught_up:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, answers=True, silences=0, parked_until=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE, webhook)
     ctx.changes.set_event_subject(webhook)
     return TrialOut(
-        delivered=answer.succeeded, status_code=answer.status, error=failure(answer), duration_ms=answer.duration_ms
+        delivered=response.succeeded,
+        status_code=response.status,
+        error=failure(response),
+        duration_ms=response.duration_ms,
     )
 
 
-def _tried(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    """Send a webhook a trial. It waits for no turn, but takes one: what else its host is sent waits for longer."""
+def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> bytes:
+    content = {
+        "type": "webhook.test",
+        "timestamp": timestamp,
+        "data": {"webhookId": webhook.id, "message": _TEST_MESSAGE},
+        "organizationId": organization.id,
+        "sequence": None,
+    }
+    return to_json(content)
+
+
+def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+    """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
     host_rates.acquire_slots(webhook.organization_id, webhook.url, 1)
     return webhook_client.post_webhook(webhook.url, body, headers, TRIAL_SECONDS)
 
@@ -175,12 +182,14 @@ def _tried(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Webhook
     grants_access=True,
 )
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
-    """Give a webhook a new secret; for some hours messages are signed with the former one too."""
+    """Replace the secret of a webhook; for some hours the previous secret signs messages too."""
     secret, until = standard_webhooks.generate(), after(ctx.now, hours=body.grace_hours)
-    former = signing.live(webhook, ctx.now) if body.grace_hours else []
-    if len(former) == MOST_SECRETS:
-        detail = f"{MOST_SECRETS} of its secrets sign at the moment. Let one end, or rotate with graceHours 0."
+    active_secrets = signing.live(webhook, ctx.now) if body.grace_hours else []
+    if len(active_secrets) == MOST_SECRETS:
+        detail = f"{MOST_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    lasting = [signing.sealed_anew(webhook, one) | {"until": min(one["until"] or until, until)} for one in former]
-    rotated = ctx.changes.update(webhook, secrets=[signing.sealed(webhook.id, secret), *lasting])
+    previous_secrets = [
+        signing.sealed_anew(webhook, item) | {"until": min(item["until"] or until, until)} for item in active_secrets
+    ]
+    rotated = ctx.changes.update(webhook, secrets=[signing.sealed(webhook.id, secret), *previous_secrets])
     return WebhookOut.of(rotated, secret=secret)

@@ -1,7 +1,7 @@
-"""What comes of deliveries for good, which a task of the jobs function commits with its entry.
+"""Final outcomes of deliveries, which a task of the jobs function commits together with a log entry.
 
-Functions that send have no key to authenticate entries with: they talk to anybody's servers. They store what happened,
-with a job that is due at once, and the job's task makes it the organization's to see.
+The functions that send requests to third-party servers have no key to authenticate log entries. They store what
+happened together with a job that is due at once, and the task of that job writes the log entry.
 """
 
 from collections.abc import Callable
@@ -27,40 +27,39 @@ from chalicelib.kernel.work.outbox import Origin
 
 DISABLED: Final = "organization.webhook.disabled"
 EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
-_TRIES: Final = 4
+_MAX_ATTEMPTS: Final = 4
 
 
 def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[UnitOfWork], object]) -> Webhook:
-    """Let nothing be sent to a webhook any more, and let it be disabled; unless somebody has changed it meanwhile.
+    """Stop all deliveries to a webhook and queue the job that disables it, unless the webhook changed meanwhile.
 
-    `tell` adds what came of the attempt that was the last one. Returns the webhook as it is then.
+    `record_last_attempt` adds the last attempt to the unit of work. Returns the webhook as stored.
     """
     changes = UnitOfWork(now())
-    ending = changes.update_untracked(webhook, disabling=reason)
+    changed = changes.update_untracked(webhook, disabling=reason)
     tell(changes)
     job = changes.create(Disabling.of(webhook, failing_since, changes.now))
     try:
         changes.commit()
     except ConcurrentModification:
         item = table.get(webhook.item_key)
-        return Webhook.from_item(item) if item else ending
+        return Webhook.from_item(item) if item else changed
     with best_effort("start"):
         queues.enqueue(Disabling.task, job.item_key)
-    return ending
+    return changed
 
 
 def exhaust(changes: UnitOfWork, before: Delivery, failed: Delivery) -> Exhaustion:
-    """Let changes that say that a delivery has failed for good have this told as well. Returns the job that does so."""
+    """Add the job that records a failed delivery in the log, and return it."""
     return changes.create(Exhaustion.of(before, failed, changes.now))
 
 
 def commit_disabled(message: dict[str, Any]) -> None:
-    """Disable a webhook that takes no events, and let its organization's admins know.
+    """Disable a webhook that accepts no events, and notify the organization's admins.
 
-    One that leads elsewhere by now, or was enabled again, stays as it is. Raises ConcurrentModification if others
-    keep changing it.
+    A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.
     """
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         disabling = tasks.load_record(Disabling, message)
         if disabling is None:
             return
@@ -70,7 +69,7 @@ def commit_disabled(message: dict[str, Any]) -> None:
             if webhook is None or webhook.disabling is None:
                 jobs.remove(disabling)
             else:
-                _commit(disabling, webhook)
+                _commit_disable(disabling, webhook)
         except ConcurrentModification:
             backoff_seconds(attempt)
         else:
@@ -78,18 +77,18 @@ def commit_disabled(message: dict[str, Any]) -> None:
     raise ConcurrentModification
 
 
-def _commit(disabling: Disabling, webhook: Webhook) -> None:
+def _commit_disable(disabling: Disabling, webhook: Webhook) -> None:
     changes = UnitOfWork(now())
-    waiting = None if webhook.caught_up else changes.now
+    probe_at = None if webhook.caught_up else changes.now
     disabled = changes.update(
         webhook,
         enabled=False,
         disabled_reason=webhook.disabling,
         disabling=None,
         failing_since=disabling.failing_since,
-        parked_until=waiting,
+        parked_until=probe_at,
     )
-    if waiting:
+    if probe_at:
         changes.enqueue_after_commit(PROBE, disabled)
     if settings().mail_from:
         changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
@@ -98,9 +97,9 @@ def _commit(disabling: Disabling, webhook: Webhook) -> None:
 
 
 def commit_exhausted(message: dict[str, Any]) -> None:
-    """Commit the entry that says that a delivery has failed for good; one that is gone meanwhile is told of no more.
+    """Commit the log entry for a failed delivery; without the delivery there is nothing to record.
 
-    Raises ConcurrentModification if another worker was there first.
+    Raises ConcurrentModification if another worker committed first.
     """
     exhaustion = tasks.load_record(Exhaustion, message)
     if exhaustion is None:

@@ -1,4 +1,4 @@
-"""When a webhook that fails is left in peace, when it is disabled, and what one is not asked for: pure decisions."""
+"""Circuit breaker of webhooks: when a failing webhook is probed, and when it is disabled; without I/O."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -10,71 +10,71 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
 FAILING_DAYS: Final = 5
-"""After so long without one success a webhook is disabled."""
+"""Days without a success after which a webhook is disabled."""
 
 MISCONFIGURED_DAYS: Final = 1
-"""For so long the name or the certificate of a webhook's target may be wrong before it is disabled."""
+"""Days with an invalid host name or certificate after which a webhook is disabled."""
 
-_LONGEST_PARK_SECONDS: Final = 1_800
+_MAX_PROBE_DELAY_SECONDS: Final = 1_800
 
 
 def disabling(
-    answer: WebhookResponse, failing_since: str | None, misconfigured_since: str | None, moment: str
+    response: WebhookResponse, failing_since: str | None, misconfigured_since: str | None, moment: str
 ) -> str | None:
-    """Return why a webhook is disabled after an answer, or None if it isn't."""
-    if answer.status == HTTPStatus.GONE:
+    """Return the reason to disable a webhook after a response, or None."""
+    if response.status == HTTPStatus.GONE:
         return "It answered 410 Gone: it wants nothing any more."
-    lasting = misconfigured_since is not None and misconfigured_since <= after(moment, days=-MISCONFIGURED_DAYS)
-    if answer.misconfigured and lasting:
-        return f"For a day nothing could be sent to it. {answer.error}"
+    is_lasting = misconfigured_since is not None and misconfigured_since <= after(moment, days=-MISCONFIGURED_DAYS)
+    if response.misconfigured and is_lasting:
+        return f"For a day nothing could be sent to it. {response.error}"
     if failing_since and failing_since <= after(moment, days=-FAILING_DAYS):
         return f"Every attempt has failed for {FAILING_DAYS} days."
     return None
 
 
-def misconfigured(answer: WebhookResponse, since: str | None, moment: str) -> str | None:
-    """Return since when the name or the certificate of a webhook's target is wrong, once it was asked again.
+def misconfigured(response: WebhookResponse, since: str | None, moment: str) -> str | None:
+    """Return the time since when the host name or certificate is invalid, updated by a response.
 
-    An answer shows that both are well. A time-out, or a name server that fails, shows nothing.
+    Any HTTP response proves both valid. A time-out or a failing name server proves nothing.
     """
-    if answer.misconfigured:
+    if response.misconfigured:
         return since or moment
-    return None if answer.status is not None else since
+    return None if response.status is not None else since
 
 
 def parked(next_attempt_at: str | None, silences: int, moment: str) -> str:
-    """Return until when nothing is sent to a webhook that gave so many times in a row no answer.
+    """Return the time of the next probe after a number of consecutive time-outs.
 
-    That is the next attempt of what it was sent; later, if it has been silent for longer; half an hour at most.
+    This is the next attempt of the delivery or, after repeated time-outs, later; at most half an hour from now.
     """
-    longest = after(moment, seconds=_LONGEST_PARK_SECONDS)
-    pause = RETRY_SECONDS[min(silences, len(RETRY_SECONDS)) - 1]
-    return min(max(next_attempt_at or longest, after(moment, seconds=pause)), longest)
+    latest = after(moment, seconds=_MAX_PROBE_DELAY_SECONDS)
+    delay_seconds = RETRY_SECONDS[min(silences, len(RETRY_SECONDS)) - 1]
+    return min(max(next_attempt_at or latest, after(moment, seconds=delay_seconds)), latest)
 
 
 def refuse_inactive(webhook: Webhook) -> None:
-    """Raise Problem `invalid_transition` if nothing is sent to a webhook."""
+    """Raise Problem `invalid_transition` unless the webhook is active."""
     if webhook.status != "active":
-        detail = f'The webhook is {webhook.status}: nothing is sent to it. Change it by {{"enabled": true}} first.'
+        detail = f'The webhook is {webhook.status} and receives no events. Set {{"enabled": true}} first.'
         raise Problem("invalid_transition", detail)
 
 
 def well(moment: str, *, enabled: bool) -> dict[str, Any]:
-    """Return the fields of a webhook against which nothing that happened before a moment is held any more.
+    """Return the fields of a webhook whose failures are forgotten.
 
-    If it is enabled, what waited for it is sent then, as soon as it answers.
+    If the webhook is enabled, it is probed now, and its backlog is sent as soon as it responds.
     """
-    fresh = {"failing_since": None, "misconfigured_since": None, "disabling": None}
-    return {**fresh, **unknown(moment if enabled else None)}
+    cleared = {"failing_since": None, "misconfigured_since": None, "disabling": None}
+    return {**cleared, **unknown(moment if enabled else None)}
 
 
 def unknown(until: str | None) -> dict[str, Any]:
-    """Return the fields of a webhook that is to be probed, at a moment or with its next event, before it gets more."""
+    """Return the fields of a webhook that is probed, at a time or with its next event, before it gets more."""
     return {"answers": False, "silences": 0, "caught_up": False, "parked_until": until}
 
 
-def failure(answer: WebhookResponse) -> str | None:
-    """Return in words why a message was not delivered; None if it was."""
-    if answer.succeeded or answer.error:
-        return answer.error
-    return f"It answered {answer.status}, and not 2xx."
+def failure(response: WebhookResponse) -> str | None:
+    """Return the reason why a message was not delivered, or None if it was."""
+    if response.succeeded or response.error:
+        return response.error
+    return f"It answered {response.status}, and not 2xx."

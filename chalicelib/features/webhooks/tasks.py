@@ -1,4 +1,4 @@
-"""Sending events to webhooks; and what becomes of one that gives no answer, or has given none for days."""
+"""Tasks that send events to webhooks, probe unresponsive ones, and disable those that checkpoint failing."""
 
 import random
 from collections.abc import Iterator
@@ -34,155 +34,157 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, queues, tasks
 from chalicelib.kernel.work.tasks import task
 
-_WAITING_SECONDS: Final = 3600
-"""For so long the sweep leaves alone what waits for a webhook to answer: as soon as it does, all is queued."""
+_DEFERRAL_SECONDS: Final = 3600
+"""How long the scheduler ignores a deferred delivery; the backlog is normally sent earlier, by a successful probe."""
 
-_PROBING_SECONDS: Final = 300
-"""How long a probe may be under way before it is taken for lost."""
+_PROBE_TIMEOUT_SECONDS: Final = 300
+"""Time after which a probe without a result counts as lost."""
 
-_CATCHING_UP_SECONDS: Final = 120
-"""How long what waited may be under way, a lot of it, before it is taken for lost."""
+_BACKLOG_TIMEOUT_SECONDS: Final = 120
+"""Time after which a batch of the backlog without a result counts as lost."""
 
 
-class _Pace:
-    """How many more events of a message may be sent in this second; turns for all are taken before the first is.
+class _HostAllowance:
+    """The requests that the host of a webhook may still be sent in this second.
 
-    `over`: whether there was none for one of them, which has to wait until `next_at`.
+    They are acquired for the whole batch at its first request. `exhausted`: whether a request was denied; it can be
+    sent at `next_at`.
     """
 
     def __init__(self) -> None:
-        self._wanted, self._left, self.over, self.next_at = 1, -1, False, ""
+        self._requested, self._remaining, self.exhausted, self.next_at = 1, -1, False, ""
 
-    def begin(self, number: int) -> None:
-        """Say how many events there are."""
-        self._wanted = number
+    def start_batch(self, size: int) -> None:
+        """Set the number of events in the batch."""
+        self._requested = size
 
-    def admits(self, webhook: Webhook) -> bool:
-        """Return whether one more may be sent now. Raises Problem `unavailable`."""
-        if self._left < 0:
-            turns = host_rates.acquire_slots(webhook.organization_id, webhook.url, self._wanted)
-            self._left, self.next_at = turns.granted, turns.next_at
-        if self._left == 0:
-            self.over = True
+    def try_acquire(self, webhook: Webhook) -> bool:
+        """Return whether one more request may be sent now. Raises Problem `unavailable`."""
+        if self._remaining < 0:
+            turns = host_rates.acquire_slots(webhook.organization_id, webhook.url, self._requested)
+            self._remaining, self.next_at = turns.granted, turns.next_at
+        if self._remaining == 0:
+            self.exhausted = True
             return False
-        self._left -= 1
+        self._remaining -= 1
         return True
 
 
 @task(SEND)
 def send_to_webhook(message: dict[str, Any]) -> None:
-    """Send a webhook the events that a message names; one that does not answer, or was never asked, only a `probe`.
+    """Send the events in a message to a webhook; an unresponsive or new webhook gets only one, as a probe.
 
-    A message that is to `catch_up` names none: it is all that waits, a lot at a time. What its host may not be sent in
-    this second waits, and all that comes later behind it.
+    A message with `catch_up` contains no events; it stands for the next batch of the backlog. Events over the rate
+    limit of the host are deferred, and so are all later ones.
     """
-    probes, catches_up, pace = bool(message.get("probe")), bool(message.get("catch_up")), _Pace()
+    is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
 
     def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
         if not webhook.takes_events:
             sending.skip(delivery)
-        elif webhook.caught_up or probes or (catches_up and webhook.answers):
-            if pace.admits(webhook):
-                return _send(webhook, delivery, event)
-            if not catches_up:  # Else it waits already.
-                sending.put_off(webhook, delivery, _WAITING_SECONDS)
-            return _let_wait(webhook, pace.next_at)
+        elif webhook.caught_up or is_probe or (sends_backlog and webhook.answers):
+            if allowance.try_acquire(webhook):
+                return _send_event(webhook, delivery, event)
+            if not sends_backlog:  # A delivery of the backlog is deferred already.
+                sending.put_off(webhook, delivery, _DEFERRAL_SECONDS)
+            return _pause_until(webhook, allowance.next_at)
         else:
-            sending.put_off(webhook, delivery, _WAITING_SECONDS)
+            sending.put_off(webhook, delivery, _DEFERRAL_SECONDS)
             if webhook.parked_until is None:
-                return _probe(webhook, delivery)
+                return _send_probe(webhook, delivery)
         return webhook
 
-    webhook = sending.send(Webhook, message, attempt, pace.begin)
-    if webhook and catches_up and not pace.over and (webhook.answers or not webhook.takes_events):
-        _go_on(webhook)
+    webhook = sending.send(Webhook, message, attempt, allowance.start_batch)
+    if webhook and sends_backlog and not allowance.exhausted and (webhook.answers or not webhook.takes_events):
+        _continue_backlog(webhook)
 
 
 @task(PROBE)
 def attend_to_parked_webhook(message: dict[str, Any]) -> None:
-    """Probe a webhook that does not answer with what is due to it; once it does, send it all that waits for it."""
+    """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
     webhook = tasks.load_record(Webhook, message)
     if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
         return
     if webhook.answers or not webhook.takes_events:
-        _catch_up(webhook)
+        _queue_backlog(webhook)
     elif waiting := sending.waiting(webhook):
-        _probe(webhook, waiting[0])
+        _send_probe(webhook, waiting[0])
     else:
-        _park(webhook, None)
+        _set_probe_at(webhook, None)
 
 
-def _probe(webhook: Webhook, delivery: Delivery) -> Webhook:
-    # First: what is parked for so long has to be under way. A second probe finds that nothing is due.
+def _send_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
+    # Queue before storing, so the stored time implies a queued probe. A duplicate probe finds nothing due.
     queues.enqueue_slow({**lots.message(webhook.item_key, [delivery]), "probe": True})
-    return _park(webhook, after(now(), seconds=_PROBING_SECONDS))
+    return _set_probe_at(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
 
 
-def _let_wait(webhook: Webhook, until: str) -> Webhook:
-    """Let all that comes for a webhook wait, in its order, until its host may be sent more."""
+def _pause_until(webhook: Webhook, until: str) -> Webhook:
+    """Defer all new events of a webhook, in order, until its host may be sent more."""
     if not webhook.caught_up and webhook.parked_until == until:
         return webhook
 
-    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
         changes.update_untracked(present, caught_up=False, parked_until=until)
         return present.replace(caught_up=False, parked_until=until)
 
-    waiting = sending.settle(webhook, tell)
-    queues.enqueue_at(PROBE, waiting.item_key, until)
-    return waiting
+    changed = sending.settle(webhook, apply_change)
+    queues.enqueue_at(PROBE, changed.item_key, until)
+    return changed
 
 
-def _catch_up(webhook: Webhook) -> None:
-    """Queue what lets all that waits for a webhook be sent, behind what is queued for it already."""
-    until = after(now(), seconds=_CATCHING_UP_SECONDS)
-    if _park(webhook, until).parked_until == until:
+def _queue_backlog(webhook: Webhook) -> None:
+    """Queue the next batch of the backlog, after the messages that are queued already."""
+    until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
+    if _set_probe_at(webhook, until).parked_until == until:
         (pk, sk) = webhook.item_key
         queues.enqueue_deliveries([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
 
 
-def _go_on(webhook: Webhook) -> None:
-    """Let the next lot of what waits for a webhook be sent; if there is none, it has caught up with the log.
+def _continue_backlog(webhook: Webhook) -> None:
+    """Queue the next batch of the backlog, or mark the backlog as drained if there is none.
 
-    This is done in its group of the queue, so nothing else is sent to it meanwhile: what comes now waits as well.
+    This runs in the webhook's message group of the queue, so no other message is sent to it meanwhile; new events are
+    deferred too.
     """
     if sending.waiting(webhook):
-        _catch_up(webhook)
+        _queue_backlog(webhook)
     else:
-        _caught_up(webhook)
+        _mark_backlog_drained(webhook)
 
 
-def _caught_up(webhook: Webhook) -> None:
-    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
+def _mark_backlog_drained(webhook: Webhook) -> None:
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
         caught_up = present.answers
         changes.update_untracked(present, caught_up=caught_up, parked_until=None)
         return present.replace(caught_up=caught_up, parked_until=None)
 
-    sending.settle(webhook, tell)
+    sending.settle(webhook, apply_change)
 
 
-def _park(webhook: Webhook, until: str | None) -> Webhook:
-    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
+def _set_probe_at(webhook: Webhook, probe_at: str | None) -> Webhook:
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
         if (present.answers, present.parked_until) != (webhook.answers, webhook.parked_until):
-            return present  # Somebody else attends to it.
-        changes.update_untracked(present, parked_until=until)
-        return present.replace(parked_until=until)
+            return present  # Another worker is handling it.
+        changes.update_untracked(present, parked_until=probe_at)
+        return present.replace(parked_until=probe_at)
 
-    return sending.settle(webhook, tell)
+    return sending.settle(webhook, apply_change)
 
 
 @task(DisabledNotice.task)
 def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
-    """Let the admins of an organization know by mail that the service has disabled one of its webhooks.
+    """Notify the admins of an organization by email that the service disabled a webhook.
 
-    Should the worker die after SES took a mail and before that is stored, that one is sent a second time.
+    If the worker dies between sending an email and storing that, the email is sent twice.
     """
     notice = jobs.claim(DisabledNotice, message)
     if notice is None:
         return
-    if letter := _letter(notice):
-        for admin in _admins(notice):
+    if letter := _render_notice(notice):
+        for admin in _admins_to_notify(notice):
             try:
-                _tell(admin, letter)
+                _send_notice(admin, letter)
             except Problem:
                 jobs.retry_later(notice)
                 return
@@ -192,66 +194,66 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
 
 @task(Disabling.task, emits={outcomes.DISABLED: Webhook})
 def disable_webhook(message: dict[str, Any]) -> None:
-    """Disable a webhook that takes no events, and let its organization's admins know."""
+    """Disable a webhook that accepts no events, and notify the organization's admins."""
     outcomes.commit_disabled(message)
 
 
 @task(Exhaustion.task, emits={outcomes.EXHAUSTED: WebhookDelivery})
 def tell_of_exhausted_delivery(message: dict[str, Any]) -> None:
-    """Commit the entry that says that a delivery has failed for good."""
+    """Commit the log entry for a delivery whose last attempt failed."""
     outcomes.commit_exhausted(message)
 
 
-def _send(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
+def _send_event(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
     body = event.body()
     headers = signing.headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
-    answer = webhook_client.post_webhook(webhook.url, body, headers)
-    failing_since = None if answer.succeeded else webhook.failing_since or now()
-    misconfigured_since = misconfigured(answer, webhook.misconfigured_since, now())
-    if reason := disabling(answer, failing_since, misconfigured_since, now()):
-        last = partial(sending.tried, delivery=delivery, answer=answer, next_at=None)
-        return outcomes.disable(webhook, reason, failing_since, last)
+    response = webhook_client.post_webhook(webhook.url, body, headers)
+    failing_since = None if response.succeeded else webhook.failing_since or now()
+    misconfigured_since = misconfigured(response, webhook.misconfigured_since, now())
+    if reason := disabling(response, failing_since, misconfigured_since, now()):
+        record_last_attempt = partial(sending.tried, delivery=delivery, response=response, next_at=None)
+        return outcomes.disable(webhook, reason, failing_since, record_last_attempt)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    next_at = next_attempt(delivery.tries + 1, now(), jitter, answer.retry_after)
-    # First: a worker that dies in between is followed by one that tries again.
-    judged = _judged(webhook, answer, failing_since, misconfigured_since, next_at)
-    sending.record(delivery, answer, next_at, outcomes.exhaust)
-    return judged
+    next_at = next_attempt(delivery.tries + 1, now(), jitter, response.retry_after)
+    # Stored before the attempt: if the worker dies in between, the attempt is repeated.
+    updated = _update_health(webhook, response, failing_since, misconfigured_since, next_at)
+    sending.record(delivery, response, next_at, outcomes.exhaust)
+    return updated
 
 
-def _judged(
+def _update_health(
     webhook: Webhook,
-    answer: WebhookResponse,
+    response: WebhookResponse,
     failing_since: str | None,
     misconfigured_since: str | None,
     next_at: str | None,
 ) -> Webhook:
-    """Return the webhook as it is after an attempt that does not disable it: well, failing or parked."""
+    """Return the webhook with the state after an attempt that does not disable it."""
     moment = now()
-    if answer.timed_out:
-        silences = webhook.silences + 1
-        until = parked(next_at, silences, moment)
-        parking: dict[str, Any] = {**unknown(until), "silences": silences}
+    if response.timed_out:
+        timeouts = webhook.silences + 1
+        probe_at = parked(next_at, timeouts, moment)
+        breaker_fields: dict[str, Any] = {**unknown(probe_at), "silences": timeouts}
     else:
-        parking = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
+        breaker_fields = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
 
-    health = parking | {"misconfigured_since": misconfigured_since}
+    health = breaker_fields | {"misconfigured_since": misconfigured_since}
 
-    def tell(changes: UnitOfWork, present: Webhook) -> Webhook:
-        if present.failing_since != failing_since:  # Callers see that, so it makes a new version.
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
+        if present.failing_since != failing_since:  # A public field, so this creates a new version.
             return changes.update(present, failing_since=failing_since, **health)
         changes.update_untracked(present, **health)
         return present.replace(**health)
 
-    judged = sending.settle(webhook, tell)
-    if parking and judged.parked_until:
-        queues.enqueue_at(PROBE, judged.item_key, judged.parked_until)
-    return judged
+    updated = sending.settle(webhook, apply_change)
+    if breaker_fields and updated.parked_until:
+        queues.enqueue_at(PROBE, updated.item_key, updated.parked_until)
+    return updated
 
 
-def _letter(notice: DisabledNotice) -> mail.Email | None:
-    """Return what a notice says; None if the webhook is gone, or enabled again."""
+def _render_notice(notice: DisabledNotice) -> mail.Email | None:
+    """Return the email of a notice; None if the webhook is deleted or enabled again."""
     webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
     organization_key = Organization.make_item_key(id=notice.organization_id)
     items = table.get_all([webhook_key, organization_key])
@@ -269,17 +271,17 @@ def _letter(notice: DisabledNotice) -> mail.Email | None:
     )
 
 
-def _admins(notice: DisabledNotice) -> Iterator[Member]:
-    """Yield the organization's admins and its owner, as far as they were not told yet."""
+def _admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
+    """Yield the organization's admins and owner who were not notified yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
     for items in table.iter_pages(members, since=notice.told):
-        # The index lags: who is an admin no more, or no member, is told nothing.
+        # The index lags, so the current items decide who is an admin.
         for member in map(Member.from_item, table.read_current(items)):
             if member.id != notice.told and Role(member.role).includes(Role.ADMIN):
                 yield member
 
 
-def _tell(admin: Member, letter: mail.Email) -> None:
+def _send_notice(admin: Member, letter: mail.Email) -> None:
     if admin.email:
         try:
             mail.send_email(admin.email, letter)

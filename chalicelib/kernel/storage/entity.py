@@ -1,15 +1,16 @@
-"""Entity: what is stored. Its fields, keys, indexes and limits stand in one literal, and nowhere else.
+"""Base classes of stored records: their fields, keys, indexes and limits are declared in one place.
 
-    class Space(Place):
-        kind, parameter = "space", "space_id"
+    class Space(Container):
+        kind, path_parameter = "space", "space_id"
         pk, sk = "S#{id}", "#"
         in_platform = Collection("P#{platform_id}#S", "{id}", index="index1")
-        by_slug = Unique("space-slug#{platform_id}", "{slug}", taken="slug_taken")
+        by_slug = Unique("space-slug#{platform_id}", "{slug}", error_code="slug_taken")
         name: str
         slug: str
 
-Keys are templates over the record's fields; a template with a field that is None yields no key, so the record is
-simply not in that index. The letter in front of each key says what the partition holds: `docs/reference/table.md`.
+Keys are `str.format` templates over the record's fields. If a field of a template is None, the template yields no key
+and the record is not in that index. The letter at the start of each key says what the partition holds; see
+`docs/reference/table.md`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,18 +29,18 @@ Item = dict[str, Any]
 ItemKey = tuple[str, str]
 
 RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
-"""The fields that every record has."""
+"""Fields that every record has."""
 
 KINDS: Final[dict[str, type["Entity"]]] = {}
-"""Every entity by its kind, once its module is imported. `kernel.kinds` finds those that are not, too."""
+"""Entity classes by kind, registered when their module is imported. `kernel.kinds` imports the others on demand."""
 
 SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
-"""The logs of what belongs to no organization: as many as let them not get into each other's way."""
+"""Ids of the logs of records outside any organization. There are several to reduce write contention."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition of the table or, with `index`, of that."""
+    """A partition of the table or, with `index`, of that index."""
 
     pk: str
     index: str | None = None
@@ -47,10 +48,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class Collection:
-    """A list that is one Query: of the table itself or, with `index`, of an index that the record is put in.
+    """A list of records that one Query reads, from the table or, with `index`, from that index.
 
-    `shards`: over how many partitions it is spread that is written to more often than one can take; `{shard}` in its
-    key tells them apart. It is a Query of each then, all at once.
+    `shards`: number of partitions over which a list with many writes is spread. Its key template contains `{shard}`,
+    and reading it takes one Query for each shard, run in parallel.
     """
 
     pk: str
@@ -60,37 +61,38 @@ class Collection:
     shards: int = 0
 
     def partition(self, **names: Any) -> Partition:
-        """Return the list of these fields."""
+        """Return the partition of the list with these field values."""
         return Partition(self.pk.format_map(names), self.index)
 
     def partitions(self, **names: Any) -> list[Partition]:
-        """Return all partitions of the list of these fields, if it is spread over several."""
+        """Return every shard's partition of the list with these field values."""
         return [self.partition(**names, shard=shard) for shard in range(self.shards)]
 
     def pk_of(self, stored: Item) -> str | None:
-        """Return the partition that a stored record is listed in, or None if it lacks a field for that."""
+        """Return the partition key under which an item is listed, or None if the item lacks a field of the template."""
         shard = {"shard": crc32(str(stored["id"]).encode()) % self.shards} if self.shards else {}
         return render(self.pk, {**stored, **shard})
 
 
 @dataclass(frozen=True)
 class Facet:
-    """A filter of a list: an index in the order of the table's sort key."""
+    """A filter of a list: an index partition, ordered by the table's sort key."""
 
     pk: str
     index: str
     newest_first: bool = False
 
     def partition(self, **names: Any) -> Partition:
-        """Return what passes by these fields."""
+        """Return the partition of the records with these field values."""
         return Partition(self.pk.format_map(names), self.index)
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How many records that count may exist within `per`. `advice`: what to do to have another.
+    """The maximum number of records that may exist in `partition`.
 
-    `most`: a number, or the name of the setting that says it.
+    `limit`: the number, or the name of the setting that holds it. `counts`: whether a record counts towards the quota.
+    `advice`: what a caller can do to make room.
     """
 
     name: str
@@ -101,17 +103,17 @@ class Quota:
 
     @property
     def maximum(self) -> int:
-        """How many there may be."""
+        """Maximum number of records."""
         return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
 
     def partition_of(self, record: "Entity") -> str:
-        """Return the partition in which a record is counted: what `per` says, by the record's fields and properties."""
+        """Return the partition key in which a record is counted: `partition` with the record's values."""
         return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})
 
 
 @dataclass(frozen=True)
 class ScheduledTask:
-    """What has to happen to a record later: a task's name, and when. The sweep finds it."""
+    """A task that the scheduler starts for a record at a timestamp."""
 
     task: str
     at: str
@@ -120,48 +122,48 @@ class ScheduledTask:
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Entity:
-    """A stored record. Subclasses are frozen dataclasses without saying so."""
+    """A stored record. Every subclass becomes a frozen dataclass."""
 
     kind: ClassVar[str]
     pk: ClassVar[str]
     sk: ClassVar[str]
     parameter: ClassVar[str] = ""
-    """The path parameter that names a record; it holds the field `named_by`, which matches `parameter_pattern`."""
+    """Path parameter that identifies a record. It holds the value of `id_field`, which matches `id_pattern`."""
     id_field: ClassVar[str] = "id"
     parameter_pattern: ClassVar[str] = UUID_PATTERN
     output_model: ClassVar[Any] = None
-    """The model callers see the record by."""
+    """Response model of the record."""
     untracked_fields: ClassVar[frozenset[str]] = frozenset({"updatedAt", "version"})
-    """Public fields whose change is not listed in an entry."""
+    """Public fields whose changes are not listed in audit log entries."""
     quota: ClassVar[Quota | None] = None
     version_fields: ClassVar[tuple[str, ...]] = ("version",)
-    """Fields that have to be in the table as they were read, or the record is not written."""
+    """Fields that must be unchanged in the table since they were read for a write to succeed."""
     child_partition: ClassVar[str] = ""
-    """The partition of what belongs to the record alone and goes with it; none if it is empty."""
+    """Key template of the partition with the record's child items, which are deleted with it; empty: none."""
     computed_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that follow from other records: found out when the record is read, and never stored."""
+    """Fields that are not stored: `hydrate` computes them from other records."""
     fields_omitted_from_lists: ClassVar[frozenset[str]] = frozenset()
-    """Fields that no list shows: large ones, which are not read for lists. They have a default."""
+    """Large fields that lists neither read nor show. They have a default."""
     json_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are stored as one value each, however much is in them (`kernel/storage/json_documents.py`)."""
+    """Fields that are stored as JSON in a single attribute value (`kernel/storage/json_documents.py`)."""
     ends_access: ClassVar[bool] = False
-    """Whether it says of several that their rights have ended, by being there."""
+    """Whether the existence of such a record revokes the access of several principals."""
     gives_access: ClassVar[bool] = False
-    """Whether it lets somebody in, or sends them something, for longer than the request that makes it."""
+    """Whether creating such a record grants access, or sends data to somebody, beyond the current request."""
     schema_version: ClassVar[int] = 1
-    """Which shape its fields have; an item says that above 1. `upcasts` lead to it, each from the one before."""
+    """Version of the fields' schema, stored if above 1. `upcasters` migrate from each version to the next."""
     upcasters: ClassVar[schema_versions.Upcasts] = {}
     legacy_item: ClassVar[Item | None] = None
-    """The item it was read from, if that is of an older shape."""
+    """The item that the record was read from, if its schema version is older than `schema_version`."""
 
     id: str
     created_at: str
     updated_at: str
     version: int = 1
 
-    def __init_subclass__(cls, **words: Any) -> None:
-        """Make a dataclass of the subclass and note what it declares."""
-        super().__init_subclass__(**words)
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the subclass a dataclass and collect its declarations."""
+        super().__init_subclass__(**options)
         dataclass(frozen=True, kw_only=True)(cls)
         declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
         cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
@@ -179,12 +181,12 @@ class Entity:
 
     @property
     def domain_fields(self) -> dict[str, Any]:
-        """What is said of the record: its fields, but those that every record has."""
+        """Stored fields of the record, without those that every record has."""
         return {name: getattr(self, name) for name in self._stored_fields if name not in RECORD_FIELDS}
 
     @classmethod
     def listed_attributes(cls) -> tuple[str, ...]:
-        """Return the attributes of an item that a list reads, if it is not to read all: enough for `from_item`."""
+        """Return the attributes that a list reads of each item. They suffice for `from_item`."""
         return (
             *(name for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
             "pk",
@@ -195,55 +197,55 @@ class Entity:
 
     @property
     def item_key(self) -> ItemKey:
-        """Where the record is stored."""
+        """Key of the record's item."""
         return self.pk.format_map(self.__dict__), self.sk.format_map(self.__dict__)
 
     @classmethod
     def make_item_key(cls, **names: str) -> ItemKey:
-        """Return where the record of these fields is stored."""
+        """Return the item key of the record with these field values."""
         return cls.pk.format_map(names), cls.sk.format_map(names)
 
     @classmethod
     def is_valid_id(cls, names: Iterable[str]) -> bool:
-        """Return whether these fields say where a record is stored."""
+        """Return whether these fields suffice to make an item key."""
         return {*fields_of(cls.pk), *fields_of(cls.sk)} <= {*names}
 
     @property
     def child_partition_key(self) -> str | None:
-        """The partition that it holds, if it does."""
+        """Key of the partition with the record's child items, or None."""
         return self.child_partition.format_map(self.__dict__) or None
 
     @property
     def noun(self) -> str:
-        """What people call records of its kind: `organization.api_key` is an api key."""
+        """Human-readable name of the record's kind: `organization.api_key` is an "api key"."""
         return self.kind.rpartition(".")[2].replace("_", " ")
 
     @property
     def log_label(self) -> str:
-        """What people call the record, for the log."""
+        """Human-readable name of the record in the audit log."""
         return str(getattr(self, "name", None) or self.id)
 
     @property
     def log(self) -> str:
-        """The log that holds the record's entries: its organization's id, or a system log."""
+        """Id of the audit log with the record's entries: its organization's id, or the id of a system log."""
         return str(getattr(self, "organization_id", None) or system_log(self.id))
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """What has to happen to the record later, if anything."""
+        """Task that the scheduler has to start for the record, or None."""
         return None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Items that only serve the record: they come, change and go with it."""
+        """Items that are derived from the record. They are created, updated and deleted together with it."""
         return ()
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records name nobody
-        """Return the fields to change so that the record says nothing of a person; None if none of it can stay."""
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
+        """Return the field changes that remove a person from the record, or None to delete the whole record."""
         return {}
 
     def item(self) -> Item:
-        """Return the record as it is stored, index keys included and what is None left out."""
+        """Return the record as it is stored, with its index keys and without fields that are None."""
         stored: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
         stored |= {name: json_documents.pack(stored[name]) for name in self.json_fields if name in stored}
         stored["pk"], stored["sk"] = self.item_key
@@ -262,94 +264,97 @@ class Entity:
 
     @classmethod
     def from_item(cls, item: Item) -> Self:
-        """Return the record that an item holds, be it of an older shape. Raises Problem if it is of a newer one."""
+        """Return the record of an item. An item of an older schema version is upcast.
+
+        Raises Problem `unavailable` if the item's schema version is newer than this code.
+        """
         if item.get("shape", 1) == cls.schema_version:
             return cls._from_stored(item)
-        return schema_versions.attach_legacy_item(
-            cls._from_stored(schema_versions.upcast(item, cls.schema_version, cls.upcasters)), item
-        )
+        upcast = schema_versions.upcast(item, cls.schema_version, cls.upcasters)
+        return schema_versions.attach_legacy_item(cls._from_stored(upcast), item)
 
     @classmethod
     def _from_stored(cls, item: Item) -> Self:
         values = {name: item[name] for name in cls._stored_fields if name in item}
-        return cls(
-            **{**values, **{name: json_documents.unpack(values[name]) for name in cls.json_fields if name in values}}
-        )
+        values |= {name: json_documents.unpack(values[name]) for name in cls.json_fields if name in values}
+        return cls(**values)
 
     @property
     def stored_attributes(self) -> Item:
-        """What of its item the record accounts for: all of it, unless that is of an older shape."""
+        """Attributes of the item that belong to the record: all of them unless the item has an older schema version."""
         if self.legacy_item is None:
             return self.item()
-        return schema_versions.migrated_quota_fields(
-            self.legacy_item, schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters), self.item()
-        )
+        upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
+        return schema_versions.migrated_quota_fields(self.legacy_item, upcast, self.item())
 
     @classmethod
     def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
-        """Return the item of the record that is named by a key, or None: that which stands there, of all that was read.
+        """Return the item that a request's key refers to, or None.
 
-        A kind whose records are known by other names too finds them as well, and may read for that.
+        `prefetched`: the items that were read for the request. A class whose records have alternative names also looks
+        these up, and may read more items.
         """
         return read.get(key)
 
     def replace(self, **changed: Any) -> Self:
-        """Return the record with some fields changed."""
+        """Return a copy of the record with some fields changed."""
         return schema_versions.attach_legacy_item(replace(self, **changed), self.legacy_item)
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records say all of themselves
-        """Return the record with what follows from others; None if by them it isn't there.
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+        """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
 
-        `read` holds what was read with it; what it needs more is added to that, in as few round trips as there can be.
+        `prefetched`: the items that were read with the record. Further items that are read are added to it, in as few
+        round trips as possible.
         """
         return self
 
 
 class Container(Entity):
-    """A record in which things are done, by its members or those of the places above it.
+    """A record that contains others and may have members: an organization, a platform, a space or a site.
 
-    A place that lies in another carries the ids of all above it, by their parameters, from its first version on.
+    A nested container stores the ids of all its ancestors, in fields named like their path parameters, from its first
+    version on.
     """
 
     parent_type: ClassVar["type[Container] | None"] = None
-    """The kind of place that it lies in."""
+    """Type of the parent container, or None at the top."""
     has_members: ClassVar[bool] = True
-    """Whether it has members of its own."""
+    """Whether the container has members of its own."""
     scope_area: ClassVar[str] = ""
-    """Whose scopes let an API key see private places of its kind."""
+    """Prefix of the scopes that let an API key see private containers of this type."""
     sibling_index: ClassVar[Collection]
-    """All places of its kind within one place, if it lies in one."""
+    """All containers of this type in one parent container."""
     extra_partitions: ClassVar[tuple[str, ...]] = ()
-    """Where what is in the place is stored, beside the partition of the place itself, which all of them begin with."""
+    """Partition keys of contents outside the container's own partition. Each begins with the container's key."""
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the place and all in it answers as if it were not there."""
+        """Whether requests for the container and its contents are answered with *not found*."""
         return False
 
     @property
     def is_published(self) -> bool:
-        """Whether what is public of it is shown to everybody."""
+        """Whether everybody may see the container's public contents."""
         return False
 
     @property
     def is_private(self) -> bool:
-        """Whether it is there for its own members only, and for the admins of the place above it."""
+        """Whether only the container's own members and the admins of its parent container may see it."""
         return False
 
     @property
     def visibility_state(self) -> tuple[object, ...]:
-        """Whatever of the place decides who may come in: when it changes, requests in flight have to look again."""
+        """Fields that decide who may access the container. When they change, requests in flight check access again."""
         return self.is_deleted, self.is_published, self.is_private
 
     @property
     def ancestor_keys(self) -> dict[type["Container"], ItemKey]:
-        """Where the places are stored that it lies in, the nearest first."""
-        return {place: place.make_item_key(id=getattr(self, place.parameter)) for place in self.ancestor_types()}
+        """Item keys of the ancestors by type, nearest first."""
+        return {kind: kind.make_item_key(id=getattr(self, kind.parameter)) for kind in self.ancestor_types()}
 
     @property
     def ancestor_ids(self) -> dict[str, Any]:
-        """The ids that what is in the place carries: its own and those of the places above it, by their parameters."""
+        """Ids that the container's contents store: its own and those of its ancestors, by path parameter."""
         return {
             self.parameter: self.id,
             **{kind.parameter: getattr(self, kind.parameter) for kind in self.ancestor_types()},
@@ -357,20 +362,20 @@ class Container(Entity):
 
     @classmethod
     def ancestor_types(cls) -> Iterator[type["Container"]]:
-        """Yield the kinds of place above it, the nearest first."""
-        place = cls.parent_type
-        while place:
-            yield place
-            place = place.parent_type
+        """Yield the types of the ancestors, nearest first."""
+        container = cls.parent_type
+        while container:
+            yield container
+            container = container.parent_type
 
 
 def system_log(record_id: str) -> str:
-    """Return the log of a record outside any organization: it follows from the id, so all its entries are in one."""
+    """Return the id of the log of a record outside any organization. It depends on the id only."""
     return SYSTEM_LOGS[crc32(record_id.encode()) % len(SYSTEM_LOGS)]
 
 
 def organization_id_from_log(log: str) -> str | None:
-    """Return the id of the organization whose log it is, or None if it is a system log."""
+    """Return the id of the organization that owns a log, or None for a system log."""
     return None if log in SYSTEM_LOGS else log
 
 
@@ -378,6 +383,6 @@ SCHEDULE_SHARDS: Final = 4
 
 
 def schedule_attributes(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
-    """Return the attributes that put an item into the index of what is due, spread over a few partitions."""
+    """Return the attributes that put an item into the `due` index, which is spread over a few partitions."""
     shard = sum(key[0].encode()) % SCHEDULE_SHARDS
     return {"duepk": f"DUE#{shard}", "duesk": f"{scheduled_task.at}#{key[0]}#{key[1]}", "task": scheduled_task.task}

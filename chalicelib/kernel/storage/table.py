@@ -1,4 +1,4 @@
-"""The one table: the only place that speaks DynamoDB. Reads are consistent; lists are one Query a page."""
+"""The only module that calls DynamoDB. Reads are consistent, and each page of a list is one Query."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,27 +22,27 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _BATCH: Final = 100
-_MAX_TRIES: Final = 4
+_MAX_ATTEMPTS: Final = 4
 _MAX_THREADS: Final = 16
 _HIGHEST: Final = "\U0010ffff"
-"""Sorts behind whatever sort keys are made of."""
+"""Sorts after every sort key."""
 
 MAX_PARALLEL_READS: Final = "side by side"
-"""What the names of threads begin with that ask at the same time as others."""
+"""Prefix of the names of the threads that run reads in parallel."""
 
 _CONFLICTS: Final = frozenset({"TransactionConflictException", "ReplicatedWriteConflictException"})
-"""What refuses a write of a single item while a transaction, or a write in another region, holds that item."""
+"""Errors of a single-item write while a transaction, or a write in another region, holds the item."""
 
 MAX_TRANSACT_ITEMS: Final = 100
-"""What a transaction holds."""
+"""Maximum number of items in one transaction."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """One action of a transaction, with expressions in DynamoDB's own language: `#x` and `:x` stand for x.
+    """One action of a transaction. In its expressions `#x` and `:x` stand for the attribute and the value named x.
 
-    `names`: what stands for attributes, or with the attribute that each of it stands for where that is another. A
-    failed condition returns the item that stood in the way.
+    `names`: the attribute names used in the expressions, or a mapping from placeholder to attribute name where the two
+    differ. A failed condition returns the existing item.
     """
 
     kind: Literal["Put", "Update", "Delete", "ConditionCheck"]
@@ -54,7 +54,7 @@ class Write:
     values: Mapping[str, Any] | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return the action as TransactWriteItems takes it. Raises Problem if a key is longer than the table takes."""
+        """Return the action for TransactWriteItems. Raises Problem `validation_failed` if a key is too long."""
         key_lengths.check_key_lengths({**(self.item or {}), **(self.values or {})})
         action: dict[str, Any] = {"TableName": settings().table_name}
         if self.kind == "Put":
@@ -75,13 +75,17 @@ class Write:
 
 
 def put_new(item: Item) -> Write:
-    """Return the write that puts an item on condition that none has its key."""
+    """Return a write that puts an item, on condition that its key is not in use."""
     return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
 
 
 @dataclass
 class TransactionCancelled(Exception):
-    """A transaction that did nothing. `failed` maps the position of each failed write to the item that was there."""
+    """Raised when a transaction was cancelled; nothing was written.
+
+    `failed_items`: the existing item, or None, by the index of each write whose condition failed. `is_contended`:
+    whether another transaction was in progress on the same items.
+    """
 
     failed: Mapping[int, Item | None]
     contended: bool
@@ -89,14 +93,14 @@ class TransactionCancelled(Exception):
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a Query found. `last`: the key to go on after, or None at the end."""
+    """A page of query results. `last_evaluated_key`: where the next page starts, or None on the last page."""
 
     items: list[Item]
     last_evaluated_key: Item | None
 
 
 def get(key: ItemKey) -> Item | None:
-    """Return one item, or None; at a key longer than the table takes there is none."""
+    """Return one item, or None. A key longer than DynamoDB's maximum has no item."""
     if not key_lengths.key_fits(*key):
         return None
     answer = _call("get_item", TableName=settings().table_name, Key=_key_to_wire(key), ConsistentRead=True)
@@ -104,29 +108,29 @@ def get(key: ItemKey) -> Item | None:
 
 
 def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[ItemKey, Item]:
-    """Return the items that exist, in one round trip for each hundred keys; at keys too long for the table none do.
+    """Return the items that exist at some keys, with one round trip for each 100 keys.
 
-    `attributes`: those to read of each, keys included; all if there are none.
+    `attributes`: the attributes to read, including the keys; all if empty.
     """
     wanted = [key for key in dict.fromkeys(keys) if key_lengths.key_fits(*key)]
     found: dict[ItemKey, Item] = {}
     for start in range(0, len(wanted), _BATCH):
-        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]], _projected(attributes))
+        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]], _projection(attributes))
     return found
 
 
-def _projected(attributes: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of a read that name what to read of each item."""
+def _projection(attributes: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments that restrict a read to some attributes."""
     if not attributes:
         return {}
     names = {f"#only{number}": name for number, name in enumerate(sorted({*attributes}))}
     return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}
 
 
-def _get_batch(keys: list[dict[str, Any]], projected: Mapping[str, Any]) -> dict[ItemKey, Item]:
+def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dict[ItemKey, Item]:
     name, found = settings().table_name, {}
-    for attempt in range(_MAX_TRIES):
-        answer = _call("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projected}})
+    for attempt in range(_MAX_ATTEMPTS):
+        answer = _call("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}})
         for wire in answer["Responses"].get(name, []):
             item = from_wire(wire)
             found[item["pk"], item["sk"]] = item
@@ -148,18 +152,18 @@ def query(
     newest_first: bool = False,
     attributes: Sequence[str] = (),
 ) -> QueryResult:
-    """Return the items of one partition, in order of their sort key, at most 1 MB of them.
+    """Return the items of one partition, at most 1 MB of them, in the order of their sort key.
 
-    `where`: a partition of the table by its key, or one of an index (`facet…` has the table's sort key). `begins`, or
-    `since` and `until` (both inclusive), narrow the sort key; `after` goes on after an earlier page's `last`.
-    `attributes`: those to read of each item; all if there are none.
+    `partition`: a partition key of the table, or a partition of an index (`facet…` has the table's sort key). `prefix`,
+    or `since` and `until` (both inclusive), restrict the sort key. `after`: `last_evaluated_key` of the previous page.
+    `attributes`: the attributes to read; all if empty.
     """
     if _is_empty(partition, prefix, since, until):
         return QueryResult([], None)
     arguments = _key_condition(partition, prefix, since, until) | {"ScanIndexForward": not newest_first}
-    projected = _projected(attributes)
-    projected.get("ExpressionAttributeNames", {}).update(arguments["ExpressionAttributeNames"])
-    arguments |= projected
+    projection = _projection(attributes)
+    projection.get("ExpressionAttributeNames", {}).update(arguments["ExpressionAttributeNames"])
+    arguments |= projection
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
     answer = _call("query", **arguments)
@@ -168,9 +172,9 @@ def query(
 
 
 def read_current(items: Iterable[Item], where: Partition | None = None) -> list[Item]:
-    """Return items that an index showed as the table has them now, without those that are gone: an index lags.
+    """Return the current state of items that were read from an eventually consistent index, without deleted ones.
 
-    `where`: the partition that it showed them in; without those that stand there no longer, either.
+    `partition`: the index partition that was read; items that have left it are dropped as well.
     """
     keys = [(item["pk"], item["sk"]) for item in items]
     present = get_all(keys)
@@ -188,12 +192,11 @@ def query_merged(
     newest_first: bool = True,
     attributes: Sequence[str] = (),
 ) -> QueryResult:
-    """Return the items of several partitions as one list, `limit` at most: a Query of each, side by side.
+    """Return at most `limit` items of several partitions as one sorted list, with one parallel Query for each.
 
-    So a page is one round trip, and its price is bounded: each partition is read for `limit` items, or for 1 MB of
-    them; where one has more than that, the page is short. `last` is where the list goes on in all of them: of items
-    with the same sort key one may be left out. `since`, `until` and `attributes` are those of `query`; what
-    partitions are sorted by is read in any case.
+    A page takes one round trip and bounded cost: each partition is read for `limit` items or 1 MB, so a page may be
+    short. `last_evaluated_key` is the position in all partitions; of items with equal sort keys, one may be skipped.
+    `since`, `until` and `attributes` are those of `query`; sort keys are read in any case.
     """
     sorted_by = {sort_key_of(partition) for partition in partitions}
     if after and newest_first:
@@ -228,10 +231,10 @@ def query_filtered(
     since: str | None = None,
     until: str | None = None,
 ) -> QueryResult:
-    """Return the newest items of some partitions that pass, `limit` at most, of up to `most` that are looked at.
+    """Return at most `limit` of the newest items that satisfy a predicate, out of at most `max_scanned` items.
 
-    The partitions are all of the table, or of one index. The rest is as of `merged`: a page may be short, or empty, and
-    the list goes on behind it all the same.
+    The partitions are all of the table, or all of one index. As with `query_merged`, a page may be short or empty
+    although the list continues.
     """
     found = query_merged(partitions, limit=most, after=after, since=since, until=until)
     passing = [item for item in found.items if passes(item)]
@@ -241,13 +244,13 @@ def query_filtered(
 
 
 def gather(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
-    """Return the answers to questions that are asked at the same time: one round trip if each takes one."""
+    """Return the results of calling a function with each argument, in parallel threads."""
     if len(about) <= 1:
         return [ask(each) for each in about]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(about), _MAX_THREADS), MAX_PARALLEL_READS) as threads:
-        # In the context of the request, so that what is asked counts as asked by it.
+        # Run in the context of the request, so that the calls are counted towards it.
         answers = [threads.submit(copy_context().run, ask, each) for each in about]
     return [answer.result() for answer in answers]
 
@@ -257,12 +260,12 @@ def _just_before(sort_key: str) -> str:
 
 
 def just_after(sort_key: str) -> str:
-    """Return where to begin so that a sort key itself is left out, and nothing behind it."""
+    """Return the inclusive lower bound that excludes a sort key and nothing after it."""
     return sort_key + " "
 
 
 def iter_pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
-    """Yield what `query` finds, with the same words, page by page to the end; the first is there, be it empty."""
+    """Yield the items of `query` page by page, to the end. There is at least one page, possibly empty."""
     last = None
     while True:
         found = query(where, after=last, **words)
@@ -272,15 +275,12 @@ def iter_pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
 
 
 def query_all(pk: str, prefix: str) -> list[Item]:
-    """Return all items of a partition that begin so: one Query, if they are less than 1 MB."""
+    """Return all items of a partition whose sort key has a prefix: one Query for each 1 MB."""
     return [item for items in iter_pages(pk, prefix=prefix) for item in items]
 
 
 def count_items(where: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
-    """Return how many items of a partition `query` would find; of very many at least so many.
-
-    That is as many as there are in the first 1 MB.
-    """
+    """Return the number of items of a partition within the first 1 MB."""
     if _is_empty(where, "", since, until):
         return 0
     answer = _call("query", Select="COUNT", **_key_condition(where, "", since, until))
@@ -288,16 +288,16 @@ def count_items(where: str | Partition, *, since: str | None = None, until: str 
 
 
 def _is_empty(where: str | Partition, begins: str, since: str | None, until: str | None) -> bool:
-    """Return whether nothing can stand there, so that DynamoDB would refuse the question.
+    """Return whether the range cannot contain items and DynamoDB would reject the request.
 
-    Its keys are too long, or it is asked for between two ends that are the wrong way round.
+    This is the case for keys that are too long and for a lower bound above the upper one.
     """
     backwards = since is not None and until is not None and since > until
     return backwards or not key_lengths.key_fits(_partition(where).pk, begins or None)
 
 
 def _key_condition(where: str | Partition, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
-    """Return the arguments of a Query that say where it looks."""
+    """Return the arguments of a Query that select a partition and a range of sort keys."""
     partition = _partition(where)
     pk_name, sk_name = _key_names(partition.index)
     names, values = {"#pk": pk_name}, {":pk": partition.pk}
@@ -323,12 +323,12 @@ def _partition(where: str | Partition) -> Partition:
 
 
 def sort_key_of(where: str | Partition) -> str:
-    """Return the name of the attribute that a partition is sorted by."""
+    """Return the name of the sort key attribute of a partition."""
     return _key_names(_partition(where).index)[1]
 
 
 def delete_batch(pk: str) -> bool:
-    """Remove the first items of a partition, as many as a transaction holds; return whether there may be more."""
+    """Delete the first items of a partition, as many as fit into a transaction. Return whether there may be more."""
     found = query(pk, limit=MAX_TRANSACT_ITEMS)
     if found.items:
         write_transaction([Write("Delete", (item["pk"], item["sk"])) for item in found.items])
@@ -336,12 +336,12 @@ def delete_batch(pk: str) -> bool:
 
 
 def write_transaction(writes: Sequence[Write]) -> None:
-    """Do all the writes, or none, in one transaction.
+    """Write all items in one transaction, or none.
 
-    Raises Cancelled if a condition failed or another transaction was at the same items, Problem `unavailable` if the
-    table throttles or does not answer.
+    Raises Cancelled if a condition failed or another transaction was in progress on the same items, and Problem
+    `unavailable` if DynamoDB throttles the request or does not answer.
     """
-    for attempt in range(_MAX_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         try:
             _call("transact_write_items", TransactItems=[w.wire() for w in writes])
         except ClientError as error:
@@ -357,9 +357,10 @@ def write_transaction(writes: Sequence[Write]) -> None:
 
 
 def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
-    """Add to a number of an item, in one write, and return the sum; without the item, or the number, it begins at 0.
+    """Add an amount to a numeric attribute of an item and return the sum. A missing item or attribute counts as 0.
 
-    Raises Problem `unavailable`; then nobody knows whether it was done. The client's own tries may do it twice.
+    Raises Problem `unavailable`; the update may or may not have happened then. Retries of the AWS client may apply it
+    twice.
     """
     answer = _call(
         "update_item",
@@ -386,7 +387,7 @@ def _cancellation_error(reasons: list[dict[str, Any]], error: Exception) -> Exce
 
 
 def is_expired(item: Item) -> bool:
-    """Return whether the table would have removed the item by now; it does so late."""
+    """Return whether the item's TTL has passed. DynamoDB deletes expired items with a delay."""
     return "ttl" in item and int(item["ttl"]) <= time.time()
 
 
@@ -395,12 +396,12 @@ def _dynamodb() -> Any:
 
 
 def _call(method: str, **arguments: Any) -> Any:
-    """Return what DynamoDB answers. A write of one item is sent again if a transaction held the item: it did nothing.
+    """Call DynamoDB and return the response. Retries single-item writes that a transaction blocked.
 
-    Every call goes through here. Raises Problem `unavailable`, and ClientError for what only the caller can judge: a
-    cancelled transaction, a failed condition.
+    Raises Problem `unavailable`, and ClientError for what only the caller can handle: a cancelled transaction or a
+    failed condition.
     """
-    for attempt in range(_MAX_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         try:
             with aws.translate_errors("database"):
                 return getattr(_dynamodb(), method)(**arguments)
