@@ -15,8 +15,8 @@ Figures = Mapping[str, Any]
 _HEAD: Final = """\
 # How soon events arrive
 
-What a webhook is sent, and when again, is told in [webhooks.md](../guides/webhooks.md). This page is about those whose endpoints
-are well, while others are not. It is written by the programs that it names.
+The guide to [webhooks](../guides/webhooks.md) says what the service sends and when it retries. This page shows how soon
+events arrive at healthy endpoints while others fail. The programs that it names generate it.
 """
 
 _HANGING: Final = """\

@@ -25,8 +25,8 @@ from chalice.app import SQSEventConfig
 from app import app
 from benchmarks.deliveries import document
 from benchmarks.deliveries.lag import spread
-from chalicelib.features.deliveries.rules import next_attempt
-from chalicelib.features.webhooks.rules import parked
+from chalicelib.features.deliveries.rules import next_attempt_at
+from chalicelib.features.webhooks.rules import next_probe_at
 from chalicelib.features.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
@@ -286,12 +286,12 @@ class Simulation:
         delivery.tries += 1
         moment, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
         webhook.silences += 1
-        next_at = next_attempt(delivery.tries, moment, self._chance.uniform(-1, 1))
+        next_at = next_attempt_at(delivery.tries, moment, self._chance.uniform(-1, 1))
         if next_at:
             self._at(_seconds(next_at), partial(self._queue, self.fast, delivery))
         if self.design.parking:
             webhook.answers = False
-            self._park(webhook, _seconds(parked(next_at, webhook.silences, moment)))
+            self._park(webhook, _seconds(next_probe_at(next_at, webhook.silences, moment)))
             if next_at:
                 webhook.waiting.append((_seconds(next_at), self._order, delivery))
 

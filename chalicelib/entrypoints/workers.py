@@ -72,11 +72,11 @@ def sweep() -> int:
 
 def anchor() -> int:
     """Queue the anchoring of all logs that grew, and return how many these are; without a bucket there is nothing."""
-    from chalicelib.features.audit.tasks import queue_anchors
+    from chalicelib.features.audit.tasks import queue_anchor_tasks
 
     with log_scope("schedule", "anchor") as facts:
         facts["bucket"] = settings().anchors_bucket or None
-        facts["queued"] = queue_anchors() if facts["bucket"] else 0
+        facts["queued"] = queue_anchor_tasks() if facts["bucket"] else 0
     return int(facts["queued"])
 
 

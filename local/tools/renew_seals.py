@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit import verification
-from chalicelib.features.audit.rules import Fault, Verified
+from chalicelib.features.audit.rules import Fault, VerifiedPrefix
 from chalicelib.kernel.audit_log import entry_macs, ledger
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
@@ -119,19 +119,19 @@ def _renew(log: str) -> Renewed:
     reading = _Reading(log)
     try:
         for part in _parts(log):
-            reading.verified = replace(reading.verified, since=part.since)
+            reading.verified = replace(reading.verified, chained_since_size=part.chained_since_size)
             reading.renew(part.tree)
     except _Faulty as fault:
         return Renewed(log, reading.renewed, str(fault))
     return Renewed(log, reading.renewed)
 
 
-def _parts(log: str) -> list[Verified]:
+def _parts(log: str) -> list[VerifiedPrefix]:
     """Return how far a log was verified at the end of each part. Raises _Faulty."""
-    outcome = verification.verify(log, None, None)
+    outcome = verification.verify_next_window(log, None, None)
     parts = [outcome.progress.verified]
-    while not outcome.done:
-        outcome = verification.verify(log, outcome.progress.position(), None)
+    while not outcome.is_complete:
+        outcome = verification.verify_next_window(log, outcome.progress.to_cursor(), None)
         parts.append(outcome.progress.verified)
     if outcome.fault:
         raise _Faulty(outcome.fault)
@@ -143,7 +143,7 @@ class _Reading:
     """A log as it is read once more: how far, where the last batch of the ledger ended, and what was made anew."""
 
     log: str
-    verified: Verified = field(default_factory=Verified)
+    verified: VerifiedPrefix = field(default_factory=VerifiedPrefix)
     batch_end: int = 0
     renewed: int = 0
 
@@ -164,7 +164,7 @@ class _Reading:
     def _read(self, tree: CompactRange) -> list[Write]:
         """Return what is to be written of the next part, once it is seen to lead to this tree."""
         writes: list[Write] = []
-        for entries in logs.sealed(self.log, self.verified.tree.size, tree.size, fresh=True):
+        for entries in logs.iter_sequenced(self.log, self.verified.tree.size, tree.size, reread=True):
             begin = self.verified.tree.size + 1
             result = self.verified.extend(self.log, entries)
             if isinstance(result, Fault):
@@ -185,7 +185,7 @@ class _Reading:
         self.batch_end = size
         if "erased" in item or item["seal"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.SEAL_KEY).id:
             return []
-        since = self.verified.since
+        since = self.verified.chained_since_size
         chained = since is not None and size > since
         seal = entry_macs.renew_entry_mac(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
         if seal is None:

@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.audit import verification
 from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import Outcome, Progress
+from chalicelib.features.audit.verification import VerificationProgress, VerificationResult
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
@@ -100,47 +100,49 @@ class Turn:
                 told = time.monotonic()
                 print(f"{self.logs} logs so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
 
-    def _count(self, place: Place, outcomes: Sequence[Outcome]) -> None:
+    def _count(self, place: Place, outcomes: Sequence[VerificationResult]) -> None:
         self.logs += 1
         self.entries += outcomes[-1].progress.verified.tree.size
-        if outcomes[0].fault or outcomes[0].progress.suppressed:
+        if outcomes[0].fault or outcomes[0].progress.suppressed_count:
             self.failed += 1
             print(f"{place.log}: {', and what is left: '.join(map(_described, outcomes))}", flush=True)
         self.after = place.after
 
 
-def outcomes_of(log: str) -> list[Outcome]:
+def outcomes_of(log: str) -> list[VerificationResult]:
     """Return what comes of a whole log and, if it was cut off, of what is left of it. Raises Problem `unavailable`."""
-    outcome = _followed(log, verification.verify(log, None, None))
+    outcome = _followed(log, verification.verify_next_window(log, None, None))
     cut_off = outcome.fault is not None and outcome.fault.failure == "truncated"
-    if not (cut_off and outcome.progress.anchor and outcome.progress.size):
+    if not (cut_off and outcome.progress.anchor_note and outcome.progress.head_size):
         return [outcome]
     # What is left is held against its own head alone, which has no more of the log than is there.
-    left = {**outcome.progress.position(), "anchor": ""}
-    return [outcome, _followed(log, verification.verify(log, left, None))]
+    left = {**outcome.progress.to_cursor(), "anchor": ""}
+    return [outcome, _followed(log, verification.verify_next_window(log, left, None))]
 
 
-def _followed(log: str, outcome: Outcome) -> Outcome:
-    while not outcome.done:
-        outcome = verification.verify(log, outcome.progress.position(), None)
+def _followed(log: str, outcome: VerificationResult) -> VerificationResult:
+    while not outcome.is_complete:
+        outcome = verification.verify_next_window(log, outcome.progress.to_cursor(), None)
     return outcome
 
 
-def _described(outcome: Outcome) -> str:
+def _described(outcome: VerificationResult) -> str:
     """Return what is wrong with a log; of one that was cut off, how much of what was anchored is left."""
     fault, progress = outcome.fault, outcome.progress
-    suppressed = f"; {progress.suppressed} taken away before they were sealed" if progress.suppressed else ""
+    suppressed = (
+        f"; {progress.suppressed_count} taken away before they were sealed" if progress.suppressed_count else ""
+    )
     return _described_fault(fault, progress) + suppressed
 
 
-def _described_fault(fault: Fault | None, progress: Progress) -> str:
+def _described_fault(fault: Fault | None, progress: VerificationProgress) -> str:
     if fault is None:
         return "as it was signed"
     where = f" at sequence {fault.sequence}" if fault.sequence else ""
-    if fault.failure == "truncated" and fault.sequence and progress.anchor:
-        anchored, left = checkpoints.parse(progress.anchor).checkpoint.size, fault.sequence - 1
+    if fault.failure == "truncated" and fault.sequence and progress.anchor_note:
+        anchored, left = checkpoints.parse(progress.anchor_note).checkpoint.size, fault.sequence - 1
         return f"truncated{where}: {left} of the {anchored} entries that were anchored are left, {anchored - left} lost"
-    return f"{fault.failure}{where}, of {progress.size} entries"
+    return f"{fault.failure}{where}, of {progress.head_size} entries"
 
 
 def places(after: str) -> Iterator[Place]:

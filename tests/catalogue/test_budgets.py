@@ -230,7 +230,7 @@ class TestVerification:
     def test_asks_for_a_window_whatever_the_length_of_the_log(
         self, world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(verification, "WINDOW", 4)
+        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 4)
         windows = {}
         for number in (10, 300):
             begin(crowd, number)

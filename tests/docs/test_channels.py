@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from chalicelib.features.channels.entities import MOST_CHANNELS
-from chalicelib.features.channels.messages import LONGEST_NAME
-from chalicelib.features.channels.rules import RETRY_SECONDS, misfit
+from chalicelib.features.channels.entities import MAX_CHANNELS
+from chalicelib.features.channels.messages import MAX_NAME_CHARACTERS
+from chalicelib.features.channels.rules import RETRY_SECONDS, url_mismatch_reason
 from local.paths import ROOT
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
@@ -22,7 +22,7 @@ def test_the_channel_that_it_makes_can_be_made(api: Api, organization: Founded) 
     answer = api.request(method, path.format(organization_id=organization.id), as_=organization.owner, json=sent)
     assert answer.status == 201
     assert answer.json["config"]["webhookUrl"] in TEXT
-    assert misfit("slack", sent["config"]["webhookUrl"]) is None
+    assert url_mismatch_reason("slack", sent["config"]["webhookUrl"]) is None
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_the_hosts_are_the_providers_own(provider: str, path: str) -> None:
     assert names
     for name in names:
         host = f"example.{name}" if "below" in cell else name
-        assert misfit(provider, f"https://{host}{path}") is None  # type: ignore[arg-type]
+        assert url_mismatch_reason(provider, f"https://{host}{path}") is None  # type: ignore[arg-type]
 
 
 def test_its_numbers_are_those_of_the_code() -> None:
     (pauses,) = re.findall(r"tried again after ([^.]+?), and then given up", " ".join(TEXT.split()))
     assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
-    assert f"up to {MOST_CHANNELS} channels" in TEXT
-    assert f"longer than {LONGEST_NAME} characters" in TEXT
+    assert f"up to {MAX_CHANNELS} channels" in TEXT
+    assert f"longer than {MAX_NAME_CHARACTERS} characters" in TEXT

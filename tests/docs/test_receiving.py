@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 from standardwebhooks import WebhookVerificationError
 
-from chalicelib.features.webhooks.standard_webhooks import generate, headers, secret_bytes
+from chalicelib.features.webhooks.standard_webhooks import decode_secret, generate_secret, signed_headers
 from chalicelib.kernel.core.encoding import to_base64
 from local.paths import ROOT
 
@@ -52,7 +52,7 @@ class Refused(Exception):
 def delivery(*secrets: str, seconds_ago: int = 0) -> Delivery:
     """Return a message as Atrium sends it, signed with each of the secrets."""
     body = json.dumps(EVENT, ensure_ascii=False).encode()
-    return Delivery(headers(map(secret_bytes, secrets), ID, int(time.time()) - seconds_ago, body), body)
+    return Delivery(signed_headers(map(decode_secret, secrets), ID, int(time.time()) - seconds_ago, body), body)
 
 
 def with_headers(message: Delivery, **changed: str | None) -> Delivery:
@@ -160,7 +160,7 @@ def receive(request: pytest.FixtureRequest, tmp_path: Path) -> Receiver:
 @pytest.fixture
 def secret() -> str:
     """The secret of a webhook."""
-    return generate()
+    return generate_secret()
 
 
 def test_what_atrium_signs_is_believed(receive: Receiver, secret: str) -> None:
@@ -174,17 +174,17 @@ def test_secrets_of_every_length_are_understood(size: int, receive: Receiver) ->
 
 
 def test_while_a_secret_is_rotated_the_former_and_the_new_one_do(receive: Receiver, secret: str) -> None:
-    former = generate()
+    former = generate_secret()
     message = delivery(secret, former)
     assert receive(former, message) == EVENT
     assert receive(secret, message) == EVENT
     with pytest.raises(Refused):
-        receive(generate(), message)
+        receive(generate_secret(), message)
 
 
 def test_another_secret_is_refused(receive: Receiver, secret: str) -> None:
     with pytest.raises(Refused):
-        receive(secret, delivery(generate()))
+        receive(secret, delivery(generate_secret()))
 
 
 def test_an_altered_body_is_refused(receive: Receiver, secret: str) -> None:

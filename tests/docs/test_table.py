@@ -11,7 +11,7 @@ from chalicelib.features.deliveries import sending
 from chalicelib.features.research import throttle
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
 from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
-from chalicelib.features.webhooks.entities import DisabledNotice, Disabling, Exhaustion, Webhook, WebhookDelivery
+from chalicelib.features.webhooks.entities import DisabledNotice, DisableJob, ExhaustionJob, Webhook, WebhookDelivery
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format, email_hashes
@@ -178,9 +178,9 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         organization_id=organization_id,
         url="https://hooks.example.com/silent",
         events=["*"],
-        parked_until=moment,
+        probe_at=moment,
     )
-    failed = Exhaustion(
+    failed = ExhaustionJob(
         **beginning(now()),
         organization_id=organization_id,
         webhook_id=webhook.id,
@@ -190,13 +190,13 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         due_before=None,
         completed_at=moment,
     )
-    return [webhook, DisabledNotice.of(webhook, moment), Disabling.of(webhook, moment, moment), failed]
+    return [webhook, DisabledNotice.create(webhook, moment), DisableJob.create(webhook, moment, moment), failed]
 
 
 def one_waits(organization_id: str) -> None:
     """Let a delivery wait for its webhook to answer."""
     webhook = Webhook(**beginning(now()), organization_id=organization_id, url="https://example.com", events=["*"])
-    delivery = WebhookDelivery.planned(
+    delivery = WebhookDelivery.plan(
         webhook.id,
         event_id=str(beginning(now())["id"]),
         event_type="organization.updated",
@@ -204,10 +204,10 @@ def one_waits(organization_id: str) -> None:
         sequence=1,
         occurred_at=now(),
         now=now(),
-        at=now(),
+        attempt_at=now(),
     )
     put([delivery])
-    sending.put_off(webhook, delivery, 60)
+    sending.defer(webhook, delivery, 60)
 
 
 def section(title: str) -> Iterator[list[str]]:

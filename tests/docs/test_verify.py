@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, Tree, read_checkpoint, read_evidence, read_record
-from chalicelib.features.audit_exports.formats import head
+from chalicelib.features.audit.verify import Broken, MerkleTree, read_checkpoint, read_evidence, read_record
+from chalicelib.features.audit_exports.formats import file_header
 from tests.harness import rfc6962
 from tests.harness.offline import (
     A_LOG,
@@ -43,7 +43,7 @@ CT_ROOTS = {
 
 @pytest.mark.parametrize("size", CT_ROOTS)
 def test_roots_are_those_of_certificate_transparency(size: int) -> None:
-    tree = Tree()
+    tree = MerkleTree()
     for leaf in CT_LEAVES[:size]:
         tree.append(sha256(b"\0" + bytes.fromhex(leaf)).digest())
     assert tree.root().hex() == CT_ROOTS[size]
@@ -67,7 +67,7 @@ class TestWhatIsProven:
 
     def test_that_a_log_is_empty(self) -> None:
         empty = exported([1])
-        assert ": 0 of 0 entries" in said(empty, [], checkpoint=note(0, Tree().root()))
+        assert ": 0 of 0 entries" in said(empty, [], checkpoint=note(0, MerkleTree().root()))
 
     def test_nothing_of_what_came_after_the_checkpoint(self) -> None:
         longer = exported([2, 3, 7, 9])
@@ -120,12 +120,16 @@ class TestWhatIsWrongWithAnExport:
             pytest.param(lambda lines: [b"\xef\xbb\xbf" + lines[0]], "Line 1 is no line", id="byte order mark"),
             pytest.param(lambda lines: [b"[" + lines[0]], "Line 1 is no line", id="array"),
             pytest.param(lambda _: [b"id,sequence,type\r\n"], "Line 1 is no line", id="a table"),
-            pytest.param(lambda lines: [head("csv"), *lines], "This is an export in CSV, which can't be", id="CSV"),
-            pytest.param(lambda _: [b"\xef\xbb\xbf" + head("csv")], "This is an export in CSV", id="CSV of Excel"),
-            pytest.param(lambda lines: [*lines, head("csv")], "Line 8 is no line", id="CSV behind"),
+            pytest.param(
+                lambda lines: [file_header("csv"), *lines], "This is an export in CSV, which can't be", id="CSV"
+            ),
+            pytest.param(
+                lambda _: [b"\xef\xbb\xbf" + file_header("csv")], "This is an export in CSV", id="CSV of Excel"
+            ),
+            pytest.param(lambda lines: [*lines, file_header("csv")], "Line 8 is no line", id="CSV behind"),
             pytest.param(lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line", id="cut off"),
             pytest.param(lambda _: [b',"sequence":null,"integrity":null}'], "Line 1 is no line", id="no object"),
-            pytest.param(lambda _: [b"{" + b" " * verify.LONGEST_LINE], "Line 1 is no line", id="too long"),
+            pytest.param(lambda _: [b"{" + b" " * verify.MAX_LINE_BYTES], "Line 1 is no line", id="too long"),
         ],
     )
     def test_it_says_which_line(self, edited: Callable[[list[bytes]], list[bytes]], complaint: str) -> None:

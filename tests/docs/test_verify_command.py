@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, Tree, main, read_lines
-from chalicelib.features.audit_exports.formats import head
+from chalicelib.features.audit.verify import Broken, MerkleTree, main, read_lines
+from chalicelib.features.audit_exports.formats import file_header
 from local.paths import ROOT
 from tests.harness import exports, logs
 from tests.harness.api import Api
@@ -68,7 +68,7 @@ class TestFiles:
 
     def test_memory_does_not_grow_with_the_export(self) -> None:
         text, size = b'{"data":"' + b"a" * 500 + b'"}', 10_000
-        leaf, tree = sha256(b"\0" + text).digest(), Tree()
+        leaf, tree = sha256(b"\0" + text).digest(), MerkleTree()
         for _ in range(size):
             tree.append(leaf)
         checkpoint = note(size, tree.root())
@@ -94,7 +94,7 @@ class TestTheCommand:
         (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
         (tmp_path / "queued.json").write_text(json.dumps({"checkpoint": None, "evidence": None}))
         (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": A_LOG.checkpoint}))
-        (tmp_path / "export.csv").write_bytes(head("csv"))
+        (tmp_path / "export.csv").write_bytes(file_header("csv"))
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
 

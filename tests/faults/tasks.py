@@ -227,7 +227,7 @@ def start(name: str, key: ItemKey) -> None:
     of_subscriber = f"{SENDING[name]}#{key[1].partition('#')[2]}"
     items = [item for item in cloud.stored() if item["pk"] == of_subscriber and item.get("status") == "pending"]
     deliveries = [record_from_item(item) for item in items]
-    return lots.queue([(key, [each for each in deliveries if isinstance(each, Delivery)])])
+    return lots.queue_batches([(key, [each for each in deliveries if isinstance(each, Delivery)])])
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def the_admins_are_to_be_told(world: World) -> ItemKey:
     moment, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
     reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": moment}
     webhook = Webhook.from_item(table.get(key) or {}).replace(**reason)
-    put([webhook, DisabledNotice.of(webhook, moment)])
+    put([webhook, DisabledNotice.create(webhook, moment)])
     return _only("organization.webhook.disabled_notice")
 
 

@@ -34,7 +34,7 @@ def test_a_fault_at_any_call_is_made_up_for(
     monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)  # Their queries are all alike.
     for at in calls():
         earlier = begin(a_log_has_grown)
-        anchors.write(world.id, earlier)
+        anchors.store_anchor(world.id, earlier)
         before = snapshots.stored()
         with variant.strikes(at) as injected, suppress(Died, Problem):
             world.workers.anchor()
@@ -53,7 +53,7 @@ def is_done(items: Items, before: Items, world: World, earlier: Head) -> bool:
     """Return whether the log is anchored as it is, and its head is just what it was but for the mark."""
     key = head_key(world.id)
     unmarked = {name: value for name, value in before[key].items() if not name.startswith("index2")}
-    newest = anchors.newest(world.id)
+    newest = anchors.load_latest_anchor(world.id)
     return (
         items == before | {key: unmarked}
         and newest == Head.of(items[key])

@@ -33,7 +33,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a worker keep what it has every few entries: enough for a part, or not, in turn."""
     exports.let_parts_be_small(monkeypatch, least=12_000)
     monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 2)
-    monkeypatch.setattr(making, "KEEP_SECONDS", -1)
+    monkeypatch.setattr(making, "CHECKPOINT_INTERVAL_SECONDS", -1)
 
 
 def asked_for(world: World) -> Started:

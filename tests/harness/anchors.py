@@ -57,16 +57,16 @@ def anchor(workers: Workers) -> None:
 
 def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
     """Let a log grow and be anchored, `then`, before the next reading of its newest anchor has seen any."""
-    newest = anchors.newest
+    newest = anchors.load_latest_anchor
 
     def overtaken(log: str) -> Head | None:
-        monkeypatch.setattr(anchors, "newest", newest)
+        monkeypatch.setattr(anchors, "load_latest_anchor", newest)
         mutate("meanwhile", log)
         ledger.append_pending(log)
         then()
         return newest(log)
 
-    monkeypatch.setattr(anchors, "newest", overtaken)
+    monkeypatch.setattr(anchors, "load_latest_anchor", overtaken)
 
 
 def end_of(organization: Founded) -> list[Item]:

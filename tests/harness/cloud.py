@@ -74,7 +74,7 @@ def clear() -> None:
     last_used._noted.clear()  # noqa: SLF001
     checks._last.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001
-    memory.forget()
+    memory.reset_cache()
 
 
 def table(name: str = PREFIX) -> Table:

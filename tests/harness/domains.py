@@ -1,7 +1,7 @@
 """Custom domains of platforms, claimed over HTTP, and what their DNS holds."""
 
 from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.features.domains.rules import claimed
+from chalicelib.features.domains.rules import claim_fields
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -57,7 +57,7 @@ def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | 
     """Let it have come to this with a domain that a platform has claimed, below HTTP; nothing is due of it."""
     changes = UnitOfWork(now())
     usual = {"status": status, "pending_since": None, "next_check_at": None}
-    changes.update(stored(platform), **claimed(platform.id, domain, changes.now) | usual | fields)
+    changes.update(stored(platform), **claim_fields(platform.id, domain, changes.now) | usual | fields)
     changes.commit()
 
 

@@ -7,7 +7,15 @@ from typing import Any, Final
 from chalicelib.features.migrations.running import run
 from chalicelib.features.reference import memory
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
-from chalicelib.features.reference.packed import VERSION, Packed, compress, decompress, file_of, names_of, read
+from chalicelib.features.reference.packed import (
+    LATEST_VERSION,
+    Dataset,
+    compress_columns,
+    dataset_path,
+    decompress_columns,
+    read_dataset,
+    search_names_set,
+)
 from tests.harness import cloud
 
 SETS: Final = ("countries", "currencies", "languages", "timezones", "cities")
@@ -15,15 +23,15 @@ _FEW: Final = 20
 
 
 @cache
-def file() -> Packed:
+def file() -> Dataset:
     """Return what is deployed."""
-    return read(file_of(VERSION))
+    return read_dataset(dataset_path(LATEST_VERSION))
 
 
 @cache
 def columns(name: str) -> Mapping[str, list[str]]:
     """Return a set as it is deployed."""
-    return decompress(file().sets[name])
+    return decompress_columns(file().sets[name])
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -36,12 +44,12 @@ def few() -> list[dict[str, Any]]:
     """Return the items of a version that has the first records of each set only."""
     sets: dict[str, bytes] = {}
     for name in SETS:
-        sets[name] = compress({column: values[:_FEW] for column, values in columns(name).items()})
+        sets[name] = compress_columns({column: values[:_FEW] for column, values in columns(name).items()})
         known = {"aa": " ".join(map(str, range(_FEW)))}
-        sets[names_of(name)] = compress({"key": [*known], "records": [*known.values()]})
-    packed = Packed(file().heading, sets)
-    parts = [ReferencePart.of(VERSION, *part) for part in packed.parts()]
-    return [record.item() for record in (*parts, ReferenceData.of(packed))]
+        sets[search_names_set(name)] = compress_columns({"key": [*known], "records": [*known.values()]})
+    packed = Dataset(file().heading, sets)
+    parts = [ReferencePart.create(LATEST_VERSION, *part) for part in packed.parts()]
+    return [record.item() for record in (*parts, ReferenceData.from_dataset(packed))]
 
 
 def load_few() -> None:
@@ -50,14 +58,14 @@ def load_few() -> None:
         cloud.put(item)
 
 
-_all: Final[list[memory.Library]] = []
+_all: Final[list[memory.DatasetCache]] = []
 
 
 def know_all() -> None:
     """Let the process know all reference data. Tests load and read them but once, and none of them changes anything."""
     if not _all:
         assert [outcome.state for outcome in run()] == ["applied"]
-        _all.append(memory.library())
+        _all.append(memory.current_dataset())
         for name in SETS:
-            memory.library().of(name)
-    memory._known[:] = _all  # noqa: SLF001 - what a process knows is what it has read
+            memory.current_dataset().get_set(name)
+    memory._cached[:] = _all  # noqa: SLF001 - what a process knows is what it has read

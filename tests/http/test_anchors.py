@@ -118,14 +118,14 @@ class TestOneLog:
     def test_two_workers_at_once_anchor_once(
         self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write, others = anchors.write, [lambda: tasks.anchor(message_about(ten.id))]
+        write, others = anchors.store_anchor, [lambda: tasks.anchor_log(message_about(ten.id))]
 
         def overtaken(log: str, newest: Head) -> bool:
             while others:
                 others.pop()()
             return write(log, newest)
 
-        monkeypatch.setattr(anchors, "write", overtaken)
+        monkeypatch.setattr(anchors, "store_anchor", overtaken)
         anchor(workers)
         assert others == []
         assert anchored(ten.id) == [10]
@@ -134,7 +134,7 @@ class TestOneLog:
     def test_one_that_grows_meanwhile_waits_for_the_next_hour(
         self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write = anchors.write
+        write = anchors.store_anchor
 
         def outgrown(log: str, newest: Head) -> bool:
             mutate("meanwhile", log)
@@ -142,7 +142,7 @@ class TestOneLog:
             return write(log, newest)
 
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr(anchors, "write", outgrown)
+            meanwhile.setattr(anchors, "store_anchor", outgrown)
             anchor(workers)
         assert anchored(ten.id) == [10]
         assert waits(ten.id)
@@ -152,7 +152,7 @@ class TestOneLog:
     def test_one_that_another_worker_anchored_just_now_is_not_taken_for_cut_off(
         self, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        overtake(monkeypatch, lambda: tasks.anchor(message_about(ten.id)))
+        overtake(monkeypatch, lambda: tasks.anchor_log(message_about(ten.id)))
         anchor(workers)
         assert anchored(ten.id) == [11]
         assert not [record for record in caplog.records if "refused" in vars(record)]
@@ -160,7 +160,7 @@ class TestOneLog:
     def test_one_whose_anchor_was_written_by_a_process_that_ended_then_waits_no_longer(
         self, ten: Founded, workers: Workers
     ) -> None:
-        anchors.write(ten.id, Head.of(head(ten)))
+        anchors.store_anchor(ten.id, Head.of(head(ten)))
         anchor(workers)
         assert anchored(ten.id) == [10]
         assert not waits(ten.id)
@@ -215,7 +215,7 @@ class TestALogOfMoreThanATurn:
         forwarded: list[queues.Message] = []
         with monkeypatch.context() as held_up:
             held_up.setattr(queues, "forward", forwarded.append)
-            tasks.anchor(message_about(ten.id))
+            tasks.anchor_log(message_about(ten.id))
         fork = [*(entry(ten, sequence) for sequence in range(11, 19)), head(ten)]
         cut_off(ten, earlier)
         grow(api, workers, ten, 2)

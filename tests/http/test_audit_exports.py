@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.features.audit_exports.entities import MOST_RUNNING
+from chalicelib.features.audit_exports.entities import MAX_RUNNING_EXPORTS
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
@@ -138,7 +138,7 @@ class TestHowManyRun:
     def test_at_most_ten_at_a_time_in_each_organization(
         self, api: Api, organization: Founded, ada: Person, workers: Workers
     ) -> None:
-        assert MOST_RUNNING == 10
+        assert MAX_RUNNING_EXPORTS == 10
         for _ in range(10):
             begin_export(api, organization)
         refused = asked_to_export(api, organization)

@@ -173,13 +173,13 @@ class TestFilters:
     def test_where_it_would_be_too_much_there_is_none(
         self, api: Api, mixed: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert rules.MOST_HASHES == 2_000
+        assert rules.MAX_EVIDENCE_HASHES == 2_000
         asked: dict[str, Any] = {"filters": {"to": sealed(api, mixed)[4]["occurredAt"], "actorId": mixed.owner.id}}
         record = completed(api, workers, mixed, **asked)
         count = sum(len(run["hashes"]) for run in record["evidence"])
-        monkeypatch.setattr(rules, "MOST_HASHES", count + 8)  # The log has grown since.
+        monkeypatch.setattr(rules, "MAX_EVIDENCE_HASHES", count + 8)  # The log has grown since.
         assert completed(api, workers, mixed, **asked)["evidence"]
-        monkeypatch.setattr(rules, "MOST_HASHES", count - 1)
+        monkeypatch.setattr(rules, "MAX_EVIDENCE_HASHES", count - 1)
         record = completed(api, workers, mixed, **asked)
         assert record["evidence"] is None
         assert lines(record)

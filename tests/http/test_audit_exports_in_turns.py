@@ -78,7 +78,7 @@ class TestPartByPart:
         whole = gzip.decompress(fetched(completed(api, workers, large, **asked)))
         for turn_seconds, keep_seconds, least in ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1)):
             monkeypatch.setattr(jobs, "_SLICE_SECONDS", turn_seconds)
-            monkeypatch.setattr(making, "KEEP_SECONDS", keep_seconds)
+            monkeypatch.setattr(making, "CHECKPOINT_INTERVAL_SECONDS", keep_seconds)
             exports.let_parts_be_small(monkeypatch, least)
             record = completed(api, workers, large, **asked)
             assert gzip.decompress(fetched(record)).startswith(whole)
@@ -153,13 +153,13 @@ class TestTurnByTurn:
     def test_one_that_is_being_made_is_left_to_its_worker(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        started, sealed, asked = begin_export(api, large), logs.sealed, list[list[str]]()
+        started, sealed, asked = begin_export(api, large), logs.iter_sequenced, list[list[str]]()
 
         def interrupted(*words: Any, fresh: bool) -> Iterator[Any]:
             queues.enqueue("audit_exports.run", started.key)
             workers.attempt()
             asked.append(workers.calls.names)
-            return sealed(*words, fresh=fresh)
+            return sealed(*words, reread=fresh)
 
         monkeypatch.setattr(making, "logs", reading(interrupted))
         workers.deliver()
@@ -197,7 +197,7 @@ class TestMemory:
         organization, folder = found(api, ada), Folder(tmp_path)
         workers.deliver()
         fill(organization.id, 100, self.LETTERS)
-        (some,) = logs.sealed(organization.id, 1, 101)
+        (some,) = logs.iter_sequenced(organization.id, 1, 101)
 
         def endless(log: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(some)):

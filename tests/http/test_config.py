@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.features.modules.catalogue import CATALOGUE
+from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person
@@ -62,7 +62,7 @@ class TestGetPlatformConfig:
         assert [told[part] for part in ("theme", "navigation", "home")] == [
             record[part] for part in ("theme", "navigation", "home")
         ]
-        assert [module["moduleId"] for module in told["modules"]] == list(CATALOGUE)
+        assert [module["moduleId"] for module in told["modules"]] == list(MODULE_CATALOGUE)
         assert told["modules"][3] == {
             "moduleId": "events",
             "enabled": False,

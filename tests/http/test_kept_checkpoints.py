@@ -86,7 +86,7 @@ class TestKeptCheckpoints:
 class TestWindows:
     @pytest.fixture(autouse=True)
     def _narrow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(verification, "WINDOW", 4)
+        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 4)
 
     def walk(self, api: Api, organization: Founded, **query: object) -> list[Json]:
         reports = [verify(api, organization, **query)]

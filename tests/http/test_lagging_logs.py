@@ -132,12 +132,12 @@ def test_an_export_at_once_of_a_long_log_is_whole_where_the_index_takes_over(
     api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock, name: str
 ) -> None:
     grow(api, workers, young, 4)
-    clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
+    clock.shift(seconds=collecting.MAX_INDEX_LAG_SECONDS + 1)
     grow(api, workers, young, 4)
-    monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
-    monkeypatch.setattr(collecting, "MOST_QUERIES_AT_THE_END", 3)
+    monkeypatch.setattr(collecting, "MAX_ENTRIES", 1)  # By pages of two.
+    monkeypatch.setattr(collecting, "MAX_RECENT_QUERIES", 3)
     query = EntryFilters.model_validate(matching(young, name))
-    found = [entry.sequence for page in collecting.pages(young.id, query) for entry in page]
+    found = [entry.sequence for page in collecting.iter_entry_pages(young.id, query) for entry in page]
     assert found == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
 
 
@@ -145,17 +145,21 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
     api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     grow(api, workers, young, 4)
-    clock.shift(seconds=collecting.LONGEST_LAG_SECONDS + 1)
+    clock.shift(seconds=collecting.MAX_INDEX_LAG_SECONDS + 1)
     table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
-    monkeypatch.setattr(collecting, "MOST_ENTRIES", 1)  # By pages of two.
-    found = [entry for page in collecting.pages(young.id, EntryFilters(type="organization.updated")) for entry in page]
+    monkeypatch.setattr(collecting, "MAX_ENTRIES", 1)  # By pages of two.
+    found = [
+        entry
+        for page in collecting.iter_entry_pages(young.id, EntryFilters(type="organization.updated"))
+        for entry in page
+    ]
     assert [entry.sequence for entry in found if entry.erased] == [2]
 
 
 def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
     grow(api, workers, young, 2)
     table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
-    ((shown,),) = logs.sealed(young.id, 1, 2, fresh=True)
+    ((shown,),) = logs.iter_sequenced(young.id, 1, 2, reread=True)
     assert "erased" in shown.item
 
 

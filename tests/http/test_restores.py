@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.audit.verification import Outcome
+from chalicelib.features.audit.verification import VerificationResult
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources
@@ -146,7 +146,7 @@ class TestEveryLog:
             assert list(module.places(place.after)) == everything[n + 1 :]
         verify, asked = module.outcomes_of, list[str]()
 
-        def fails_at_the_third(log: str) -> list[Outcome]:
+        def fails_at_the_third(log: str) -> list[VerificationResult]:
             asked.append(log)
             if len(asked) == 3:
                 raise unavailable("The database is busy.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.taxonomy.entities import LISTED, TaxonomyNode
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
@@ -46,7 +46,7 @@ def _grown(api: Api, organization: Founded, number: int) -> Wood:
     for n in range(number - 6):
         name = f"Leaf number {n}"
         node = TaxonomyNode(
-            **beginning(moment), **place, **below, name=name, slug=f"leaf-{n}", position=n + 1, listed=LISTED
+            **beginning(moment), **place, **below, name=name, slug=f"leaf-{n}", position=n + 1, listed=ALL_NODES_LIST
         )
         cloud.put(node.item())
     (count,) = (item for item in cloud.stored() if item["sk"] == "COUNT#taxonomy nodes")

@@ -68,7 +68,7 @@ class TestByPath:
     def test_a_slug_that_many_have_leads_on_too(
         self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(trails, "MOST_NAMESAKES", 2)
+        monkeypatch.setattr(trails, "MAX_NODES_PER_SLUG", 2)
         roots = [plant(api, platform, f"Root {n}") for n in range(4)]
         parts = [plant(api, platform, "Parts", root) for root in roots]
         bolts = [plant(api, platform, "Bolts", part) for part in parts]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.deliveries.entities import KEPT_DAYS
-from chalicelib.features.deliveries.models import Status
+from chalicelib.features.deliveries.entities import RETENTION_DAYS
+from chalicelib.features.deliveries.models import DeliveryStatus
 from chalicelib.features.deliveries.rules import RETRY_SECONDS
 from chalicelib.features.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now
@@ -27,9 +27,9 @@ RETRIED = "organization.webhook.delivery_retried"
 START = "2026-11-20T09:30:00.000Z"
 
 
-def put(made: Hook, moment: str, *, status: Status = "succeeded", event_type: str = UPDATED) -> str:
+def put(made: Hook, moment: str, *, status: DeliveryStatus = "succeeded", event_type: str = UPDATED) -> str:
     """Let an event of a moment have been delivered to a webhook; return its id."""
-    delivery = WebhookDelivery.planned(
+    delivery = WebhookDelivery.plan(
         made.id,
         event_id=new_id(moment),
         event_type=event_type,
@@ -37,7 +37,7 @@ def put(made: Hook, moment: str, *, status: Status = "succeeded", event_type: st
         sequence=1,
         occurred_at=moment,
         now=moment,
-        at=moment if status == "pending" else None,
+        attempt_at=moment if status == "pending" else None,
     )
     cloud.put(delivery.replace(status=status).item())
     return delivery.id
@@ -57,7 +57,7 @@ class TestList:
     def put_all(self, made: Hook, clock: Clock) -> Mapping[tuple[str, str], list[str]]:
         """Deliveries of each status and of two types, a minute from each other; the ids by both, the newest first."""
         clock.freeze(after(START, hours=2))
-        statuses: list[Status] = ["pending", "succeeded", "failed", "skipped"]
+        statuses: list[DeliveryStatus] = ["pending", "succeeded", "failed", "skipped"]
         ids: dict[tuple[str, str], list[str]] = {}
         for minute in range(40):
             event_type, status = (UPDATED, "organization.created")[minute % 2], statuses[minute % 3 or minute % 4]
@@ -131,7 +131,7 @@ class TestList:
     def test_after_ninety_days_they_are_gone(self, api: Api, made: Hook, ada: Person, clock: Clock) -> None:
         clock.freeze(START)
         first, second = put(made, START), put(made, after(START, days=1))
-        clock.shift(days=KEPT_DAYS, seconds=-1)
+        clock.shift(days=RETENTION_DAYS, seconds=-1)
         assert listed(api, made) == [second, first]
         clock.shift(seconds=1)
         assert listed(api, made) == [second]
@@ -297,7 +297,7 @@ class TestRetry:
         rename(api, organization, "After")
         workers.deliver()
         delivery = self.one(api, made)
-        clock.shift(days=KEPT_DAYS, seconds=1)
+        clock.shift(days=RETENTION_DAYS, seconds=1)
         assert self.retry(api, made, delivery).code == "404 not_found"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.webhooks.standard_webhooks import secret_bytes
+from chalicelib.features.webhooks.standard_webhooks import decode_secret
 from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api, Json
@@ -145,7 +145,7 @@ class TestRotateWebhookSecret:
         record = answer.json
         assert answer.status == 200
         assert answer.headers["Cache-Control"] == "no-store"
-        assert len(secret_bytes(record["secret"])) == 32
+        assert len(decode_secret(record["secret"])) == 32
         assert (record["secret"] != made.secret, record["version"]) == (True, 2)
         assert shown(api, made) == {**record, "secret": None}
         (entry,) = log_of(api, organization, type="organization.webhook.secret_rotated")

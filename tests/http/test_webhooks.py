@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.features.webhooks.standard_webhooks import secret_bytes
+from chalicelib.features.webhooks.standard_webhooks import decode_secret
 from chalicelib.kernel.core.encoding import to_base64
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
@@ -55,7 +55,7 @@ class TestCreateWebhook:
     def test_the_secret_is_one_of_32_random_bytes_and_shown_once(self, api: Api, organization: Founded) -> None:
         first, second = (created(api, organization, url=URL).json for _ in range(2))
         assert first["secret"] != second["secret"]
-        assert len(secret_bytes(first["secret"])) == 32
+        assert len(decode_secret(first["secret"])) == 32
         read = api.get(f"{organization.path}/webhooks/{first['id']}", as_=organization.owner)
         assert read.json == {**first, "secret": None}
         listed = api.items(f"{organization.path}/webhooks", as_=organization.owner)
@@ -72,7 +72,7 @@ class TestCreateWebhook:
         kept = repr(cloud.stored())
         for secret in made:
             assert secret[6:] not in kept
-            assert repr(secret_bytes(secret))[2:-1] not in kept
+            assert repr(decode_secret(secret))[2:-1] not in kept
 
     @pytest.mark.parametrize(
         ("field", "value"),

@@ -18,7 +18,7 @@ from app import app
 from chalicelib.entrypoints import workers as entrypoint
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit_exports import making
-from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER
+from chalicelib.features.deliveries.rules import JITTER_FRACTION, RETRY_SECONDS
 from chalicelib.features.migrations.steps import load_reference_data
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import email_hashes
@@ -221,7 +221,7 @@ def test_the_workers_may_give_a_delivery_up(
     rename(world.api, world.organization, "Engines")
     for pause in (*RETRY_SECONDS, 0):
         workers.settle()
-        clock.shift(seconds=round(pause * (1 + SCATTER)) + 1)
+        clock.shift(seconds=round(pause * (1 + JITTER_FRACTION)) + 1)
     assert delivery(world.api, made, UPDATED)["status"] == "failed"
     assert refused() == {}
 
@@ -319,7 +319,9 @@ def test_the_function_that_migrates_may_do_so_also_beside_others_who_write(
 def test_the_workers_may_make_exports_that_the_api_hands_out_and_let_them_go(
     world: World, workers: WatchedWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "KEEP_SECONDS", -1)  # What is not enough for a part is put beside the file.
+    monkeypatch.setattr(
+        making, "CHECKPOINT_INTERVAL_SECONDS", -1
+    )  # What is not enough for a part is put beside the file.
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     made = completed(world.api, workers, world.organization)
     assert len(lines(made)) == made["entryCount"]

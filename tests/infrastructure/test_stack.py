@@ -9,7 +9,7 @@ import pytest
 from cfnlint.api import lint
 
 from app import app
-from chalicelib.features.audit_exports.tasks import KEPT_DAYS
+from chalicelib.features.audit_exports.tasks import RETENTION_DAYS
 from chalicelib.kernel.core.aws import client
 from infrastructure.alarms import known_alarms
 from infrastructure.dashboard import KINDS, known_graphs
@@ -178,10 +178,14 @@ def test_everything_has_the_name_that_the_stage_gives_it() -> None:
 
 
 def test_exports_go_a_little_after_their_time_and_buckets_are_nobody_elses() -> None:
-    assert EXPORTS_KEPT_DAYS == KEPT_DAYS
+    assert EXPORTS_KEPT_DAYS == RETENTION_DAYS
     buckets = of_type("S3::Bucket")
     (rule,) = buckets["ExportsBucket"]["LifecycleConfiguration"]["Rules"]
-    assert EXPORTS_MADE_WITHIN_DAYS + KEPT_DAYS < rule["ExpirationInDays"] <= EXPORTS_MADE_WITHIN_DAYS + KEPT_DAYS + 2
+    assert (
+        EXPORTS_MADE_WITHIN_DAYS + RETENTION_DAYS
+        < rule["ExpirationInDays"]
+        <= EXPORTS_MADE_WITHIN_DAYS + RETENTION_DAYS + 2
+    )
     assert rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == EXPORTS_MADE_WITHIN_DAYS
     for name, bucket in buckets.items():
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4

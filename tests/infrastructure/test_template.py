@@ -12,7 +12,7 @@ from botocore.session import get_session
 from chalice.app import SQSEventConfig
 
 from app import app
-from chalicelib.features.reference.packed import VERSION
+from chalicelib.features.reference.packed import LATEST_VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import functions
@@ -197,7 +197,7 @@ def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
 
 
 def test_what_migrations_load_is_packaged(package: Path) -> None:
-    assert f"chalicelib/features/reference/data/{VERSION}.bin" in ZipFile(package / "deployment.zip").namelist()
+    assert f"chalicelib/features/reference/data/{LATEST_VERSION}.bin" in ZipFile(package / "deployment.zip").namelist()
 
 
 def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:

@@ -4,9 +4,9 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.channels.entities import masked
+from chalicelib.features.channels.entities import mask_url
 from chalicelib.features.channels.models import Provider
-from chalicelib.features.channels.rules import misfit
+from chalicelib.features.channels.rules import url_mismatch_reason
 
 TAKEN: Final[list[tuple[Provider, str]]] = [
     ("slack", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"),
@@ -47,12 +47,12 @@ REFUSED: Final[list[tuple[Provider, str]]] = [
 
 @pytest.mark.parametrize(("provider", "url"), TAKEN)
 def test_a_providers_own_url_fits(provider: Provider, url: str) -> None:
-    assert misfit(provider, url) is None
+    assert url_mismatch_reason(provider, url) is None
 
 
 @pytest.mark.parametrize(("provider", "url"), REFUSED)
 def test_another_url_does_not_and_one_that_does_is_shown(provider: Provider, url: str) -> None:
-    said = misfit(provider, url)
+    said = url_mismatch_reason(provider, url)
     assert said is not None
     assert "https://" in said
 
@@ -69,4 +69,4 @@ def test_another_url_does_not_and_one_that_does_is_shown(provider: Provider, url
     ],
 )
 def test_of_a_url_its_host_is_shown_and_the_end_of_a_secret_that_is_long(url: str, shown: str) -> None:
-    assert masked(url) == shown
+    assert mask_url(url) == shown

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.features.deliveries.log_consumer import Cursor
+from chalicelib.features.deliveries.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log.ledger import append_pending
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
@@ -60,7 +60,7 @@ class TestSweep:
         clock.shift(seconds=11)
         assert scheduler.enqueue_due() == 1
         assert bodies("events.fifo")[-1] == f'{{"log": "{LOG}"}}'
-        table.write_transaction([Cursor().moved(LOG, Cursor(1), 1)])
+        table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(1), 1)])
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 0
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)

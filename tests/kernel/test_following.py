@@ -2,7 +2,7 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.features.deliveries.log_consumer import Cursor
+from chalicelib.features.deliveries.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log.ledger import append_pending, head_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
@@ -18,43 +18,47 @@ def grown(size: int) -> None:
     append_pending(LOG)
 
 
-def cursor() -> Cursor:
+def cursor() -> ConsumerOffset:
     """Return how far the log is followed."""
-    return Cursor.of(table.get(head_key(LOG)))
+    return ConsumerOffset.from_head(table.get(head_key(LOG)))
 
 
 class TestCursor:
     def test_that_of_a_log_that_nobody_followed_is_at_its_beginning(self) -> None:
-        assert Cursor.of(None) == Cursor(0, 0)
+        assert ConsumerOffset.from_head(None) == ConsumerOffset(0, 0)
         grown(1)
-        assert cursor() == Cursor(0, 0)
+        assert cursor() == ConsumerOffset(0, 0)
 
     def test_it_moves_by_entries_and_by_parts_of_one(self) -> None:
         grown(3)
-        for here, there in [(Cursor(), Cursor(0, 2)), (Cursor(0, 2), Cursor(2)), (Cursor(2), Cursor(3))]:
-            table.write_transaction([here.moved(LOG, there, 3)])
+        for here, there in [
+            (ConsumerOffset(), ConsumerOffset(0, 2)),
+            (ConsumerOffset(0, 2), ConsumerOffset(2)),
+            (ConsumerOffset(2), ConsumerOffset(3)),
+        ]:
+            table.write_transaction([here.advance(LOG, there, 3)])
             assert cursor() == there
 
-    @pytest.mark.parametrize("here", [Cursor(), Cursor(1), Cursor(2, 1), Cursor(3)])
-    def test_it_is_moved_by_whoever_comes_first(self, here: Cursor) -> None:
+    @pytest.mark.parametrize("here", [ConsumerOffset(), ConsumerOffset(1), ConsumerOffset(2, 1), ConsumerOffset(3)])
+    def test_it_is_moved_by_whoever_comes_first(self, here: ConsumerOffset) -> None:
         grown(4)
-        table.write_transaction([Cursor().moved(LOG, Cursor(2), 4)])
+        table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(2), 4)])
         with pytest.raises(TransactionCancelled):
-            table.write_transaction([here.moved(LOG, Cursor(4), 4)])
-        assert cursor() == Cursor(2)
+            table.write_transaction([here.advance(LOG, ConsumerOffset(4), 4)])
+        assert cursor() == ConsumerOffset(2)
 
     def test_it_is_not_taken_to_an_end_that_is_none_any_more(self) -> None:
         grown(2)
-        move = Cursor().moved(LOG, Cursor(2), 2)
+        move = ConsumerOffset().advance(LOG, ConsumerOffset(2), 2)
         grown(1)
         with pytest.raises(TransactionCancelled):
             table.write_transaction([move])
 
     def test_the_head_is_due_until_the_cursor_is_at_its_end(self) -> None:
         grown(2)
-        table.write_transaction([Cursor().moved(LOG, Cursor(1), 2)])
+        table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(1), 2)])
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"
-        table.write_transaction([Cursor(1).moved(LOG, Cursor(2), 2)])
+        table.write_transaction([ConsumerOffset(1).advance(LOG, ConsumerOffset(2), 2)])
         assert not {"task", "duepk", "duesk"} & set(table.get(head_key(LOG)) or {})
         grown(1)
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.webhooks.standard_webhooks import generate, headers, secret_bytes
+from chalicelib.features.webhooks.standard_webhooks import decode_secret, generate_secret, signed_headers
 from chalicelib.kernel.core.encoding import to_base64
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["webhook"]
@@ -16,11 +16,11 @@ MOMENT = int(VECTOR["timestamp"])
 
 
 def signatures(*secrets: bytes, body: bytes = BODY, identifier: str = VECTOR["id"], moment: int = MOMENT) -> list[str]:
-    return headers(secrets, identifier, moment, body)["webhook-signature"].split(" ")
+    return signed_headers(secrets, identifier, moment, body)["webhook-signature"].split(" ")
 
 
 def test_the_vectors_message_is_signed_as_the_vector_says() -> None:
-    assert headers([secret_bytes(VECTOR["secret"])], VECTOR["id"], MOMENT, BODY) == {
+    assert signed_headers([decode_secret(VECTOR["secret"])], VECTOR["id"], MOMENT, BODY) == {
         "webhook-id": VECTOR["id"],
         "webhook-timestamp": VECTOR["timestamp"],
         "webhook-signature": VECTOR["signature"],
@@ -28,26 +28,26 @@ def test_the_vectors_message_is_signed_as_the_vector_says() -> None:
 
 
 def test_each_secret_signs_in_their_order() -> None:
-    first, second = secret_bytes(generate()), secret_bytes(VECTOR["secret"])
+    first, second = decode_secret(generate_secret()), decode_secret(VECTOR["secret"])
     assert signatures(first, second) == [*signatures(first), VECTOR["signature"]]
 
 
 def test_each_generated_secret_is_another_of_32_bytes() -> None:
-    secrets = {generate() for _ in range(100)}
+    secrets = {generate_secret() for _ in range(100)}
     assert len(secrets) == 100
-    assert {len(secret_bytes(secret)) for secret in secrets} == {32}
+    assert {len(decode_secret(secret)) for secret in secrets} == {32}
     assert {len(secret) for secret in secrets} == {50}
 
 
 @given(st.binary(min_size=24, max_size=64))
 def test_a_secret_stands_for_its_bytes(key: bytes) -> None:
-    assert secret_bytes(f"whsec_{to_base64(key)}") == key
+    assert decode_secret(f"whsec_{to_base64(key)}") == key
 
 
 @pytest.mark.parametrize("size", [0, 1, 23, 65, 100])
 def test_a_secret_is_neither_short_nor_long(size: int) -> None:
     with pytest.raises(ValueError, match="24 to 64 random bytes"):
-        secret_bytes(f"whsec_{to_base64(bytes(size))}")
+        decode_secret(f"whsec_{to_base64(bytes(size))}")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_secret_is_neither_short_nor_long(size: int) -> None:
 )
 def test_what_is_nearly_a_secret_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="must be whsec_ and the base64"):
-        secret_bytes(text)
+        decode_secret(text)
 
 
 @given(st.binary(min_size=24, max_size=64), st.binary(max_size=50), st.binary(max_size=50))
@@ -77,6 +77,6 @@ def test_another_body_or_secret_has_another_signature(key: bytes, body: bytes, o
 
 
 def test_another_id_or_moment_has_another_signature() -> None:
-    key = secret_bytes(VECTOR["secret"])
+    key = decode_secret(VECTOR["secret"])
     assert signatures(key, identifier="msg_other") != signatures(key)
     assert signatures(key, moment=MOMENT + 1) != signatures(key)

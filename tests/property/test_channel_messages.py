@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from chalicelib.features.channels.messages import LONGEST_NAME, Notice, address, message
+from chalicelib.features.channels.messages import MAX_NAME_CHARACTERS, MessageContent, build_body, delivery_url
 from chalicelib.features.channels.models import Provider
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
 
@@ -55,7 +55,7 @@ either = pytest.mark.parametrize("provider", ["discord", "teams"])
 
 
 @st.composite
-def notices(draw: st.DrawFn) -> Notice:
+def notices(draw: st.DrawFn) -> MessageContent:
     said = {
         "type": draw(st.sampled_from(list(EVENT_TYPES))),
         "occurredAt": MOMENT,
@@ -64,15 +64,15 @@ def notices(draw: st.DrawFn) -> Notice:
         "actor": {"type": draw(kinds), "id": None, "name": draw(st.none() | names)},
         "target": {"type": "organization", "id": "t", "name": draw(names)},
     }
-    return Notice.of(said, 7)
+    return MessageContent.from_entry(said, 7)
 
 
-def sent(provider: Provider, notice: Notice) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(message(provider, notice))
+def sent(provider: Provider, notice: MessageContent) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(build_body(provider, notice))
     return body
 
 
-def markdown(provider: Provider, notice: Notice) -> str:
+def markdown(provider: Provider, notice: MessageContent) -> str:
     body = sent(provider, notice)
     if provider == "discord":
         return str(body["embeds"][0]["description"])
@@ -84,7 +84,7 @@ def seen(text: str) -> str:
     return text.replace("\u200b", "")
 
 
-def of_names(actor: str, target: str = "it") -> Notice:
+def of_names(actor: str, target: str = "it") -> MessageContent:
     said = {
         "type": "organization.updated",
         "occurredAt": MOMENT,
@@ -93,17 +93,17 @@ def of_names(actor: str, target: str = "it") -> Notice:
         "actor": {"type": "user", "id": "a", "name": actor},
         "target": {"type": "organization", "id": "t", "name": target},
     }
-    return Notice.of(said, 1)
+    return MessageContent.from_entry(said, 1)
 
 
 @given(notices())
-def test_slack_shows_the_sentence_and_parses_nothing_in_it(notice: Notice) -> None:
+def test_slack_shows_the_sentence_and_parses_nothing_in_it(notice: MessageContent) -> None:
     body = sent("slack", notice)
     section, context = body["blocks"]
     for text in (body["text"], section["text"]["text"]):
         assert not set(text) & {"<", ">"}
         assert re.fullmatch(r"(?:[^&]|&(?:amp|lt|gt);)*", text)
-        assert seen(unescape_once(text)) == seen(notice.text)
+        assert seen(unescape_once(text)) == seen(notice.plain_text)
     assert section["text"]["verbatim"] is context["elements"][0]["verbatim"] is True
     assert re.fullmatch(
         r"<!date\^1795167000\^{date_short_pretty} {time}\|[^<>|]*> · [a-z_.]+", context["elements"][0]["text"]
@@ -120,63 +120,63 @@ def unescape_once(text: str) -> str:
 @example(notice=of_names("123456789) x"))
 @example(notice=of_names("---"))
 @example(notice=of_names("https://evil.example"))
-def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(provider: Provider, notice: Notice) -> None:
+def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(provider: Provider, notice: MessageContent) -> None:
     text = markdown(provider, notice)
     paragraph, inline, end = MarkdownIt("js-default").parse(text)
     assert (paragraph.type, end.type) == ("paragraph_open", "paragraph_close")
     shown = [child.content for child in inline.children or [] if child.type in ("text", "text_special")]
     assert len(shown) == len(inline.children or []), [child.type for child in inline.children or []]
-    assert seen("".join(shown)) == seen(notice.text)
+    assert seen("".join(shown)) == seen(notice.plain_text)
     assert not re.search(r"(?<!\\)://|{{", text)
 
 
 @pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
 @given(notice=notices())
-def test_nobody_is_called(provider: Provider, notice: Notice) -> None:
-    text = message(provider, notice).decode()
+def test_nobody_is_called(provider: Provider, notice: MessageContent) -> None:
+    text = build_body(provider, notice).decode()
     assert not re.search(r"@(?:everyone|here|channel|group)", text, re.IGNORECASE)
 
 
 @given(notices())
-def test_discord_mentions_nobody_whatever_is_said(notice: Notice) -> None:
+def test_discord_mentions_nobody_whatever_is_said(notice: MessageContent) -> None:
     assert sent("discord", notice)["allowed_mentions"] == {"parse": []}
 
 
 @given(notices())
 @example(of_names("&" * 2_000, "*" * 2_000))
 @example(of_names("@everyone" * 200, "\U000122eb" * 2_000))
-def test_no_message_is_longer_than_its_provider_takes(notice: Notice) -> None:
+def test_no_message_is_longer_than_its_provider_takes(notice: MessageContent) -> None:
     slack, discord = sent("slack", notice), sent("discord", notice)
     assert len(slack["blocks"][0]["text"]["text"]) <= 3_000
     assert len(discord["embeds"][0]["description"]) <= 4_096
-    assert len(message("teams", notice)) <= 28 * 1024
+    assert len(build_body("teams", notice)) <= 28 * 1024
 
 
 @pytest.mark.parametrize("provider", get_args(Provider))
 def test_of_a_name_that_is_too_long_its_beginning_is_shown(provider: Provider) -> None:
-    text = message(provider, of_names("a" * 257, "b" * 256)).decode()
+    text = build_body(provider, of_names("a" * 257, "b" * 256)).decode()
     assert "a" * 255 + "…" in text
     assert "a" * 256 not in text
     assert "b" * 256 in text
 
 
 @given(notices())
-def test_a_name_is_one_line_in_its_own_direction(notice: Notice) -> None:
+def test_a_name_is_one_line_in_its_own_direction(notice: MessageContent) -> None:
     for name in (notice.actor, notice.target):
-        assert len(name) <= LONGEST_NAME + len("The API key ")
+        assert len(name) <= MAX_NAME_CHARACTERS + len("The API key ")
         assert not re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", name)
         assert name == " ".join(name.split())
 
 
 @given(notices())
-def test_programs_get_the_event_and_people_the_plain_sentence(notice: Notice) -> None:
-    assert sent("webhook", notice) == {"text": notice.text, "event": dict(notice.event)}
+def test_programs_get_the_event_and_people_the_plain_sentence(notice: MessageContent) -> None:
+    assert sent("webhook", notice) == {"text": notice.plain_text, "event": dict(notice.event)}
 
 
 @given(st.lists(st.tuples(st.sampled_from(["wait", "thread_id", "x"]), st.sampled_from(["false", "true", "1"]))))
 def test_discord_is_asked_what_became_of_a_message_once(query: list[tuple[str, str]]) -> None:
     joined = "&".join(f"{name}={value}" for name, value in query)
-    url = address("discord", f"https://discord.com/api/webhooks/1/x?{joined}")
+    url = delivery_url("discord", f"https://discord.com/api/webhooks/1/x?{joined}")
     assert url.count("wait=") == 1
     assert url.endswith("wait=true")
     assert url.startswith("https://discord.com/api/webhooks/1/x?")

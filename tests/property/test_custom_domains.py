@@ -8,26 +8,26 @@ from hypothesis import strategies as st
 from chalicelib.features.domains import rules
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.domains.models import CustomDomainOut
-from chalicelib.features.domains.rules import Seen, Sight, Verdict
+from chalicelib.features.domains.rules import DnsAnswer, DnsObservation, Verdict
 from chalicelib.kernel.core.clock import after, timestamp
 from tests.harness.stored_records import beginning
 
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"
 MOMENTS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)
 DOMAINS = st.sampled_from(["shop.example.com", "example.com", "a.b.example.co.uk", "example.co.uk"])
-FAILURES = st.sampled_from([Seen(fault="DNS_TIMEOUT"), Seen(fault="DNS_FAILURE")])
+FAILURES = st.sampled_from([DnsAnswer(error="DNS_TIMEOUT"), DnsAnswer(error="DNS_FAILURE")])
 JITTER = st.floats(-1, 1)
 DAYS = st.floats(0, 30)
 
-GOOD, FAULTY = Verdict([], None, proven=True), Verdict([], "CNAME_MISMATCH", proven=True)
-MISSING, UNKNOWN = Verdict([], "TXT_NOT_FOUND", proven=False), Verdict([], "DNS_TIMEOUT", proven=None)
+GOOD, FAULTY = Verdict([], None, is_owned=True), Verdict([], "CNAME_MISMATCH", is_owned=True)
+MISSING, UNKNOWN = Verdict([], "TXT_NOT_FOUND", is_owned=False), Verdict([], "DNS_TIMEOUT", is_owned=None)
 VERDICTS = st.sampled_from([GOOD, FAULTY, MISSING, UNKNOWN])
 
 
 def pending(domain: str, moment: str, **fields: Any) -> CustomDomain:
     """Return a domain that was claimed at a moment."""
     named: dict[str, Any] = {"platform_slug": "engines", "platform_name": "Engines", "organization_id": PLATFORM}
-    claim = rules.claimed(PLATFORM, domain, moment) | fields
+    claim = rules.claim_fields(PLATFORM, domain, moment) | fields
     return CustomDomain(**beginning(moment) | {"id": PLATFORM}, platform_id=PLATFORM, **named, **claim)
 
 
@@ -35,23 +35,23 @@ def verified(moment: str, **fields: Any) -> CustomDomain:
     return pending("shop.example.com", moment, status="verified", verified_at=moment, pending_since=None, **fields)
 
 
-def seen(*values: str) -> st.SearchStrategy[Seen]:
+def seen(*values: str) -> st.SearchStrategy[DnsAnswer]:
     """Return answers of all kinds, these values and others in them."""
     others = st.text("ab.-=", max_size=400)
-    return FAILURES | st.lists(st.sampled_from(values) | others, max_size=20).map(lambda held: Seen(tuple(held)))
+    return FAILURES | st.lists(st.sampled_from(values) | others, max_size=20).map(lambda held: DnsAnswer(tuple(held)))
 
 
-def addresses() -> st.SearchStrategy[Seen]:
+def addresses() -> st.SearchStrategy[DnsAnswer]:
     known = st.lists(st.sampled_from(["192.0.2.7", "192.0.2.8", "2001:db8::7"]), max_size=3, unique=True)
-    return FAILURES | known.map(lambda held: Seen(tuple(held)))
+    return FAILURES | known.map(lambda held: DnsAnswer(tuple(held)))
 
 
 @st.composite
-def sights(draw: st.DrawFn) -> tuple[CustomDomain, Sight]:
+def sights(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
     """A domain, and what DNS may say of it."""
     custom = pending(draw(DOMAINS), draw(MOMENTS))
     proof = draw(seen(f"atrium-verify={custom.proof}", "atrium-verify=other"))
-    return custom, Sight(proof, draw(seen(rules.target())), draw(addresses()), draw(addresses()))
+    return custom, DnsObservation(proof, draw(seen(rules.cname_target())), draw(addresses()), draw(addresses()))
 
 
 @given(st.uuids(), st.uuids(), DOMAINS, DOMAINS, MOMENTS, MOMENTS)
@@ -60,21 +60,21 @@ def test_a_proof_is_that_of_one_platform_and_one_domain(
     one: object, other: object, domain: str, another: str, now: str, later: str
 ) -> None:
     claims = [(str(platform), name) for platform in (one, other) for name in (domain, another)]
-    proofs = {claim: rules.claimed(*claim, now)["proof"] for claim in claims}
+    proofs = {claim: rules.claim_fields(*claim, now)["proof"] for claim in claims}
     assert len(set(proofs.values())) == len(set(claims))
     assert all(len(proof) == 32 and proof.isalnum() for proof in proofs.values())
-    assert all(rules.claimed(*claim, later)["proof"] == proof for claim, proof in proofs.items())
+    assert all(rules.claim_fields(*claim, later)["proof"] == proof for claim, proof in proofs.items())
 
 
 @given(sights())
 @settings(max_examples=300)
-def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[CustomDomain, Sight]) -> None:
+def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[CustomDomain, DnsObservation]) -> None:
     custom, sight = looked
-    verdict = rules.judged(custom, sight)
-    assert (verdict.fault is None) == all(record["ok"] for record in verdict.records)
+    verdict = rules.evaluate(custom, sight)
+    assert (verdict.error is None) == all(record["ok"] for record in verdict.records)
     assert [r["expected"] for r in verdict.records] == [r["expected"] for r in custom.records]
-    assert (verdict.proven is None) == (sight.proof.fault is not None)
-    assert (verdict.proven is True) == (f"atrium-verify={custom.proof}" in sight.proof.values)
+    assert (verdict.is_owned is None) == (sight.ownership.error is not None)
+    assert (verdict.is_owned is True) == (f"atrium-verify={custom.proof}" in sight.ownership.values)
     for record in verdict.records:
         assert len(record["observed"]) <= 10
         assert all(len(value) <= 300 for value in record["observed"])
@@ -82,11 +82,13 @@ def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[Cus
 
 @given(sights())
 @settings(max_examples=100)
-def test_what_dns_does_not_answer_is_taken_to_be_as_it_was(looked: tuple[CustomDomain, Sight]) -> None:
+def test_what_dns_does_not_answer_is_taken_to_be_as_it_was(looked: tuple[CustomDomain, DnsObservation]) -> None:
     custom, sight = looked
-    before = rules.judged(custom, sight)
-    silent = Sight(*[Seen(fault="DNS_TIMEOUT")] * 4)
-    assert rules.judged(custom.replace(records=before.records), silent) == Verdict(before.records, "DNS_TIMEOUT", None)
+    before = rules.evaluate(custom, sight)
+    silent = DnsObservation(*[DnsAnswer(error="DNS_TIMEOUT")] * 4)
+    assert rules.evaluate(custom.replace(records=before.records), silent) == Verdict(
+        before.records, "DNS_TIMEOUT", None
+    )
 
 
 @given(domain=DOMAINS, moment=MOMENTS, days=DAYS, verdict=VERDICTS, taken=st.booleans(), jitter=JITTER)
@@ -94,11 +96,11 @@ def test_a_pending_domain_is_verified_by_dns_and_fails_by_time(
     *, domain: str, moment: str, days: float, verdict: Verdict, taken: bool, jitter: float
 ) -> None:
     custom, at = pending(domain, moment), after(moment, days=days)
-    fields = rules.checked(custom, verdict, at, taken=taken, jitter=jitter)
+    fields = rules.fields_after_check(custom, verdict, at, is_taken=taken, jitter=jitter)
     good = verdict is GOOD and not taken
     assert fields["status"] == ("verified" if good else "failed" if days >= 7 else "pending")
     assert (fields["verified_at"] == at) == good
-    assert fields["last_error"] == ("DOMAIN_TAKEN" if taken else verdict.fault)
+    assert fields["last_error"] == ("DOMAIN_TAKEN" if taken else verdict.error)
 
 
 @given(MOMENTS, st.lists(st.tuples(st.floats(0.01, 5), VERDICTS), max_size=12), JITTER)
@@ -108,9 +110,9 @@ def test_a_verified_domain_lapses_only_when_its_proof_was_missed_for_three_days(
     custom, missing_since = verified(moment), None
     for days, verdict in checks:
         moment = after(moment, days=days)
-        if verdict.proven is not None:
-            missing_since = None if verdict.proven else missing_since or moment
-        custom = custom.replace(**rules.checked(custom, verdict, moment, taken=False, jitter=jitter))
+        if verdict.is_owned is not None:
+            missing_since = None if verdict.is_owned else missing_since or moment
+        custom = custom.replace(**rules.fields_after_check(custom, verdict, moment, is_taken=False, jitter=jitter))
         missed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= moment
         assert custom.status == ("lapsed" if missed else "verified")
         if missed:
@@ -126,7 +128,7 @@ def test_it_is_looked_at_again_while_it_is_pending_or_verified_and_never_later_t
         (verified(moment, missing_since=moment if missing else None), after(moment, hours=72) if missing else "~"),
     ]:
         at = after(moment, days=days)
-        fields = rules.checked(custom, verdict, at, taken=False, jitter=jitter)
+        fields = rules.fields_after_check(custom, verdict, at, is_taken=False, jitter=jitter)
         if fields["status"] in ("failed", "lapsed"):
             assert fields["next_check_at"] is None
         else:
@@ -142,7 +144,9 @@ def test_a_pending_domain_is_looked_at_often_at_first_and_then_hourly(moment: st
     custom, checks = pending("shop.example.com", moment), []
     while custom.next_check_at:
         checks.append(custom.next_check_at)
-        custom = custom.replace(**rules.checked(custom, MISSING, custom.next_check_at, taken=False, jitter=jitter))
+        custom = custom.replace(
+            **rules.fields_after_check(custom, MISSING, custom.next_check_at, is_taken=False, jitter=jitter)
+        )
     assert custom.status == "failed"
     assert checks[-1] == after(moment, days=7)
     assert checks[0] == after(moment, seconds=60)
@@ -156,7 +160,7 @@ def test_what_failed_or_lapsed_is_pending_again_for_its_whole_time_when_somebody
 ) -> None:
     at = after(moment, days=days)
     custom = pending(domain, moment, status=status)
-    restarted = rules.restarted(custom, at)
+    restarted = rules.reset_verification(custom, at)
     if status in ("failed", "lapsed") or (status == "pending" and days >= 7):
         assert (restarted.status, restarted.pending_since) == ("pending", at)
     else:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import verify
+from chalicelib.features.audit.verification import verify_next_window
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
@@ -42,7 +42,7 @@ class Erased:
 
     def finding(self) -> Fault | None:
         """Return what verification finds."""
-        return verify(self.organization.id, None, None).fault
+        return verify_next_window(self.organization.id, None, None).fault
 
     def now(self, sequence: int) -> Item:
         """Return an entry as it is stored now."""

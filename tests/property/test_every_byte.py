@@ -12,8 +12,8 @@ import pytest
 from chalicelib.features.audit import anchors
 from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.anchors import BrokenAnchor
-from chalicelib.features.audit.rules import Fault, StoredEntry, Verified, head_fault
-from chalicelib.features.audit.verification import verify
+from chalicelib.features.audit.rules import Fault, StoredEntry, VerifiedPrefix, find_head_fault
+from chalicelib.features.audit.verification import verify_next_window
 from chalicelib.kernel.audit_log.entries import body_key
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement
@@ -97,9 +97,9 @@ def text_of(log: str, sequence: int) -> Any:
     return found and found["body"]
 
 
-def before(log: str, sequence: int) -> Verified:
+def before(log: str, sequence: int) -> VerifiedPrefix:
     """Return the log as it was verified up to an entry."""
-    return Verified(CompactRange().extend(entry(log, n)["leaf"] for n in range(1, sequence)))
+    return VerifiedPrefix(CompactRange().extend(entry(log, n)["leaf"] for n in range(1, sequence)))
 
 
 @pytest.mark.parametrize("sequence", [SHORT, LONG, ERASED], ids=["short", "long", "erased"])
@@ -131,10 +131,10 @@ def test_of_where_an_entry_stands(log: str, name: str) -> None:
     cloud.remove(item)
     for other in moved(item, name):
         cloud.put(other)
-        assert verify(log, None, None).fault, other[name]
+        assert verify_next_window(log, None, None).fault, other[name]
         cloud.remove(other)
     cloud.put(item)
-    assert verify(log, None, None).fault is None
+    assert verify_next_window(log, None, None).fault is None
 
 
 @pytest.mark.parametrize("name", ["pk", "sk"])
@@ -144,7 +144,7 @@ def test_of_where_a_long_entrys_text_stands(log: str, name: str) -> None:
     cloud.remove(item)
     for other in moved(item, name):
         cloud.put(other)
-        fault = verify(log, None, None).fault
+        fault = verify_next_window(log, None, None).fault
         assert fault == Fault("missing", LONG), other[name]
         cloud.remove(other)
 
@@ -156,7 +156,7 @@ def test_of_the_head(log: str) -> None:
         try:
             head = Head.of(other)
             # Without a statement it is the seals that tell: see test_suppressed_entries.
-            return head_fault(log, head) is not None or head.stated(log) is None
+            return find_head_fault(log, head) is not None or head.stated(log) is None
         except (BrokenHead, BrokenStatement):
             return True
 
@@ -169,18 +169,18 @@ def test_of_where_the_head_stands(log: str) -> None:
     cloud.remove(item)
     for other in (other for name in ("pk", "sk") for other in moved(item, name)):
         cloud.put(other)
-        assert verify(log, None, None).fault == Fault("truncated", 1), (other["pk"], other["sk"])
+        assert verify_next_window(log, None, None).fault == Fault("truncated", 1), (other["pk"], other["sk"])
         cloud.remove(other)
 
 
 def test_of_an_anchor(log: str) -> None:
-    anchors.write(log, Head.of(head(log)))
+    anchors.store_anchor(log, Head.of(head(log)))
     data = read(log, LENGTH).encode()
     variants = list(one_bit_a_byte(data))
     assert len(variants) == len(data)
     for other in variants:
         put(log, LENGTH, other)
         with pytest.raises(BrokenAnchor):
-            anchors.newest(log)
+            anchors.load_latest_anchor(log)
     put(log, LENGTH, data)
-    assert anchors.newest(log) == Head.of(head(log))
+    assert anchors.load_latest_anchor(log) == Head.of(head(log))

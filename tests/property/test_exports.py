@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chalicelib.features.audit_exports import rules
-from chalicelib.features.audit_exports.formats import guarded, head, written
-from chalicelib.features.audit_exports.rules import Omitted
+from chalicelib.features.audit_exports.formats import escape_formulas, file_header, format_entry
+from chalicelib.features.audit_exports.rules import OmittedRuns
 from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from tests.harness import rfc6962
 
@@ -62,7 +62,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def table(*written_: dict[str, Any]) -> list[dict[str, str]]:
-    text = (head("csv") + b"".join(written("csv", rfc8785.dumps(entry)) for entry in written_)).decode()
+    text = (file_header("csv") + b"".join(format_entry("csv", rfc8785.dumps(entry)) for entry in written_)).decode()
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 
 
@@ -95,7 +95,7 @@ def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
     }
 )
 def test_no_part_of_a_row_begins_as_a_formula_does_wherever_it_is_split(entry: dict[str, Any]) -> None:
-    text = written("csv", rfc8785.dumps(entry)).decode()
+    text = format_entry("csv", rfc8785.dumps(entry)).decode()
     for separator in ";\t|":
         for part in text.split(separator)[1:]:
             assert part[:1] not in tuple(SIGNS)
@@ -104,7 +104,7 @@ def test_no_part_of_a_row_begins_as_a_formula_does_wherever_it_is_split(entry: d
 
 @given(entries())
 def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
-    text = written("csv", rfc8785.dumps(entry)).decode()
+    text = format_entry("csv", rfc8785.dumps(entry)).decode()
     assert re.fullmatch(r'"(?:[^"]|"")*"(?:,"(?:[^"]|"")*")*\r\n', text)
 
 
@@ -118,12 +118,12 @@ def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
 @example("a;\t=1")
 @example("a\t\tb|")
 def test_a_guarded_cell_can_be_read_back(text: str) -> None:
-    assert read(guarded(text)) == text
+    assert read(escape_formulas(text)) == text
 
 
 @given(st.lists(entries(), max_size=3))
 def test_the_rows_say_what_the_lines_say(written_: list[dict[str, Any]]) -> None:
-    lines = [json.loads(written("ndjson", rfc8785.dumps(entry))) for entry in written_]
+    lines = [json.loads(format_entry("ndjson", rfc8785.dumps(entry))) for entry in written_]
     for row, entry in zip(table(*written_), lines, strict=True):
         cells = {name: read(cell) for name, cell in row.items()}
         assert [cells[name] for name in ("sequence", "id", "occurredAt", "type")] == [
@@ -140,7 +140,7 @@ def test_the_rows_say_what_the_lines_say(written_: list[dict[str, Any]]) -> None
 @given(entries())
 def test_a_line_of_ndjson_is_the_entry_and_one_line(entry: dict[str, Any]) -> None:
     line = rfc8785.dumps(entry)
-    assert written("ndjson", line) == line + b"\n"
+    assert format_entry("ndjson", line) == line + b"\n"
     assert line.count(b"\n") == 0
 
 
@@ -148,13 +148,13 @@ def test_a_line_of_ndjson_is_the_entry_and_one_line(entry: dict[str, Any]) -> No
 def test_evidence_and_entries_make_the_tree_wherever_a_turn_ends(drawn: tuple[int, set[int], st.DataObject]) -> None:
     size, there, data = drawn
     leaves = [leaf_hash(b"%d" % sequence) for sequence in range(1, size + 1)]
-    omitted = Omitted([], CompactRange())
+    omitted = OmittedRuns([], CompactRange())
     left_out = [sequence for sequence in range(1, size + 1) if sequence not in there]
     for sequence in left_out:
-        omitted.add(sequence, leaves[sequence - 1 : sequence])
+        omitted.add_leaves(sequence, leaves[sequence - 1 : sequence])
         if data.draw(st.booleans()):
-            omitted = Omitted.of(omitted.kept())
-    evidence = omitted.evidence()
+            omitted = OmittedRuns.from_item(omitted.to_item())
+    evidence = omitted.finish()
     assert evidence is not None
     covered = [sequence for run in evidence for sequence in range(run["from"], run["to"] + 1)]
     assert covered == left_out
@@ -166,9 +166,9 @@ def test_evidence_and_entries_make_the_tree_wherever_a_turn_ends(drawn: tuple[in
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_as_much_evidence_as_allowed_is_given_and_no_more(runs: int, most: int) -> None:
-    with patch.object(rules, "MOST_HASHES", most):
-        omitted = Omitted([], CompactRange())
+    with patch.object(rules, "MAX_EVIDENCE_HASHES", most):
+        omitted = OmittedRuns([], CompactRange())
         for n in range(runs):
-            omitted.add(2 * n + 1, [leaf_hash(b"")])
-            omitted = Omitted.of(omitted.kept())
-        assert (omitted.evidence() is None) is (runs > most)
+            omitted.add_leaves(2 * n + 1, [leaf_hash(b"")])
+            omitted = OmittedRuns.from_item(omitted.to_item())
+        assert (omitted.finish() is None) is (runs > most)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.platforms.rules import slug_in
+from chalicelib.features.platforms.rules import space_slug_in_path
 from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.outbound.domain_names import host_name
 
@@ -29,11 +29,11 @@ def test_what_is_no_host_is_read_all_the_same_and_once_is_enough(text: str) -> N
 @given(slugs, rests, st.sampled_from(["", "?x=1", "#top", "?a#b"]))
 def test_a_path_names_the_slug_that_it_begins_with(slug: str, rest: str, tail: str) -> None:
     for path in (f"/{slug}", f"/spaces/{slug}", f"{slug}", f"/{slug.upper()}", f"//spaces//{slug}"):
-        assert slug_in(f"{path}/{rest}{tail}") == slug
-        assert slug_in(f"{path}{tail}") == slug
+        assert space_slug_in_path(f"{path}/{rest}{tail}") == slug
+        assert space_slug_in_path(f"{path}{tail}") == slug
 
 
 @given(st.one_of(st.text(), st.none(), st.integers(), st.lists(st.text())))
 def test_whatever_is_no_path_names_none_or_what_can_be_a_slug(path: object) -> None:
-    slug = slug_in(path)
+    slug = space_slug_in_path(path)
     assert slug is None or re.fullmatch(SLUG_PATTERN, slug)

@@ -8,14 +8,20 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
-from chalicelib.features.leads.entities import Lead, Submission
-from chalicelib.features.leads.models import Status
-from chalicelib.features.leads.rules import NEXT, changed, changed_by_sender, merged, takes_more
+from chalicelib.features.leads.entities import Lead, LeadSubmission
+from chalicelib.features.leads.models import LeadStatusCode
+from chalicelib.features.leads.rules import (
+    NEXT_STATUSES,
+    can_merge,
+    merge_fields,
+    operator_change_fields,
+    sender_change_fields,
+)
 from chalicelib.kernel.core.clock import timestamp
 from chalicelib.kernel.core.problems import Problem
 
 OPERATOR: Final = "an operator"
-STATUSES: Final = st.sampled_from(list(NEXT))
+STATUSES: Final = st.sampled_from(list(NEXT_STATUSES))
 SENDERS: Final = st.integers(0, 2)
 ACTIONS: Final = st.lists(
     st.tuples(st.just(OPERATOR), STATUSES)
@@ -49,24 +55,24 @@ def begun() -> Lead:
     )
 
 
-def done(lead: Lead, who: str | int, status: Status | None, moment: int) -> Lead:
+def done(lead: Lead, who: str | int, status: LeadStatusCode | None, moment: int) -> Lead:
     """The lead after somebody did something, or as it was if they may not."""
     at = timestamp(moment)
     try:
         if status is None:
             more = sent(len(lead.submissions), at)
-            return lead.replace(**merged(lead, more)) if takes_more(lead, more) else lead
+            return lead.replace(**merge_fields(lead, more)) if can_merge(lead, more) else lead
         if who == OPERATOR:
-            return lead.replace(**changed(lead, status, at, OPERATOR))
+            return lead.replace(**operator_change_fields(lead, status, at, OPERATOR))
         known = [each["id"] for each in lead.submissions]
-        return lead.replace(**changed_by_sender(lead, str(who), status, at)) if str(who) in known else lead
+        return lead.replace(**sender_change_fields(lead, str(who), status, at)) if str(who) in known else lead
     except Problem as problem:
         if problem.code != "invalid_transition":
             raise
         return lead
 
 
-def histories(actions: list[tuple[str | int, Status | None]]) -> list[Lead]:
+def histories(actions: list[tuple[str | int, LeadStatusCode | None]]) -> list[Lead]:
     """Each state of a lead to which something is done, one after the other."""
     states = [begun()]
     for moment, (who, status) in enumerate(actions, 1):
@@ -74,13 +80,13 @@ def histories(actions: list[tuple[str | int, Status | None]]) -> list[Lead]:
     return states
 
 
-def steps(history: list[dict[str, Any]]) -> list[tuple[Status, Status]]:
+def steps(history: list[dict[str, Any]]) -> list[tuple[LeadStatusCode, LeadStatusCode]]:
     return [(one["status"], other["status"]) for one, other in pairwise(history)]
 
 
 def test_every_status_can_be_reached_and_none_follows_itself() -> None:
-    assert {following for each in NEXT.values() for following in each} == set(NEXT)
-    assert all(status not in following for status, following in NEXT.items())
+    assert {following for each in NEXT_STATUSES.values() for following in each} == set(NEXT_STATUSES)
+    assert all(status not in following for status, following in NEXT_STATUSES.items())
 
 
 @given(st.data())
@@ -88,19 +94,21 @@ def test_operators_do_what_the_rule_allows_and_nothing_else(data: st.DataObject)
     lead = begun()
     for moment in range(1, data.draw(st.integers(1, 8))):
         wanted = data.draw(STATUSES)
-        if wanted in NEXT[lead.status]:
-            lead = lead.replace(**changed(lead, wanted, timestamp(moment), OPERATOR))
+        if wanted in NEXT_STATUSES[lead.status]:
+            lead = lead.replace(**operator_change_fields(lead, wanted, timestamp(moment), OPERATOR))
             assert lead.status == wanted
         else:
             with pytest.raises(Problem, match="invalid_transition") as refused:
-                changed(lead, wanted, timestamp(moment), OPERATOR)
-            assert all(repr(each) in refused.value.detail for each in NEXT[lead.status])
+                operator_change_fields(lead, wanted, timestamp(moment), OPERATOR)
+            assert all(repr(each) in refused.value.detail for each in NEXT_STATUSES[lead.status])
 
 
 @given(ALONE)
-def test_of_a_lead_that_was_sent_at_once_both_views_agree_at_all_times(actions: list[tuple[str | int, Status]]) -> None:
+def test_of_a_lead_that_was_sent_at_once_both_views_agree_at_all_times(
+    actions: list[tuple[str | int, LeadStatusCode]],
+) -> None:
     for lead in histories([*actions]):
-        view = Submission.within(lead, "0")
+        view = LeadSubmission.from_lead(lead, "0")
         assert view.status == lead.status
         assert view.history == [{"status": each["status"], "at": each["at"]} for each in lead.history]
 
@@ -108,7 +116,7 @@ def test_of_a_lead_that_was_sent_at_once_both_views_agree_at_all_times(actions: 
 @effort(max_examples=200)
 @given(ACTIONS)
 def test_a_lead_is_withdrawn_if_all_that_was_sent_is_and_only_if_some_is(
-    actions: list[tuple[str | int, Status | None]],
+    actions: list[tuple[str | int, LeadStatusCode | None]],
 ) -> None:
     for lead in histories([*actions]):
         withdrawn = [each["status"] == "withdrawn" for each in lead.submissions]
@@ -119,7 +127,7 @@ def test_a_lead_is_withdrawn_if_all_that_was_sent_is_and_only_if_some_is(
 @effort(max_examples=200)
 @given(ACTIONS)
 def test_who_sends_something_later_ends_no_withdrawal_and_replaces_nothing(
-    actions: list[tuple[str | int, Status | None]],
+    actions: list[tuple[str | int, LeadStatusCode | None]],
 ) -> None:
     states = histories([*actions])
     for (who, _), (before, after) in zip(actions, pairwise(states), strict=True):
@@ -132,9 +140,9 @@ def test_who_sends_something_later_ends_no_withdrawal_and_replaces_nothing(
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_the_lead_goes_by_the_rule_whoever_does_what(actions: list[tuple[str | int, Status]]) -> None:
+def test_the_lead_goes_by_the_rule_whoever_does_what(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
     lead = histories([*actions])[-1]
-    assert all(following in NEXT[status] for status, following in steps(lead.history))
+    assert all(following in NEXT_STATUSES[status] for status, following in steps(lead.history))
     assert lead.history[-1]["status"] == lead.status
     for each in lead.submissions:
         assert each["history"][-1]["status"] == each["status"]
@@ -143,17 +151,19 @@ def test_the_lead_goes_by_the_rule_whoever_does_what(actions: list[tuple[str | i
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_nobody_but_operators_and_oneself_changes_what_one_sees(actions: list[tuple[str | int, Status]]) -> None:
+def test_nobody_but_operators_and_oneself_changes_what_one_sees(
+    actions: list[tuple[str | int, LeadStatusCode]],
+) -> None:
     states = histories([*actions])
     for (who, _), (before, after) in zip(actions, pairwise(states), strict=True):
         for each in before.submissions:
             if who not in (OPERATOR, int(each["id"])):
-                assert after.sent(each["id"]) == each
+                assert after.get_submission(each["id"]) == each
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_nobody_sees_what_happened_before_they_sent_anything(actions: list[tuple[str | int, Status]]) -> None:
+def test_nobody_sees_what_happened_before_they_sent_anything(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
     for each in histories([*actions])[-1].submissions:
         assert each["history"][0] == {"status": "new", "at": each["submitted_at"]}
         assert all(entry["at"] >= each["submitted_at"] for entry in each["history"])

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from chalicelib.features.modules.catalogue import CATALOGUE
+from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
@@ -93,7 +93,7 @@ class Said(RuleBasedStateMachine):
         state = {
             n: v for n, v in state.items() if not (n == "locked" and v is False) and not (n == "settings" and not v)
         }
-        if state or name not in CATALOGUE:
+        if state or name not in MODULE_CATALOGUE:
             self.platform[name] = state
         else:
             self.platform.pop(name, None)
@@ -125,8 +125,8 @@ class Said(RuleBasedStateMachine):
     @invariant()
     def everything_is_as_it_was_said(self) -> None:
         listed = {module["moduleId"]: module for module in self._items(f"{self.room.platform.path}/modules")}
-        own = [name for name in self.platform if name not in CATALOGUE]
-        assert [*listed] == [*CATALOGUE, *own]
+        own = [name for name in self.platform if name not in MODULE_CATALOGUE]
+        assert [*listed] == [*MODULE_CATALOGUE, *own]
         for name, module in listed.items():
             state = self.platform.get(name)
             assert exact(module["settings"]) == exact((state or {}).get("settings", {}))
@@ -141,10 +141,10 @@ class Said(RuleBasedStateMachine):
     @invariant()
     def the_space_has_what_is_left_of_it(self) -> None:
         effective = {module["moduleId"]: module for module in self._items(f"{self.room.path}/effective-modules")}
-        assert {*effective} == {*CATALOGUE, *self.platform, *self.space}
+        assert {*effective} == {*MODULE_CATALOGUE, *self.platform, *self.space}
         for name, module in effective.items():
             state, override = self.platform.get(name, {}), self.space.get(name)
-            exists = name in CATALOGUE or name in self.platform
+            exists = name in MODULE_CATALOGUE or name in self.platform
             counts = override if exists and not state.get("locked") else None
             assert module["enabled"] is (exists and (counts or state).get("enabled", True))
             assert module["inherited"] is (counts is None)

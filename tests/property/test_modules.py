@@ -6,10 +6,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.modules.catalogue import CATALOGUE, Definition
+from chalicelib.features.modules.catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.modules.models import ModuleChange
-from chalicelib.features.modules.rules import Effective, changed, deep_merged, effective, modules_of
+from chalicelib.features.modules.rules import (
+    EffectiveModule,
+    apply_changes,
+    configured_modules,
+    deep_merge,
+    effective_modules,
+)
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 
@@ -26,7 +32,7 @@ json_values = st.recursive(
 free_form = st.dictionaries(st.sampled_from("xyz"), json_values, max_size=3)
 catalogues = st.fixed_dictionaries(
     {
-        name: st.builds(Definition, st.just(name.upper()), st.lists(names, max_size=2, unique=True).map(tuple))
+        name: st.builds(ModuleDefinition, st.just(name.upper()), st.lists(names, max_size=2, unique=True).map(tuple))
         for name in OF_THE_CATALOGUE
     }
 )
@@ -49,8 +55,8 @@ def overriding(space: States) -> list[ModuleOverride]:
     ]
 
 
-def resolved(catalogue: Mapping[str, Definition], platform: States, space: States) -> dict[str, Effective]:
-    found = effective(modules_of(stored(platform), catalogue), overriding(space))
+def resolved(catalogue: Mapping[str, ModuleDefinition], platform: States, space: States) -> dict[str, EffectiveModule]:
+    found = effective_modules(configured_modules(stored(platform), catalogue), overriding(space))
     by_id = {module.module_id: module for module in found}
     assert len(by_id) == len(found)
     return by_id
@@ -59,7 +65,7 @@ def resolved(catalogue: Mapping[str, Definition], platform: States, space: State
 @given(catalogues, platforms, spaces)
 @settings(max_examples=300)
 def test_every_module_is_as_its_reasons_say(
-    catalogue: Mapping[str, Definition], platform: States, space: States
+    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
 ) -> None:
     modules = resolved(catalogue, platform, space)
     assert set(modules) == {*catalogue, *platform, *space}
@@ -93,7 +99,7 @@ def test_every_module_is_as_its_reasons_say(
 
 
 @given(catalogues, platforms, spaces)
-def test_all_that_can_work_does(catalogue: Mapping[str, Definition], platform: States, space: States) -> None:
+def test_all_that_can_work_does(catalogue: Mapping[str, ModuleDefinition], platform: States, space: States) -> None:
     modules = resolved(catalogue, platform, space)
     off = {name for name, module in modules.items() if not module.enabled and module.source != "dependency"}
     while more := {
@@ -107,17 +113,17 @@ def test_all_that_can_work_does(catalogue: Mapping[str, Definition], platform: S
 
 @given(catalogues, platforms, spaces)
 def test_settings_are_those_of_the_platform_with_those_of_an_override_that_counts_merged_in(
-    catalogue: Mapping[str, Definition], platform: States, space: States
+    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
 ) -> None:
     for name, module in resolved(catalogue, platform, space).items():
         base = platform.get(name, {}).get("settings", {})
         over = {} if module.inherited else space[name]["settings"]
-        assert module.settings == deep_merged(base, over)
+        assert module.settings == deep_merge(base, over)
 
 
 @given(catalogues, platforms, spaces, names)
 def test_an_override_that_was_removed_leaves_nothing(
-    catalogue: Mapping[str, Definition], platform: States, space: States, name: str
+    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States, name: str
 ) -> None:
     never = {other: override for other, override in space.items() if other != name}
     added = {**never, name: {"enabled": False, "settings": {"x": 1}}}
@@ -127,7 +133,7 @@ def test_an_override_that_was_removed_leaves_nothing(
 
 @given(catalogues, platforms, spaces)
 def test_what_is_locked_is_in_every_space_as_at_the_platform(
-    catalogue: Mapping[str, Definition], platform: States, space: States
+    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
 ) -> None:
     locked = {name: {**state, "locked": True} for name, state in platform.items()}
     everything = {**{name: {"enabled": True, "locked": True, "settings": {}} for name in catalogue}, **locked}
@@ -140,14 +146,14 @@ def test_what_is_locked_is_in_every_space_as_at_the_platform(
 def test_merging_keeps_what_only_one_has_and_of_what_both_have_the_latter(
     base: dict[str, Any], over: dict[str, Any]
 ) -> None:
-    merged = deep_merged(base, over)
+    merged = deep_merge(base, over)
     assert set(merged) == {*base, *over}
-    assert deep_merged(merged, over) == merged
-    assert deep_merged(base, {}) == base
-    assert deep_merged({}, over) == over
+    assert deep_merge(merged, over) == merged
+    assert deep_merge(base, {}) == base
+    assert deep_merge({}, over) == over
     for name, value in over.items():
         both = isinstance(value, dict) and isinstance(base.get(name), dict)
-        assert merged[name] == (deep_merged(base[name], value) if both else value)
+        assert merged[name] == (deep_merge(base[name], value) if both else value)
 
 
 fields = st.fixed_dictionaries(
@@ -158,7 +164,7 @@ fields = st.fixed_dictionaries(
         "settings": st.none() | free_form,
     },
 )
-ids = st.sampled_from([*list(CATALOGUE)[:2], "custom"])
+ids = st.sampled_from([*list(MODULE_CATALOGUE)[:2], "custom"])
 
 
 @given(st.dictionaries(ids, states), st.dictionaries(ids, fields, max_size=3))
@@ -167,12 +173,12 @@ def test_changes_do_what_they_name_and_doing_them_again_does_nothing(
 ) -> None:
     before = {module.module_id: module for module in stored(platform)}
     changes = [ModuleChange.model_validate({"moduleId": name, **said}) for name, said in sent.items()]
-    said = changed(before, changes)
+    said = apply_changes(before, changes)
     assert set(said) == set(sent)
     for name, state in said.items():
         wanted = sent[name]
         if state is None:
-            assert name in CATALOGUE or wanted == {"enabled": None, "locked": None, "settings": None}
+            assert name in MODULE_CATALOGUE or wanted == {"enabled": None, "locked": None, "settings": None}
             continue
         known = platform.get(name, {"enabled": None, "locked": False})
         assert state.enabled is wanted.get("enabled", known["enabled"])
@@ -180,4 +186,4 @@ def test_changes_do_what_they_name_and_doing_them_again_does_nothing(
     after = {
         n: PlatformModule(**new_record_fields(now()), **PLACE, module_id=n, **s.fields()) for n, s in said.items() if s
     }
-    assert changed(after, changes) == said
+    assert apply_changes(after, changes) == said

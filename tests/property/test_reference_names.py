@@ -6,17 +6,17 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.reference.memory import RecordSet
-from chalicelib.features.reference.packed import names_of
-from chalicelib.features.reference.rules import search_key, with_prefix
+from chalicelib.features.reference.memory import RecordColumns
+from chalicelib.features.reference.packed import search_names_set
+from chalicelib.features.reference.rules import prefix_range, search_key
 from tests.harness.reference import SETS, columns, file
 
 WRITTEN = (str.upper, str.lower, str.title, lambda name: unicodedata.normalize("NFD", name), lambda name: f"  {name} ")
 
 
 @cache
-def records(name: str) -> RecordSet:
-    return RecordSet(columns(name), file().sets[names_of(name)])
+def records(name: str) -> RecordColumns:
+    return RecordColumns(columns(name), file().sets[search_names_set(name)])
 
 
 @settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
@@ -26,7 +26,7 @@ def test_the_beginning_of_a_name_finds_all_that_are_called_so(name: str, data: s
     place = data.draw(st.integers(0, len(known.columns["name"]) - 1))
     called = known.columns["name"][place]
     prefix = data.draw(st.sampled_from(WRITTEN))(called[: data.draw(st.integers(1, len(called)))])
-    found = known.called(prefix)
+    found = known.search(prefix)
     assert found == sorted(set(found))
     assert place in found or not search_key(prefix)
 
@@ -35,7 +35,7 @@ def test_the_beginning_of_a_name_finds_all_that_are_called_so(name: str, data: s
 def test_a_bisection_finds_what_a_look_at_all_of_them_does(names: list[str], prefix: str) -> None:
     keys = sorted({search_key(name) for name in names})
     key = search_key(prefix)
-    assert [keys[place] for place in with_prefix(keys, key)] == [each for each in keys if each.startswith(key)]
+    assert [keys[place] for place in prefix_range(keys, key)] == [each for each in keys if each.startswith(key)]
 
 
 @given(st.text())

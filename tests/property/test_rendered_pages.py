@@ -7,7 +7,7 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.platforms.contrast import LEAST_CONTRAST, contrast
+from chalicelib.features.platforms.contrast import MIN_CONTRAST_RATIO, contrast_ratio
 from chalicelib.features.rendering.models import MenuItem
 from chalicelib.features.rendering.styles import palette, sheet
 from chalicelib.kernel.http.fields import LINK, is_visible
@@ -148,8 +148,8 @@ def test_everyone_can_read_a_page_whatever_its_colors(given_colors: dict[str, st
         found = palette(theme(colors=given_colors, mode=mode), scheme)
         for text in ("text", "muted", "link"):
             for ground in ("background", "surface"):
-                assert contrast(found[text], found[ground]) >= LEAST_CONTRAST
-        assert contrast(found["on-primary"], found["primary"]) >= LEAST_CONTRAST
+                assert contrast_ratio(found[text], found[ground]) >= MIN_CONTRAST_RATIO
+        assert contrast_ratio(found["on-primary"], found["primary"]) >= MIN_CONTRAST_RATIO
 
 
 @given(fonts=st.dictionaries(st.sampled_from(["body", "heading", "mono"]), words))

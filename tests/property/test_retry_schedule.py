@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.deliveries.rules import RETRY_SECONDS, SCATTER, next_attempt, wants
+from chalicelib.features.deliveries.rules import JITTER_FRACTION, RETRY_SECONDS, matches_any_pattern, next_attempt_at
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
 MOMENTS = st.integers(0, 4_000_000_000_000).map(timestamp)
@@ -15,7 +15,7 @@ DAY = 86_400
 
 def pause(tries: int, moment: str, jitter: float, asked: int | None = None) -> float:
     """Return the seconds until the next attempt."""
-    at = next_attempt(tries, moment, jitter, asked)
+    at = next_attempt_at(tries, moment, jitter, asked)
     assert at is not None
     return (timestamp_ms(at) - timestamp_ms(moment)) / 1000
 
@@ -33,7 +33,7 @@ def test_the_pauses_are_those_that_receivers_are_told() -> None:
         20 * hour,
         24 * hour,
     ) == RETRY_SECONDS
-    assert SCATTER == 0.2
+    assert JITTER_FRACTION == 0.2
 
 
 @given(TRIES, MOMENTS, JITTER)
@@ -59,7 +59,7 @@ def test_it_is_never_shorter_than_what_was_asked_for_up_to_a_day(
 
 @given(st.integers(len(RETRY_SECONDS) + 1, 1_000), MOMENTS, JITTER, ASKED)
 def test_after_the_tenth_attempt_there_is_none(tries: int, moment: str, jitter: float, asked: int | None) -> None:
-    assert next_attempt(tries, moment, jitter, asked) is None
+    assert next_attempt_at(tries, moment, jitter, asked) is None
 
 
 @given(JITTER)
@@ -68,7 +68,7 @@ def test_ten_attempts_take_between_two_and_four_days(jitter: float) -> None:
     tries = 0
     while moment:
         tries, last = tries + 1, moment
-        moment = next_attempt(tries, moment, jitter) or ""
+        moment = next_attempt_at(tries, moment, jitter) or ""
     assert tries == 10
     assert 2.5 * DAY < (timestamp_ms(last) - timestamp_ms(began)) / 1000 < 4 * DAY
 
@@ -81,11 +81,11 @@ TYPES = st.lists(WORDS, min_size=2, max_size=4).map(".".join)
 def test_a_type_is_wanted_by_its_name_by_what_it_begins_with_and_by_everything(name: str, others: list[str]) -> None:
     words = name.split(".")
     patterns = [".".join([*words[:n], "*"]) for n in range(1, len(words))]
-    assert all(wants([*others, pattern], name) for pattern in (name, "*", *patterns))
+    assert all(matches_any_pattern([*others, pattern], name) for pattern in (name, "*", *patterns))
 
 
 @given(TYPES, TYPES)
 def test_it_is_not_wanted_by_another_name_or_by_what_is_no_beginning_of_it(name: str, other: str) -> None:
-    assert wants([other], name) == (other == name)
-    assert wants([f"{other}.*"], name) == name.startswith(f"{other}.")
-    assert not wants([], name)
+    assert matches_any_pattern([other], name) == (other == name)
+    assert matches_any_pattern([f"{other}.*"], name) == name.startswith(f"{other}.")
+    assert not matches_any_pattern([], name)

@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.taxonomy import finding
-from chalicelib.features.taxonomy.entities import LISTED, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.rules import siblings
-from chalicelib.features.taxonomy.trails import tree_of
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.rules import children_by_parent
+from chalicelib.features.taxonomy.trails import taxonomy_tree
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
@@ -53,9 +53,9 @@ class Tree:
                 **self.place,
                 name="N",
                 parent_id=parent,
-                lineage=lineage,
-                listed=LISTED,
-                placed=self.tree.version,
+                ancestor_ids=lineage,
+                listed=ALL_NODES_LIST,
+                tree_version=self.tree.version,
             )
             self.nodes[node.id] = node
         self.remember()
@@ -95,7 +95,7 @@ class Tree:
                 self.nodes |= {child.id: child.replace(**up) for child in children}
                 changed["listed"] = None
                 moved += [child.id for child in children]
-        self.tree = self.tree.replace(moved=self.tree.with_moved(moved), version=self.tree.version + 1)
+        self.tree = self.tree.replace(moved=self.tree.recent_moves_with(moved), version=self.tree.version + 1)
         self.nodes[node.id] = node.replace(**changed)
         self.remember()
 
@@ -119,7 +119,7 @@ class Tree:
 
     def pages(self, _pk: str, **_words: str) -> Iterator[list[Item]]:
         """Read the partition in order, some items a page; the tree is its last."""
-        reading, page, last = TreeReader(tree_of(PLATFORM)), list[Item](), ""
+        reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
             page.append(self.item(reading.tree.key(last)) or {})
@@ -140,7 +140,7 @@ def test_a_path_was_true_at_one_moment_of_the_read(seed: int, eager: float, befo
     tree.eager = eager
     wanted = [node_id for node_id in tree.nodes if len(tree.line(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        begun, reading = tree.tree.version, TreeReader(tree_of(PLATFORM))
+        begun, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
         try:
             reading.load_ancestors(wanted)
         except Problem:
@@ -165,11 +165,11 @@ def test_a_whole_tree_is_as_it_was_at_one_version(seed: int, eager: float) -> No
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
-            nodes = finding.all_nodes(PLATFORM, tree.tree)
+            nodes = finding.load_all_nodes(PLATFORM, tree.tree)
         except Problem:
             assume(eager == 0.0)  # It says so where others never rest.
             raise
-    found = {node.id: node.path for below in siblings(nodes).values() for node in below}
+    found = {node.id: node.path for below in children_by_parent(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         found.items() <= state.items() and {n for n in begun if n in state} <= found.keys() for state in later

@@ -78,7 +78,10 @@ def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
     of_paths = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
         Unknown("chalicelib.features.audit.verify", "(_ERASED % organization).encode()"): (verify._ERASED % uuid,),  # noqa: SLF001
-        Unknown("chalicelib.features.channels.rules", "hosts"): tuple(hosts for hosts, _ in rules._PLACES.values()),  # noqa: SLF001
+        Unknown("chalicelib.features.channels.rules", "hosts"): tuple(
+            hosts
+            for hosts, _ in rules._PROVIDER_URLS.values()  # noqa: SLF001
+        ),
         Unknown("chalicelib.kernel.http.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
         Unknown("chalicelib.kernel.operations.operation", "pattern"): tuple(of_paths),
         Unknown("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001

@@ -122,7 +122,7 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
 
         patched.setattr(webhook_client, "post_webhook", post)
         patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
-        patched.setattr(verification, "WINDOW", _WINDOW)
+        patched.setattr(verification, "WINDOW_ENTRIES", _WINDOW)
         with repeatable(label, moment):
             yield Stage(api, workers, people, mailbox, posts)
     settings.cache_clear()

@@ -3,23 +3,23 @@
 from typing import Final
 
 from chalicelib.features.attachments.models import AttachmentOut
-from chalicelib.features.taxonomy.trails import PARTITION
+from chalicelib.features.taxonomy.trails import TAXONOMY_PARTITION
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.table import Write
 
-MOST_ATTACHMENTS: Final = 50
+MAX_ATTACHMENTS_PER_ENTITY: Final = 50
 """Maximum number of taxonomy nodes per entity."""
 
 
-class Attachment(Entity):
+class TaxonomyAttachment(Entity):
     """The assignment of a taxonomy node to an entity, which is identified by its type and id.
 
     Attachments are listed by platform, node, entity and entity type.
     """
 
     kind, parameter = "taxonomy.attachment", "attachment_id"
-    pk, sk = PARTITION, "A#{id}"
-    in_platform = Collection(PARTITION, "A#{id}")
+    pk, sk = TAXONOMY_PARTITION, "A#{id}"
+    in_platform = Collection(TAXONOMY_PARTITION, "A#{id}")
     of_entity = Collection("E#{entity_id}", "{platform_id}#{id}", index="index1")
     of_node = Facet("P#{platform_id}#T#N#{node_id}", "facet1")
     of_type = Facet("P#{platform_id}#T#Y#{entity_type}", "facet2")
@@ -37,24 +37,24 @@ class Attachment(Entity):
         return f"{self.entity_type} {self.entity_id}"
 
     @property
-    def entity(self) -> tuple[str, str]:
+    def entity_ref(self) -> tuple[str, str]:
         """The type and id of the entity."""
         return self.entity_type, self.entity_id
 
 
-def entity_key(platform_id: str, entity_type: str, entity_id: str) -> ItemKey:
+def entity_attachments_key(platform_id: str, entity_type: str, entity_id: str) -> ItemKey:
     """Return the key of the item that lists the attachments of an entity in `nodes`, a set of strings."""
-    return PARTITION.format(platform_id=platform_id), f"E#{entity_type}#{entity_id}"
+    return TAXONOMY_PARTITION.format(platform_id=platform_id), f"E#{entity_type}#{entity_id}"
 
 
-def attached(entity: Item | None) -> dict[str, str]:
+def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     """Return the ids of the attachments of an entity by node id."""
-    return dict(member.split("/") for member in _members(entity))
+    return dict(member.split("/") for member in _members(entity_item))
 
 
-def attach(attachment: Attachment, entity: Item | None) -> Write:
+def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
-    members = _members(entity)
+    members = _members(entity_item)
     return Write(
         "Update",
         _entity_key_of(attachment),
@@ -65,20 +65,20 @@ def attach(attachment: Attachment, entity: Item | None) -> Write:
     )
 
 
-def detach(attachment: Attachment) -> Write:
+def detach_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
     values = {"one": frozenset({_member(attachment)})}
     return Write("Update", _entity_key_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
 
 
-def _entity_key_of(attachment: Attachment) -> ItemKey:
-    return entity_key(attachment.platform_id, *attachment.entity)
+def _entity_key_of(attachment: TaxonomyAttachment) -> ItemKey:
+    return entity_attachments_key(attachment.platform_id, *attachment.entity_ref)
 
 
-def _members(entity: Item | None) -> frozenset[str]:
-    members: frozenset[str] = (entity or {}).get("nodes", frozenset())
+def _members(entity_item: Item | None) -> frozenset[str]:
+    members: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
     return members
 
 
-def _member(attachment: Attachment) -> str:
+def _member(attachment: TaxonomyAttachment) -> str:
     return f"{attachment.node_id}/{attachment.id}"

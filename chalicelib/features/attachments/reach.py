@@ -17,10 +17,10 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
-Named = tuple[str, str]
+EntityRef = tuple[str, str]
 """An entity, by its type and id."""
 
-KNOWN: Final[Mapping[str, Callable[[str], ItemKey]]] = {
+SERVICE_ENTITY_KEYS: Final[Mapping[str, Callable[[str], ItemKey]]] = {
     "platform": lambda platform_id: Platform.make_item_key(id=platform_id),
     "space": lambda space_id: Space.make_item_key(id=space_id),
     "site": lambda site_id: Site.make_item_key(id=site_id),
@@ -42,15 +42,15 @@ _REQUIRED_ATTRIBUTES: Final = {
 """Attribute by entity type that items of other records at the same key lack."""
 
 
-def stored_at(entity: Named) -> list[ItemKey]:
+def entity_item_keys(entity: EntityRef) -> list[ItemKey]:
     """Return the key of the item of an entity, or an empty list for entity types of the caller."""
-    make_key = KNOWN.get(entity[0])
+    make_key = SERVICE_ENTITY_KEYS.get(entity[0])
     return [make_key(entity[1])] if make_key else []
 
 
-def unseen(ctx: Context, entities: Iterable[Named]) -> set[Named]:
+def hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRef]:
     """Return the entities that do not exist for the caller. Entities of the caller's own types always exist."""
-    keys_by_entity = {entity: stored_at(entity) for entity in entities if entity[0] in KNOWN}
+    keys_by_entity = {entity: entity_item_keys(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS}
     missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())
     items = {**ctx.access.prefetched, **(table.get_all(missing_keys) if missing_keys else {})}
     existing = {
@@ -66,12 +66,12 @@ def unseen(ctx: Context, entities: Iterable[Named]) -> set[Named]:
     return {*keys_by_entity} - ({*accessible} - {*private}) - _joined_spaces(ctx, private)
 
 
-def _has_type(entity: Named, item: Item) -> bool:
+def _has_type(entity: EntityRef, item: Item) -> bool:
     """Return whether an item is of the type of an entity. Other records may have the same key."""
     return _REQUIRED_ATTRIBUTES.get(entity[0], "id") in item
 
 
-def _is_accessible(ctx: Context, entity: Named, item: Item) -> bool:
+def _is_accessible(ctx: Context, entity: EntityRef, item: Item) -> bool:
     """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
     if item.get("library_id") == COMMON:
         return True
@@ -90,7 +90,7 @@ def _needs_membership(ctx: Context, space: Item) -> bool:
     return Space.from_item(space).is_private and not (sees_as_admin and sees_all(ctx))
 
 
-def _joined_spaces(ctx: Context, spaces: Mapping[Named, Item]) -> set[Named]:
+def _joined_spaces(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:
     """Return the spaces in the platform of the request of which the caller is a member."""
     if not spaces or not isinstance(ctx.principal, User) or ctx.container is None:
         return set()

@@ -7,7 +7,7 @@ the peaks of the Merkle tree in base64, one on each line.
 
 from typing import Final
 
-from chalicelib.features.audit.rules import head_fault
+from chalicelib.features.audit.rules import find_head_fault
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import settings
@@ -24,13 +24,13 @@ class BrokenAnchor(Exception):
     """The newest anchor of a log is not one that this service wrote."""
 
 
-def newest(log: str) -> Head | None:
+def load_latest_anchor(log_id: str) -> Head | None:
     """Return the head that was anchored last, or None without an anchor or without a bucket.
 
     Raises BrokenAnchor, and Problem `unavailable` if the bucket does not respond.
     """
     bucket = settings().anchors_bucket
-    file_name = files.find_first_key(bucket, f"{log}/") if bucket else None
+    file_name = files.find_first_key(bucket, f"{log_id}/") if bucket else None
     if file_name is None:
         return None
     try:
@@ -38,14 +38,14 @@ def newest(log: str) -> Head | None:
         head = _decode(data.decode())
     except (ValueError, NoteError, FileNotFound) as error:
         raise BrokenAnchor(file_name) from error
-    if (file_name, data) != (_file_name(log, head), _encode(head)) or head_fault(log, head):
+    if (file_name, data) != (_file_name(log_id, head), _encode(head)) or find_head_fault(log_id, head):
         raise BrokenAnchor(file_name)
     return head
 
 
-def write(log: str, head: Head) -> bool:
+def store_anchor(log_id: str, head: Head) -> bool:
     """Store the anchor of a head and return whether it is new. Raises Problem `unavailable`."""
-    return files.write_file_once(settings().anchors_bucket, _file_name(log, head), _encode(head))
+    return files.write_file_once(settings().anchors_bucket, _file_name(log_id, head), _encode(head))
 
 
 def _encode(head: Head) -> bytes:
@@ -61,5 +61,5 @@ def _decode(text: str) -> Head:
     return Head(CompactRange(size, tuple(from_base64(peak) for peak in peak_lines.split())), note)
 
 
-def _file_name(log: str, head: Head) -> str:
-    return f"{log}/{_SIZE_CEILING - head.tree.size:012d}"
+def _file_name(log_id: str, head: Head) -> str:
+    return f"{log_id}/{_SIZE_CEILING - head.tree.size:012d}"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from chalicelib.features.audit.models import EntryFilters
-from chalicelib.features.audit.rules import StoredEntry, is_entry
+from chalicelib.features.audit.rules import StoredEntry, is_displayable_entry
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
@@ -23,17 +23,17 @@ _INDEX_RETRY_SECONDS: Final = (0.2, 0.5, 1.0)
 """Delays before the retries for an entry that is missing from both the sequence index and the table."""
 
 
-def holds(wanted: EntryFilters, entry: EntryItem) -> bool:
+def matches(filters: EntryFilters, entry: EntryItem) -> bool:
     """Return whether an entry matches all filters."""
-    ids_match = wanted.actor_id in (None, entry.actor) and wanted.target_id in (None, entry.target)
-    is_in_range = (wanted.since or "") <= entry.created_at <= (wanted.until or "~")
-    if not (ids_match and is_in_range) or wanted.type is None:
+    ids_match = filters.actor_id in (None, entry.actor) and filters.target_id in (None, entry.target)
+    is_in_range = (filters.since or "") <= entry.created_at <= (filters.until or "~")
+    if not (ids_match and is_in_range) or filters.type is None:
         return ids_match and is_in_range
-    return entry.type.startswith(wanted.type[:-1]) if wanted.type.endswith("*") else entry.type == wanted.type
+    return entry.type.startswith(filters.type[:-1]) if filters.type.endswith("*") else entry.type == filters.type
 
 
-def page(
-    logs: Sequence[str], wanted: EntryFilters, after: Item | None, limit: int, *, exact: bool = False
+def list_entries(
+    log_ids: Sequence[str], filters: EntryFilters, after_position: Item | None, limit: int, *, exact: bool = False
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one or several logs that match, and the position to continue from.
 
@@ -41,55 +41,58 @@ def page(
     because an index lags. A page that needs further filtering reads at least 100 items. Entries that were altered so
     much that they can't be shown are left out; verification reports them.
     """
-    facet = None if exact else _narrowest_index(wanted)
-    filter_count = _count_filters(wanted)
+    facet = None if exact else _narrowest_index(filters)
+    filter_count = _count_filters(filters)
     is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
-    key_values = {"type": wanted.type, "actor": wanted.actor_id, "target": wanted.target_id}
+    key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
     result = table.query_filtered(
-        [facet.partition(log_id=log, **key_values) if facet else EntryItem.pk.format(log_id=log) for log in logs],
-        lambda item: _passes(logs, wanted, item),
+        [
+            facet.partition(log_id=log_id, **key_values) if facet else EntryItem.pk.format(log_id=log_id)
+            for log_id in log_ids
+        ],
+        lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
         most=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
-        after=after,
-        **ids.id_range(wanted.since, wanted.until),
+        after=after_position,
+        **ids.id_range(filters.since, filters.until),
     )
     return [EntryItem.from_item(item) for item in result.items], result.last_evaluated_key
 
 
-def is_by_index(wanted: EntryFilters) -> bool:
+def uses_index(filters: EntryFilters) -> bool:
     """Return whether an index serves these filters, unless the caller asks for an exact read."""
-    return _narrowest_index(wanted) is not None
+    return _narrowest_index(filters) is not None
 
 
-def as_stored(log: str, wanted: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
+def refetch_matching(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
     """Return the current table version of the entries that still match, because an index lags behind an erasure."""
     items = table.get_all(entry.item_key for entry in entries).values()
-    return [EntryItem.from_item(item) for item in items if _passes([log], wanted, item)]
+    return [EntryItem.from_item(item) for item in items if _is_visible_match([log_id], filters, item)]
 
 
-def _passes(logs: Sequence[str], wanted: EntryFilters, item: Item) -> bool:
-    is_known = is_entry(item) and item["log_id"] in logs and _is_committed(item["log_id"], item)
-    return is_known and holds(wanted, EntryItem.from_item(item))
+def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
+    is_known = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
+    return is_known and matches(filters, EntryItem.from_item(item))
 
 
-def _is_committed(log: str, item: Item) -> bool:
+def _is_committed(log_id: str, item: Item) -> bool:
     """Return whether an entry is in the tree, or is authentic and will be."""
-    return "sequence" in item or waits(log, item)
+    return "sequence" in item or is_pending(log_id, item)
 
 
-def _narrowest_index(wanted: EntryFilters) -> Facet | None:
-    if wanted.target_id is not None:
+def _narrowest_index(filters: EntryFilters) -> Facet | None:
+    if filters.target_id is not None:
         return EntryItem.by_target
-    if wanted.actor_id is not None:
+    if filters.actor_id is not None:
         return EntryItem.by_actor
-    return EntryItem.by_type if wanted.type and not wanted.type.endswith("*") else None
+    return EntryItem.by_type if filters.type and not filters.type.endswith("*") else None
 
 
-def _count_filters(wanted: EntryFilters) -> int:
-    return sum(value is not None for value in (wanted.type, wanted.actor_id, wanted.target_id))
+def _count_filters(filters: EntryFilters) -> int:
+    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id))
 
 
-def lines(entries: Iterable[EntryItem]) -> list[bytes]:
+def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
     """Return the entries as JSON for callers; long bodies are loaded from items of their own.
 
     Entries whose body is missing are left out; verification reports them.
@@ -97,10 +100,10 @@ def lines(entries: Iterable[EntryItem]) -> list[bytes]:
     entries = list(entries)
     long_bodies = _load_long_bodies(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
     bodies = [(entry, entry.body or long_bodies.get(entry.id)) for entry in entries]
-    return [line(entry, body) for entry, body in bodies if body or entry.erased]
+    return [entry_to_json(entry, body) for entry, body in bodies if body or entry.erased]
 
 
-def line(entry: EntryItem, body: bytes | None) -> bytes:
+def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
     """Return an entry as JSON: its canonical bytes, followed by `sequence` and `integrity`.
 
     The canonical bytes are spliced in, not parsed and written again, so a reader who cuts the line at `,"sequence":`
@@ -128,7 +131,9 @@ def _erased_entry(entry: EntryItem) -> dict[str, Any]:
     }
 
 
-def sealed(log: str, after: int, until: int, *, fresh: bool = False) -> Iterator[list[StoredEntry]]:
+def iter_sequenced(
+    log_id: str, after_sequence: int, last_sequence: int, *, reread: bool = False
+) -> Iterator[list[StoredEntry]]:
     """Yield the sequenced entries after one sequence and up to another, in chunks that fit into memory.
 
     Uses the sequence index and, where the index lags, the ledger's batches in the table. An index may show an entry as
@@ -136,34 +141,36 @@ def sealed(log: str, after: int, until: int, *, fresh: bool = False) -> Iterator
     after the gap, or is empty at the end of the log.
     """
     retry_delays = iter(_INDEX_RETRY_SECONDS)
-    while after < until:
-        items = _query_index(log, after, until)
-        if consecutive := items[: _dense_prefix_length(log, items, after)] or _load_from_table(log, after, until):
+    while after_sequence < last_sequence:
+        items = _query_index(log_id, after_sequence, last_sequence)
+        if consecutive := items[: _dense_prefix_length(log_id, items, after_sequence)] or _load_from_table(
+            log_id, after_sequence, last_sequence
+        ):
             for chunk in _chunk_by_long_bodies(consecutive):
-                yield with_bodies(log, _refetch(chunk) if fresh else chunk)
-            after += len(consecutive)
+                yield load_bodies(log_id, _refetch(chunk) if reread else chunk)
+            after_sequence += len(consecutive)
         elif (delay_seconds := next(retry_delays, None)) is not None:
             time.sleep(delay_seconds)  # Entries sequenced before the ledger stored batches are found by the index only.
         else:
-            yield with_bodies(log, items[:1])
+            yield load_bodies(log_id, items[:1])
             return
 
 
-def _query_index(log: str, after: int, until: int) -> list[Item]:
-    (pk, first), (_, last) = sequence_key(log, after + 1), sequence_key(log, until)
+def _query_index(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+    (pk, first), (_, last) = sequence_key(log_id, after_sequence + 1), sequence_key(log_id, last_sequence)
     return table.query(Partition(pk, "index1"), since=first, until=last).items
 
 
-def _load_from_table(log: str, after: int, until: int) -> list[Item]:
+def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
-    ids_by_sequence = sealed_ids(log, after, min(until, after + _BATCH_SIZE))
+    ids_by_sequence = sealed_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
     keys = {
-        sequence: EntryItem.make_item_key(log_id=log, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
+        sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
     }
     items = table.get_all(keys.values())
     consecutive: list[Item] = []
     for sequence, key in keys.items():
-        if items.get(key, {}).get("index1sk") != sequence_key(log, sequence)[1]:
+        if items.get(key, {}).get("index1sk") != sequence_key(log_id, sequence)[1]:
             break
         consecutive.append(items[key])
     return consecutive
@@ -176,35 +183,35 @@ def _refetch(items: list[Item]) -> list[Item]:
     return [present.get((item["pk"], item["sk"]), item) for item in items]
 
 
-def stored(log: str, after: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
+def list_stored(log_id: str, after_position: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
     """Return a page of everything stored for a log, by id, and the position to continue from.
 
     Reads the table itself, so nothing lags, and entries that someone removed from the sequence or inserted are
     included.
     """
-    result = table.query(EntryItem.pk.format(log_id=log), after=after, limit=limit)
-    return with_bodies(log, result.items), result.last_evaluated_key
+    result = table.query(EntryItem.pk.format(log_id=log_id), after=after_position, limit=limit)
+    return load_bodies(log_id, result.items), result.last_evaluated_key
 
 
-def waits(log: str, item: Item) -> bool:
+def is_pending(log_id: str, item: Item) -> bool:
     """Return whether an entry still waits for its sequence. An entry without a valid MAC never gets one."""
-    return "sequence" not in item and is_authentic(log, item)
+    return "sequence" not in item and is_authentic(log_id, item)
 
 
-def with_bodies(log: str, items: list[Item]) -> list[StoredEntry]:
+def load_bodies(log_id: str, items: list[Item]) -> list[StoredEntry]:
     """Return the entries in these items, with long bodies loaded from items of their own."""
     long_bodies = _load_long_bodies(
-        body_key(log, item["sk"]) for item in items if "body" not in item and "erased" not in item
+        body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item
     )
     missing_ids = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long_bodies]
-    erased = _load_erased(log, missing_ids)
+    erased = _load_erased(log_id, missing_ids)
     items = [erased.get(item["sk"], item) for item in items]
     return [StoredEntry(item, item["body"] if "body" in item else long_bodies.get(item["sk"])) for item in items]
 
 
-def _dense_prefix_length(log: str, items: list[Item], after: int) -> int:
+def _dense_prefix_length(log_id: str, items: list[Item], after_sequence: int) -> int:
     # Two entries with one sequence are no gap: verification has to see both.
-    gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log, after + n + 1)[1])
+    gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log_id, after_sequence + n + 1)[1])
     return next(gaps, len(items))
 
 
@@ -220,9 +227,9 @@ def _chunk_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
     yield items[start:]
 
 
-def _load_erased(log: str, ids: Iterable[str]) -> dict[str, Item]:
+def _load_erased(log_id: str, ids: Iterable[str]) -> dict[str, Item]:
     # The index lags, so it may return an entry from before its erasure.
-    items = table.get_all(EntryItem.make_item_key(log_id=log, id=entry_id) for entry_id in ids)
+    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in ids)
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
 
 

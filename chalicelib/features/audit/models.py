@@ -19,25 +19,25 @@ def _decode_note(text: str) -> str:
         raise ValueError("must be a checkpoint in base64url") from None
 
 
-EventFilter = Annotated[
+EventTypeFilter = Annotated[
     str,
     StringConstraints(max_length=100),
     *matching(_EVENT_TYPE_PATTERN, "must be an event type such as organization.updated, or organization.*"),
 ]
-Id = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case)]
-Note = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_decode_note)]
+LowercaseId = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case)]
+CheckpointNote = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_decode_note)]
 
 
 class EntryFilters(TimeRange):
     """Filters for entries. An entry has to match all of them."""
 
-    type: EventFilter | None = Field(
+    type: EventTypeFilter | None = Field(
         None,
         description="One event type, or a prefix with `.*` for all types below it.",
         examples=["organization.member.*"],
     )
-    actor_id: Id | None = Field(None, examples=[None])
-    target_id: Id | None = Field(None, examples=[None])
+    actor_id: LowercaseId | None = Field(None, examples=[None])
+    target_id: LowercaseId | None = Field(None, examples=[None])
 
 
 class AuditQuery(EntryFilters, ListQuery):
@@ -47,7 +47,7 @@ class AuditQuery(EntryFilters, ListQuery):
 class IntegrityQuery(CursorQuery):
     """The position of an earlier verification, and a checkpoint to verify the log against."""
 
-    checkpoint: Note | None = Field(
+    checkpoint: CheckpointNote | None = Field(
         None,
         description="A checkpoint that you stored earlier, in base64url. The log must still begin with it. If no key "
         "of this service signed it, the report has the failure `bad_signature`; this is not a problem (4xx).",

@@ -23,8 +23,8 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
     With a filter by type, actor or target the list may lag by moments, because it reads an index. Without a filter it
     never lags, and an export is always complete.
     """
-    entries, last = logs.page([organization.log], query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.lines(entries), last, query)
+    entries, last = logs.list_entries([organization.log], query, ctx.decode_cursor(query), query.limit)
+    return ctx.build_page(logs.entries_to_json(entries), last, query)
 
 
 @routes.get(
@@ -40,18 +40,18 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     detects a log that was cut off, even if its former head was put back. A long log is verified in windows: repeat the
     request with `nextCursor` until it is null or a failure is reported.
     """
-    log = organization.log
-    result = verification.verify(log, ctx.decode_cursor(query), query.checkpoint)
+    log_id = organization.log
+    result = verification.verify_next_window(log_id, ctx.decode_cursor(query), query.checkpoint)
     progress, fault = result.progress, result.fault
     return IntegrityReport(
-        valid=fault is None and not progress.suppressed,
-        tree_size=progress.size,
+        valid=fault is None and not progress.suppressed_count,
+        tree_size=progress.head_size,
         root_hash=progress.root.hex(),
         checkpoint=progress.note or None,
-        pending_entries=result.waiting,
+        pending_entries=result.pending_count,
         checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
-        suppressed=progress.suppressed,
-        next_cursor=None if result.done else ctx.encode_cursor(progress.position(), query),
+        suppressed=progress.suppressed_count,
+        next_cursor=None if result.is_complete else ctx.encode_cursor(progress.to_cursor(), query),
     )

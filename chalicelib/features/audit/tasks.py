@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from chalicelib.features.audit import anchors
 from chalicelib.features.audit.anchors import BrokenAnchor
-from chalicelib.features.audit.rules import Fault, Verified, head_fault
-from chalicelib.features.audit.verification import WINDOW, verify_up_to
+from chalicelib.features.audit.rules import Fault, VerifiedPrefix, find_head_fault
+from chalicelib.features.audit.verification import WINDOW_ENTRIES, verify_through
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
@@ -24,7 +24,7 @@ _INDEX_LAG_SECONDS: Final = 60
 """Grace period for the sequence index; an entry that it lacks after that counts as missing."""
 
 
-def queue_anchors() -> int:
+def queue_anchor_tasks() -> int:
     """Queue a task for every log that grew since its last anchor, and return how many were queued.
 
     In each shard the logs that have waited longest come first. The next run continues where this one ran out of time.
@@ -40,45 +40,47 @@ def queue_anchors() -> int:
 
 
 @task(_TASK)
-def anchor(message: dict[str, Any]) -> None:
+def anchor_log(message: dict[str, Any]) -> None:
     """Anchor the head of a log after verifying that the entries since the last anchor lead to it.
 
     A log that was forked, truncated or altered is not anchored. The task's log record gives the reason, and the metric
     AnchorsRefused counts it. The log stays marked, so each hourly run refuses it again until somebody investigates.
     """
-    log = message["pk"].partition("#")[2]
-    add_fields(tenant=log)
+    log_id = message["pk"].partition("#")[2]
+    add_fields(tenant=log_id)
     if not settings().anchors_bucket:
         return
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        latest_head = anchors.newest(log) or Head.of(None)
-        head = Head.of(table.get(ledger.head_key(log)))
+        latest_head = anchors.load_latest_anchor(log_id) or Head.of(None)
+        head = Head.of(table.get(ledger.head_key(log_id)))
     except (BrokenAnchor, BrokenHead):
         _report_refusal(Fault("bad_signature", None))
         return
-    result = _verify_from_anchor(log, latest_head, head, _resume_progress(message, log, latest_head))
+    result = _verify_from_anchor(log_id, latest_head, head, _resume_progress(message, log_id, latest_head))
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
         queues.forward({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
         _report_refusal(result)
     elif result.tree.size < head.tree.size:
-        cursor = pagination.encode_cursor(result.position(), _cursor_binding(log, latest_head))
+        cursor = pagination.encode_cursor(result.to_cursor(), _cursor_binding(log_id, latest_head))
         queues.forward({**message, "reached": cursor})
-    elif head.tree == latest_head.tree or anchors.write(log, head):
-        ledger.mark_anchored(log, head.tree.size)
+    elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
+        ledger.mark_anchored(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
 
 
-def _verify_from_anchor(log: str, newest: Head, head: Head, verified: Verified) -> Verified | Fault:
+def _verify_from_anchor(
+    log_id: str, anchored_head: Head, head: Head, verified: VerifiedPrefix
+) -> VerifiedPrefix | Fault:
     """Return the prefix verified in this run, or the fault that separates the anchor from the head."""
-    if head.tree.size < newest.tree.size:
+    if head.tree.size < anchored_head.tree.size:
         return Fault("truncated", head.tree.size + 1)
-    if head.tree.size > newest.tree.size and (fault := head_fault(log, head)):
+    if head.tree.size > anchored_head.tree.size and (fault := find_head_fault(log_id, head)):
         return fault
     ends_at = jobs.slice_ends_at()
     while verified.tree.size < head.tree.size:
-        result = verify_up_to(log, verified, min(head.tree.size, verified.tree.size + WINDOW))
+        result = verify_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
         if isinstance(result, Fault):
             return result
         verified = result
@@ -88,16 +90,18 @@ def _verify_from_anchor(log: str, newest: Head, head: Head, verified: Verified) 
     return Fault("forked", None) if forked else verified
 
 
-def _resume_progress(message: dict[str, Any], log: str, newest: Head) -> Verified:
+def _resume_progress(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
     """Return how far earlier runs got from the same anchor; the signed cursor in the message holds it."""
     try:
-        return Verified.at(pagination.decode_cursor(message["reached"], _cursor_binding(log, newest)))
+        return VerifiedPrefix.from_cursor(
+            pagination.decode_cursor(message["reached"], _cursor_binding(log_id, anchored_head))
+        )
     except (KeyError, Problem):
-        return Verified(newest.tree)
+        return VerifiedPrefix(anchored_head.tree)
 
 
-def _cursor_binding(log: str, newest: Head) -> str:
-    return f"{_TASK}:{log}:{newest.note}"
+def _cursor_binding(log_id: str, anchored_head: Head) -> str:
+    return f"{_TASK}:{log_id}:{anchored_head.note}"
 
 
 def _report_refusal(fault: Fault) -> None:

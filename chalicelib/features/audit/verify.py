@@ -34,7 +34,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 HASH_BYTES: Final = 32
-LONGEST_LINE: Final = 1 << 20
+MAX_LINE_BYTES: Final = 1 << 20
 
 _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
@@ -92,7 +92,7 @@ class Entry(NamedTuple):
     erased: bool
 
 
-class Omitted(NamedTuple):
+class OmittedRun(NamedTuple):
     """A run of entries that the export leaves out, from sequence `first` to `last`, as the roots of their subtrees."""
 
     first: int
@@ -100,7 +100,7 @@ class Omitted(NamedTuple):
     hashes: Sequence[bytes]
 
 
-def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Omitted] | None = None) -> str:
+def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None = None) -> str:
     """Return one sentence that states what is proven about the lines of an export. Raises Broken."""
     entries = read_entries(lines, checkpoint)
     proof = Proof(checkpoint, evidence)
@@ -114,17 +114,17 @@ def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Om
                     message = f"The entry with sequence {proof.missing} is out of order."
             sequence = "no sequence" if entry.sequence == _NO_SEQUENCE else f"sequence {entry.sequence}"
             raise Broken(f"{message} Line {number} has {sequence}.") from None
-    return proof.end()
+    return proof.finish()
 
 
 class Proof:
     """The Merkle tree of an export's entries and evidence, built from left to right up to a checkpoint."""
 
-    def __init__(self, checkpoint: Checkpoint, evidence: Sequence[Omitted] | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None) -> None:
         self._checkpoint = checkpoint
         self._omitted = deque(evidence or ())
         self._silence = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
-        self._tree = Tree()
+        self._tree = MerkleTree()
         self._before = Entry(0, b"", 0, erased=False)
         self.missing = 0  # the sequence of a missing entry that no evidence covers, if there is one
         self._first = self._last = self._count = self._erased = self._younger = 0
@@ -149,7 +149,7 @@ class Proof:
         self._count += 1
         self._erased += entry.erased
 
-    def end(self) -> str:
+    def finish(self) -> str:
         """Return what is proven after the last entry. Raises Broken if entries are missing."""
         origin, size, root, _ = self._checkpoint
         self._fill(size)
@@ -178,11 +178,11 @@ class Proof:
                 raise Broken("The evidence belongs to a longer log: take the checkpoint of the same export.")
             if omitted.last > until:
                 raise Broken(_CONTRADICTION % (until + 1))
-            for level, subtree in zip(levels(omitted.first, omitted.last), omitted.hashes, strict=True):
+            for level, subtree in zip(subtree_levels(omitted.first, omitted.last), omitted.hashes, strict=True):
                 self._tree.append(subtree, level)
 
 
-class Tree:
+class MerkleTree:
     """A Merkle tree (RFC 6962, section 2.1), represented by the roots of its perfect subtrees, largest first."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class Tree:
         return reduce(lambda right, left: _hash_node(left, right), reversed(self._peaks))
 
 
-def levels(first: int, last: int) -> list[int]:
+def subtree_levels(first: int, last: int) -> list[int]:
     """Return the levels of the largest perfect subtrees that hold exactly these entries, from left to right."""
     result, position = list[int](), first - 1
     while position < last:
@@ -264,7 +264,7 @@ def _describe_malformed_line(line: bytes) -> str:
         return "it is empty"
     if line.endswith(b"\r"):
         return "it ends in CR LF, so another program has written it anew"
-    if len(line) >= LONGEST_LINE:
+    if len(line) >= MAX_LINE_BYTES:
         return "it is too long"
     return "its end does not say which place the entry has in the log"
 
@@ -275,7 +275,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         try:
             with gzip.open(file) if file.peek(len(_GZIP)).startswith(_GZIP) else nullcontext(file) as lines:
-                while line := lines.readline(LONGEST_LINE):
+                while line := lines.readline(MAX_LINE_BYTES):
                     number += 1
                     yield line
         except EOFError:
@@ -317,7 +317,7 @@ def _from_base64(text: str) -> bytes:
     return b""
 
 
-def read_record(text: bytes) -> tuple[bytes, list[Omitted] | None]:
+def read_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
     """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises Broken."""
     if not text.lstrip().startswith(b"{"):
         return text, None
@@ -328,7 +328,7 @@ def read_record(text: bytes) -> tuple[bytes, list[Omitted] | None]:
     return note.encode(errors="surrogatepass"), None if evidence is None else _parse_evidence(evidence)
 
 
-def read_evidence(text: bytes) -> list[Omitted]:
+def read_evidence(text: bytes) -> list[OmittedRun]:
     """Return the evidence in JSON: a list, or a record of an export. Raises Broken, or Unusable without one."""
     content = _parse_json(text, "evidence")
     content = content.get("evidence") if isinstance(content, dict) else content
@@ -344,7 +344,7 @@ def _parse_json(text: bytes, what: str) -> Any:
         raise Broken(f"The {what} is no JSON: {error}.") from None
 
 
-def _parse_evidence(content: Any) -> list[Omitted]:
+def _parse_evidence(content: Any) -> list[OmittedRun]:
     if not isinstance(content, list):
         raise Broken(_NO_EVIDENCE)
     evidence = [_parse_omitted(run) for run in content]
@@ -361,12 +361,12 @@ def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _parse_omitted(run: Any) -> Omitted:
+def _parse_omitted(run: Any) -> OmittedRun:
     match run:
         case {"from": int(first), "to": int(last), "hashes": list(hashes)} if 1 <= first <= last:
             are_hashes = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
-            if are_hashes and len(hashes) == len(levels(first, last)):
-                return Omitted(first, last, [*map(bytes.fromhex, hashes)])
+            if are_hashes and len(hashes) == len(subtree_levels(first, last)):
+                return OmittedRun(first, last, [*map(bytes.fromhex, hashes)])
     raise Broken(_NO_EVIDENCE)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
-from chalicelib.features.audit_exports.models import AuditExportOut, Format, Status
+from chalicelib.features.audit_exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.entity import Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
-MOST_RUNNING: Final = 10
+MAX_RUNNING_EXPORTS: Final = 10
 
 
 class AuditExport(Job):
@@ -28,7 +28,7 @@ class AuditExport(Job):
     quota = Quota(
         "running audit exports",
         "O#{organization_id}",
-        MOST_RUNNING,
+        MAX_RUNNING_EXPORTS,
         lambda export: export.turn_at is not None,
         "Wait until one has ended.",
     )
@@ -36,9 +36,9 @@ class AuditExport(Job):
     version_fields = ("version", "turn_at", "handed")
 
     organization_id: str
-    format: Format
+    format: ExportFormat
     filters: dict[str, str | None]
-    status: Status = "queued"
+    status: ExportStatus = "queued"
     checkpoint: str | None = None
     entry_count: int | None = None
     size_bytes: int | None = None
@@ -59,7 +59,7 @@ class AuditExport(Job):
     omitted: Item | None = None
 
     @property
-    def as_requested(self) -> "AuditExport":
+    def requested_state(self) -> "AuditExport":
         """The export as it was when requested; the base of the diff in its final log entry."""
         return AuditExport(
             id=self.id,
@@ -71,17 +71,17 @@ class AuditExport(Job):
         )
 
     @property
-    def folder(self) -> str:
+    def key_prefix(self) -> str:
         """The common prefix of the keys of its files; it starts with the organization's id."""
         return f"{self.organization_id}/{self.id}/"
 
     @property
-    def file(self) -> str:
+    def file_key(self) -> str:
         """The key of the finished file."""
-        return f"{self.folder}audit-log.{self.format}.gz"
+        return f"{self.key_prefix}audit-log.{self.format}.gz"
 
     @property
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether the file is deleted, or should be."""
         return self.status == "expired" or bool(self.expires_at and self.expires_at <= now())
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from chalicelib.features.audit_exports.models import Format
+from chalicelib.features.audit_exports.models import ExportFormat
 
-MEDIA_TYPES: Final[Mapping[Format, str]] = {
+MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
     "ndjson": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8; header=present",
 }
@@ -27,26 +27,26 @@ at another separator than the comma sees a new cell after each of those characte
 """
 
 
-def head(form: Format) -> bytes:
+def file_header(export_format: ExportFormat) -> bytes:
     """Return the bytes before the first entry: the CSV header row, or nothing."""
-    return _row(list(_COLUMNS)) if form == "csv" else b""
+    return _row(list(_COLUMNS)) if export_format == "csv" else b""
 
 
-def written(form: Format, line: bytes) -> bytes:
+def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
     """Return an entry, given as one line of JSON, in a format. Raises ValueError if it is not one line of JSON."""
-    entry = from_json(line)
-    if b"\n" in line:
+    entry = from_json(entry_json)
+    if b"\n" in entry_json:
         raise ValueError("the entry contains a newline")
-    return _row([column(entry) for column in _COLUMNS.values()]) if form == "csv" else line + b"\n"
+    return _row([column(entry) for column in _COLUMNS.values()]) if export_format == "csv" else entry_json + b"\n"
 
 
 def _row(cells: list[Any]) -> bytes:
     text = StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(guarded, cells))
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(escape_formulas, cells))
     return text.getvalue().encode()
 
 
-def guarded(cell: Any) -> str:
+def escape_formulas(cell: Any) -> str:
     """Return a cell as text that no spreadsheet evaluates, with an apostrophe before each possible formula (OWASP)."""
     return _FORMULA.sub(r"\1'", "" if cell is None else str(cell))
 

@@ -11,11 +11,11 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import StoredEntry, is_entry
+from chalicelib.features.audit.rules import StoredEntry, is_displayable_entry
 from chalicelib.features.audit_exports.entities import AuditExport
-from chalicelib.features.audit_exports.formats import head, written
+from chalicelib.features.audit_exports.formats import file_header, format_entry
 from chalicelib.features.audit_exports.models import EntrySelection
-from chalicelib.features.audit_exports.rules import Omitted
+from chalicelib.features.audit_exports.rules import OmittedRuns
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.ledger import sequence_key
 from chalicelib.kernel.core.settings import settings
@@ -23,7 +23,7 @@ from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.work import jobs
 
-KEEP_SECONDS: Final = 60
+CHECKPOINT_INTERVAL_SECONDS: Final = 60
 """Interval between stored checkpoints of the job; well within its lease."""
 
 _COMPRESSION_LEVEL: Final = 6
@@ -31,122 +31,124 @@ _GZIP_WINDOW_BITS: Final = 31
 """The `wbits` value with which zlib writes gzip (RFC 1952)."""
 
 
-class Unreadable(Exception):
+class UnreadableEntry(Exception):
     """An entry can't be exported. `may_be_index_lag`: it is missing from the index, which may be catching up."""
 
-    def __init__(self, sequence: int, *, late: bool) -> None:
-        self.sequence, self.late = sequence, late
+    def __init__(self, sequence: int, *, may_be_index_lag: bool) -> None:
+        self.sequence, self.may_be_index_lag = sequence, may_be_index_lag
 
 
-class Part:
+class GzipPart:
     """The next part of the file as gzip members (RFC 1952); any number of members concatenate to one file."""
 
-    def __init__(self, rest: bytes = b"") -> None:
-        self._packed = bytearray(rest)
+    def __init__(self, compressed_prefix: bytes = b"") -> None:
+        self._packed = bytearray(compressed_prefix)
         self._packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
 
-    def write(self, text: bytes) -> None:
+    def write(self, data: bytes) -> None:
         """Compress and append data."""
-        self._packed += self._packer.compress(text)
+        self._packed += self._packer.compress(data)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the part has reached the minimum size of a multipart upload."""
         return len(self._packed) >= files.MIN_PART_BYTES
 
-    def end(self) -> bytes:
+    def finish(self) -> bytes:
         """Return the compressed part; nothing can be added afterwards."""
         self._packed += self._packer.flush()
         return bytes(self._packed)
 
 
-class Draft:
+class ExportWriter:
     """Writer of an export's file: the stored export, and everything read since it was stored."""
 
     def __init__(self, export: AuditExport) -> None:
         self.export = export
-        self._wanted = EntrySelection.model_validate(export.filters)
-        self._omitted = Omitted.of(export.omitted)
-        self._at, self._count = export.at, export.entry_count or 0
-        self._begin(_read_rest(export))
+        self._filters = EntrySelection.model_validate(export.filters)
+        self._omitted = OmittedRuns.from_item(export.omitted)
+        self._last_sequence, self._entry_count = export.at, export.entry_count or 0
+        self._start_part(_read_rest(export))
         if not export.at:
-            self._part.write(head(export.format))
+            self._part.write(file_header(export.format))
 
-    def write(self, ends_at: float) -> AuditExport:
+    def write(self, deadline: float) -> AuditExport:
         """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
-        for entries in logs.sealed(self.export.organization_id, self._at, self.export.until, fresh=True):
-            self._add(entries)
-            if time.monotonic() > ends_at:
-                return jobs.release(self._keep())
-            if self._part.full or time.monotonic() > self._keep_by:
-                self._keep()
-        if self._at < self.export.until:
-            raise Unreadable(self._at + 1, late=True)
-        return self._keep(whole=True)
+        for entries in logs.iter_sequenced(
+            self.export.organization_id, self._last_sequence, self.export.until, reread=True
+        ):
+            self._add_entries(entries)
+            if time.monotonic() > deadline:
+                return jobs.release(self._store_progress())
+            if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
+                self._store_progress()
+        if self._last_sequence < self.export.until:
+            raise UnreadableEntry(self._last_sequence + 1, may_be_index_lag=True)
+        return self._store_progress(is_complete=True)
 
-    def _add(self, entries: Iterable[StoredEntry]) -> None:
+    def _add_entries(self, entries: Iterable[StoredEntry]) -> None:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
-        for sequence, sealed in enumerate(entries, self._at + 1):
+        for sequence, sealed in enumerate(entries, self._last_sequence + 1):
             entry = _parse_entry(self.export.organization_id, sequence, sealed)
-            if logs.holds(self._wanted, entry):
-                self._omitted.add(sequence - len(skipped_leaves), skipped_leaves)
+            if logs.matches(self._filters, entry):
+                self._omitted.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
                 formatted.append(_format_entry(self.export, sequence, entry, sealed.body))
             else:
                 skipped_leaves.append(entry.leaf)
-            self._at = sequence
-        self._omitted.add(self._at + 1 - len(skipped_leaves), skipped_leaves)
+            self._last_sequence = sequence
+        self._omitted.add_leaves(self._last_sequence + 1 - len(skipped_leaves), skipped_leaves)
         self._part.write(b"".join(formatted))
-        self._count += len(formatted)
+        self._entry_count += len(formatted)
 
-    def _keep(self, *, whole: bool = False) -> AuditExport:
+    def _store_progress(self, *, is_complete: bool = False) -> AuditExport:
         """Store the compressed data, and the progress of the job."""
-        export, data = self.export, self._part.end()
+        export, data = self.export, self._part.finish()
         number, parts, rest = export.number + export.failures, export.parts, None
-        if whole or len(data) >= files.MIN_PART_BYTES:
-            files.upload_part(_bucket(), export.file, export.upload or "", number, data)
+        if is_complete or len(data) >= files.MIN_PART_BYTES:
+            files.upload_part(_bucket(), export.file_key, export.upload or "", number, data)
             parts = [*parts, number]
         else:
             files.write_file(_bucket(), _rest_key(export, number), data)
             rest = number
         self.export = jobs.checkpoint(
             export,
-            at=self._at,
+            at=self._last_sequence,
             parts=parts,
             rest=rest,
             number=number + 1,
-            whole=whole,
-            entry_count=self._count,
-            omitted=self._omitted.kept(),
+            whole=is_complete,
+            entry_count=self._entry_count,
+            omitted=self._omitted.to_item(),
         )
-        self._begin(data if rest else b"")
+        self._start_part(data if rest else b"")
         return self.export
 
-    def _begin(self, rest: bytes) -> None:
-        self._part = Part(rest)
-        self._keep_by = time.monotonic() + KEEP_SECONDS
+    def _start_part(self, compressed_prefix: bytes) -> None:
+        self._part = GzipPart(compressed_prefix)
+        self._checkpoint_deadline = time.monotonic() + CHECKPOINT_INTERVAL_SECONDS
 
 
-def begin(export: AuditExport) -> str:
+def start_upload(export: AuditExport) -> str:
     """Start the multipart upload and return its id."""
-    return files.start_upload(_bucket(), export.file, "application/gzip")
+    return files.start_upload(_bucket(), export.file_key, "application/gzip")
 
 
-def complete(export: AuditExport) -> Iterator[bytes]:
+def complete_upload(export: AuditExport) -> Iterator[bytes]:
     """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
     with suppress(files.FileNotFound):  # Already completed, or deleted; if it was deleted, reading fails.
-        files.complete_upload(_bucket(), export.file, export.upload or "", export.parts)
-    return files.read_file(_bucket(), export.file)
+        files.complete_upload(_bucket(), export.file_key, export.upload or "", export.parts)
+    return files.read_file(_bucket(), export.file_key)
 
 
-def clear(export: AuditExport) -> None:
+def delete_files(export: AuditExport) -> None:
     """Delete all files of an export, including incomplete uploads."""
-    files.delete_prefix(_bucket(), export.folder)
+    files.delete_prefix(_bucket(), export.key_prefix)
 
 
-def address(export: AuditExport, name: str, seconds: int) -> str:
+def presigned_url(export: AuditExport, name: str, seconds: int) -> str:
     """Return a URL with which anyone can download the file as `name`, for a number of seconds."""
-    return files.presign_url(_bucket(), export.file, name=name, seconds=seconds)
+    return files.presign_url(_bucket(), export.file_key, name=name, seconds=seconds)
 
 
 def _read_rest(export: AuditExport) -> bytes:
@@ -154,28 +156,28 @@ def _read_rest(export: AuditExport) -> bytes:
 
 
 def _rest_key(export: AuditExport, number: int | None) -> str:
-    return f"{export.folder}rest/{number}"
+    return f"{export.key_prefix}rest/{number}"
 
 
-def _parse_entry(log: str, sequence: int, sealed: StoredEntry) -> EntryItem:
+def _parse_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
-    item = sealed.item
-    _, sort_key = sequence_key(log, sequence)
+    item = stored_entry.item
+    _, sort_key = sequence_key(log_id, sequence)
     if item["index1sk"] > sort_key:
-        raise Unreadable(sequence, late=True)
-    if item["index1sk"] < sort_key or not is_entry(item) or len(item["leaf"]) != HASH_BYTES:
-        raise Unreadable(sequence, late=False)
+        raise UnreadableEntry(sequence, may_be_index_lag=True)
+    if item["index1sk"] < sort_key or not is_displayable_entry(item) or len(item["leaf"]) != HASH_BYTES:
+        raise UnreadableEntry(sequence, may_be_index_lag=False)
     return EntryItem.from_item(item)
 
 
 def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: object) -> bytes:
     """Return an entry in the file's format. Raises UnreadableEntry if its body is missing or was altered."""
     if not isinstance(body, bytes) and not entry.erased:
-        raise Unreadable(sequence, late=False)
+        raise UnreadableEntry(sequence, may_be_index_lag=False)
     try:
-        return written(export.format, logs.line(entry, body if isinstance(body, bytes) else None))
+        return format_entry(export.format, logs.entry_to_json(entry, body if isinstance(body, bytes) else None))
     except ValueError as error:
-        raise Unreadable(sequence, late=False) from error
+        raise UnreadableEntry(sequence, may_be_index_lag=False) from error
 
 
 def _bucket() -> str:

@@ -10,8 +10,8 @@ from chalicelib.features.audit.models import EntryFilters
 from chalicelib.kernel.http.fields import Timestamp
 from chalicelib.kernel.http.models import Input, Output, Query, RecordOutput
 
-Format = Literal["ndjson", "csv"]
-Status = Literal["queued", "running", "completed", "failed", "expired"]
+ExportFormat = Literal["ndjson", "csv"]
+ExportStatus = Literal["queued", "running", "completed", "failed", "expired"]
 
 _FAILED_EXAMPLE: Final = {
     **dict.fromkeys(("entry_count", "size_bytes", "sha256", "evidence", "expires_at")),
@@ -24,7 +24,7 @@ _SHA256_PATTERN = "^[0-9a-f]{64}$"
 class ExportQuery(EntryFilters, Query):
     """Filters for the entries, and the output format."""
 
-    format: Format = Field("ndjson", description=_FORMAT_DESCRIPTION)
+    format: ExportFormat = Field("ndjson", description=_FORMAT_DESCRIPTION)
 
 
 class EntrySelection(EntryFilters, Input):
@@ -34,7 +34,7 @@ class EntrySelection(EntryFilters, Input):
 class AuditExportCreate(Input):
     """Filters for the entries, and the output format."""
 
-    format: Format = Field("ndjson", description=_FORMAT_DESCRIPTION, examples=["ndjson"])
+    format: ExportFormat = Field("ndjson", description=_FORMAT_DESCRIPTION, examples=["ndjson"])
     filters: EntrySelection | None = Field(None, examples=[{"type": "organization.member.*"}])
 
 
@@ -64,8 +64,8 @@ class AuditExportOut(RecordOutput):
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED_EXAMPLE}
     no_store: ClassVar[bool] = True
 
-    status: Status = Field(examples=["completed"])
-    format: Format = Field(examples=["ndjson"])
+    status: ExportStatus = Field(examples=["completed"])
+    format: ExportFormat = Field(examples=["ndjson"])
     filters: ExportFilters
     entry_count: int | None = Field(
         description="Entries in the file; while the export is running, the number so far.", examples=[1]

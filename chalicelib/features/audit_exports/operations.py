@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from chalicelib.features.audit_exports import making
-from chalicelib.features.audit_exports.collecting import TooMuch, collect
+from chalicelib.features.audit_exports.collecting import ExportTooLarge, build_inline_export
 from chalicelib.features.audit_exports.entities import AuditExport
 from chalicelib.features.audit_exports.formats import MEDIA_TYPES
 from chalicelib.features.audit_exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
@@ -17,7 +17,7 @@ from chalicelib.kernel.permissions.roles import Role
 routes = RouteGroup("organizations")
 
 _DOWNLOAD_URL_SECONDS: Final = 900
-_EXPIRED: Final = (
+_EXPIRED_DETAIL: Final = (
     "The export expired at {}: it was a week old, or its filters named a person whose data was erased. Start another."
 )
 
@@ -38,8 +38,8 @@ def export_audit_log(
     `export_too_large`. Start a background export in that case.
     """
     try:
-        text = collect(organization.log, query, query.format)
-    except TooMuch as error:
+        text = build_inline_export(organization.log, query, query.format)
+    except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
     name = _file_name(organization, ctx.now, query.format)
@@ -80,13 +80,13 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
     each caller. The problem is `export_expired` after a week, and immediately if the filters of the export name a
     person whose data was erased. A URL that was issued before the erasure may work for some minutes more.
     """
-    if export.expired:
-        raise Problem("export_expired", _EXPIRED.format(export.expires_at))
+    if export.is_expired:
+        raise Problem("export_expired", _EXPIRED_DETAIL.format(export.expires_at))
     if export.status != "completed":
         return AuditExportOut.of(export)
     _log_download(ctx, export)
     name = _file_name(organization, export.created_at, f"{export.format}.gz")
-    return AuditExportOut.of(export, download_url=making.address(export, name, _DOWNLOAD_URL_SECONDS))
+    return AuditExportOut.of(export, download_url=making.presigned_url(export, name, _DOWNLOAD_URL_SECONDS))
 
 
 def _log_download(ctx: Context, export: AuditExport) -> None:

@@ -7,11 +7,11 @@ from chalicelib.kernel.audit_log.ledger import split_hashes
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage.entity import Item
 
-MOST_HASHES: Final = 2_000
+MAX_EVIDENCE_HASHES: Final = 2_000
 """Maximum number of hashes in the evidence of an export."""
 
 
-class Omitted:
+class OmittedRuns:
     """The runs of consecutive entries left out so far, as hashes of their subtrees (RFC 6962, compact ranges).
 
     `runs` is in the public format, or None once there are too many hashes. The last run may still grow.
@@ -23,30 +23,30 @@ class Omitted:
         self._hashes = sum(len(run["hashes"]) for run in runs or ())
 
     @classmethod
-    def of(cls, kept: Item | None) -> "Omitted":
+    def from_item(cls, item: Item | None) -> "OmittedRuns":
         """Return the state that `to_item` returned; None means that there is no evidence."""
-        if kept is None:
+        if item is None:
             return cls(None, CompactRange())
-        return cls(kept["runs"], CompactRange(kept["size"], split_hashes(kept["peaks"]), kept["begin"]))
+        return cls(item["runs"], CompactRange(item["size"], split_hashes(item["peaks"]), item["begin"]))
 
-    def add(self, sequence: int, leaves: Sequence[bytes]) -> None:
+    def add_leaves(self, first_sequence: int, leaves: Sequence[bytes]) -> None:
         """Add consecutive omitted entries, from a sequence on, by their leaf hashes."""
         if self.runs is None or not leaves:
             return
-        begin = sequence - 1
+        begin = first_sequence - 1
         if begin != self._last.begin + self._last.size:
             self._close_run()
             self._last = CompactRange(begin=begin)
         self._last = self._last.extend(leaves)
 
-    def kept(self) -> Item | None:
+    def to_item(self) -> Item | None:
         """Return the state as it is stored in the export."""
         if self.runs is None:
             return None
         last = self._last
         return {"runs": self.runs, "begin": last.begin, "size": last.size, "peaks": b"".join(last.peaks)}
 
-    def evidence(self) -> list[Item] | None:
+    def finish(self) -> list[Item] | None:
         """Close the last run and return all runs; None if there are too many hashes."""
         self._close_run()
         return self.runs
@@ -54,7 +54,7 @@ class Omitted:
     def _close_run(self) -> None:
         last = self._last
         self._hashes += len(last.peaks)
-        if self.runs is None or self._hashes > MOST_HASHES:
+        if self.runs is None or self._hashes > MAX_EVIDENCE_HASHES:
             self.runs = None
         elif last.size:
             hashes = [peak.hex() for peak in last.peaks]

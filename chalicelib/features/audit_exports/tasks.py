@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from chalicelib.features.audit_exports import making
 from chalicelib.features.audit_exports.entities import AuditExport
-from chalicelib.features.audit_exports.making import Draft, Unreadable
-from chalicelib.features.audit_exports.rules import Omitted
+from chalicelib.features.audit_exports.making import ExportWriter, UnreadableEntry
+from chalicelib.features.audit_exports.rules import OmittedRuns
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.crypto.merkle import CompactRange
@@ -17,7 +17,7 @@ from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-KEPT_DAYS: Final = 7
+RETENTION_DAYS: Final = 7
 
 _MAX_INDEX_WAITS: Final = 3
 _INDEX_WAIT_SECONDS: Final = 30
@@ -50,19 +50,19 @@ def make_audit_export(message: dict[str, Any]) -> None:
 
 
 @task("audit_exports.clear")
-def clear_audit_export(message: dict[str, Any]) -> None:
+def delete_audit_export_files(message: dict[str, Any]) -> None:
     """Delete the files of an export that has expired or failed."""
     export = tasks.load_record(AuditExport, message)
     if export and export.clear_at and export.clear_at <= now():
-        making.clear(export)
+        making.delete_files(export)
         changes = UnitOfWork(now())
         changes.update_untracked(
-            export, clear_at=None, status="expired" if export.expired else export.status, evidence=None
+            export, clear_at=None, status="expired" if export.is_expired else export.status, evidence=None
         )
         changes.commit()
 
 
-def _make_file(export: AuditExport, ends_at: float) -> None:
+def _make_file(export: AuditExport, deadline: float) -> None:
     if not export.upload:
         try:
             export = _start(export)
@@ -70,10 +70,10 @@ def _make_file(export: AuditExport, ends_at: float) -> None:
             _fail(export, _INVALID_HEAD_ERROR)
             return
     if not export.whole:
-        draft = Draft(export)
+        draft = ExportWriter(export)
         try:
-            export = draft.write(ends_at)
-        except Unreadable as unreadable:
+            export = draft.write(deadline)
+        except UnreadableEntry as unreadable:
             _wait_or_fail(draft.export, unreadable)
             return
     if export.whole:
@@ -90,13 +90,13 @@ def _start(export: AuditExport) -> AuditExport:
         until=head.tree.size,
         checkpoint=head.note or None,
         entry_count=0,
-        upload=making.begin(export),
-        omitted=Omitted([], CompactRange()).kept() if provable else None,
+        upload=making.start_upload(export),
+        omitted=OmittedRuns([], CompactRange()).to_item() if provable else None,
     )
 
 
-def _wait_or_fail(export: AuditExport, unreadable: Unreadable) -> None:
-    if unreadable.late and export.failures < _MAX_INDEX_WAITS:
+def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
+    if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
         jobs.release(export, seconds=_INDEX_WAIT_SECONDS)
     else:
         _fail(export, _UNREADABLE_ERROR.format(unreadable.sequence))
@@ -104,19 +104,19 @@ def _wait_or_fail(export: AuditExport, unreadable: Unreadable) -> None:
 
 def _finish(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
-    digest, size, keep_by = sha256(), 0, time.monotonic() + making.KEEP_SECONDS
-    for chunk in making.complete(export):
+    digest, size, keep_by = sha256(), 0, time.monotonic() + making.CHECKPOINT_INTERVAL_SECONDS
+    for chunk in making.complete_upload(export):
         digest.update(chunk)
         size += len(chunk)
         if time.monotonic() > keep_by:
-            export, keep_by = jobs.checkpoint(export), time.monotonic() + making.KEEP_SECONDS
-    expires_at = after(now(), days=KEPT_DAYS)
+            export, keep_by = jobs.checkpoint(export), time.monotonic() + making.CHECKPOINT_INTERVAL_SECONDS
+    expires_at = after(now(), days=RETENTION_DAYS)
     _end_export(
         export,
         "completed",
         size_bytes=size,
         sha256=digest.hexdigest(),
-        evidence=Omitted.of(export.omitted).evidence(),
+        evidence=OmittedRuns.from_item(export.omitted).finish(),
         expires_at=expires_at,
         clear_at=expires_at,
     )
@@ -129,5 +129,5 @@ def _fail(export: AuditExport, error: str) -> None:
 def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
     changes.update(export, status=status, turn_at=None, omitted=None, **result_fields)
-    changes.set_diff_base(export.as_requested)
+    changes.set_diff_base(export.requested_state)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chalicelib.features.channels.models import MASK, ChannelOut, Provider, Status
+from chalicelib.features.channels.models import MASK, ChannelOut, ChannelStatus, Provider
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.storage.entity import Collection, Quota
 from chalicelib.kernel.storage.pii import PersonalData
 
-MOST_CHANNELS: Final = 50
-SEND: Final = "channels.send"
+MAX_CHANNELS: Final = 50
+SEND_TASK: Final = "channels.send"
 
 _ERASED_URL_FIELDS: Final = {
     "status": "needs_attention",
@@ -27,7 +27,7 @@ class ChannelMessage(Delivery):
 
     kind = "organization.integration_channel.message"
     pk, sk = "N#{channel_id}", "{id}"
-    subscriber = "channel_id"
+    subscriber_field = "channel_id"
 
     channel_id: str
 
@@ -42,21 +42,21 @@ class IntegrationChannel(Subscriber):
     kind, parameter = "organization.integration_channel", "channel_id"
     pk, sk = "O#{organization_id}", "C#{id}"
     in_organization = Collection("O#{organization_id}", "C#{id}")
-    quota = Quota("integration channels", "O#{organization_id}", MOST_CHANNELS, lambda _channel: True)
+    quota = Quota("integration channels", "O#{organization_id}", MAX_CHANNELS, lambda _channel: True)
     output_model = ChannelOut
-    task, delivery, spacing_seconds = SEND, ChannelMessage, 1
+    send_task, delivery_type, min_interval_seconds = SEND_TASK, ChannelMessage, 1
     child_partition = "N#{id}"
 
     provider: Provider
     name: str
     sealed_url: bytes
     masked_url: str
-    status: Status = "active"
+    status: ChannelStatus = "active"
     last_error: str | None = None
     free_at: str | None = None
 
     @property
-    def target(self) -> object:
+    def endpoint(self) -> object:
         """The encrypted URL that receives the messages."""
         return self.sealed_url
 
@@ -76,15 +76,22 @@ class IntegrationChannel(Subscriber):
         if not person.appears_in(url := self.url):
             return redacted
         parts = urlsplit(url)
-        return {**redacted, **kept(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"), **_ERASED_URL_FIELDS}
+        return {
+            **redacted,
+            **encrypted_url_fields(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"),
+            **_ERASED_URL_FIELDS,
+        }
 
 
-def kept(channel_id: str, url: str) -> dict[str, Any]:
+def encrypted_url_fields(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that store its URL, encrypted and masked."""
-    return {"sealed_url": encryption.encrypt(url.encode(), _encryption_context(channel_id)), "masked_url": masked(url)}
+    return {
+        "sealed_url": encryption.encrypt(url.encode(), _encryption_context(channel_id)),
+        "masked_url": mask_url(url),
+    }
 
 
-def masked(url: str) -> str:
+def mask_url(url: str) -> str:
     """Return the public form of a URL: scheme, host and, if enough characters stay hidden, the last four."""
     parts = urlsplit(url)
     secret = url.partition("://")[2].removeprefix(parts.netloc)

@@ -19,7 +19,7 @@ from chalicelib.features.channels.models import Provider
 from chalicelib.features.deliveries.event_types import EVENT_TYPES
 from chalicelib.kernel.core.clock import timestamp_ms
 
-LONGEST_NAME: Final = 256
+MAX_NAME_CHARACTERS: Final = 256
 """Maximum characters of a name; two fully escaped names fit into one section of Slack."""
 
 _TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive here."
@@ -37,11 +37,11 @@ _MENTIONS: Final = re.compile(r"@(?=everyone|here|channel|group)", re.IGNORECASE
 _MARKDOWN_CHARACTERS: Final = re.compile(r"[\\`*_~|<>\[\](){}#&]|:(?=//)|^[-+=]")
 _LIST_NUMBER: Final = re.compile(r"^(\d+)\.")
 
-Escape = Callable[[str], str]
+EscapeFunction = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Notice:
+class MessageContent:
     """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs."""
 
     sentence: str
@@ -50,16 +50,16 @@ class Notice:
     event: Mapping[str, Any]
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any], sequence: int) -> "Notice":
+    def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
         """Return the content for a log entry with its sequence."""
         return cls(EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _public_event(entry, sequence))
 
     @classmethod
-    def trial(cls, actor: Mapping[str, Any], channel: IntegrationChannel, moment: str) -> "Notice":
+    def create_test(cls, actor: Mapping[str, Any], channel: IntegrationChannel, timestamp: str) -> "MessageContent":
         """Return the content of a test message, which is not an event of the log."""
         entry = {
             "type": "channel.test",
-            "occurredAt": moment,
+            "occurredAt": timestamp,
             "organizationId": channel.organization_id,
             "actor": actor,
             "target": {"name": channel.name},
@@ -68,21 +68,21 @@ class Notice:
         return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _public_event(entry, None))
 
     @property
-    def text(self) -> str:
+    def plain_text(self) -> str:
         """The sentence as plain text."""
-        return self.written(str)
+        return self.render(str)
 
-    def written(self, escape: Escape) -> str:
+    def render(self, escape: EscapeFunction) -> str:
         """Return the sentence with escaped names."""
         return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
 
 
-def message(provider: Provider, notice: Notice) -> bytes:
+def build_body(provider: Provider, content: MessageContent) -> bytes:
     """Return the body of a message in the provider's format."""
-    return to_json(_FORMATS[provider](notice))
+    return to_json(_FORMATS[provider](content))
 
 
-def address(provider: Provider, url: str) -> str:
+def delivery_url(provider: Provider, url: str) -> str:
     """Return the URL for a message; Discord reports the result only with `wait=true`."""
     if provider != "discord":
         return url
@@ -91,13 +91,13 @@ def address(provider: Provider, url: str) -> str:
     return parts._replace(query=urlencode([*query, ("wait", "true")])).geturl()
 
 
-def escaped_for_slack(text: str) -> str:
+def escape_slack(text: str) -> str:
     """Return text that Slack's mrkdwn shows as it is, except for bold and the like, which have no escape."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _break_mentions(text)
 
 
-def escaped_in_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is (CommonMark, section 2.4), as in Discord and Teams."""
     return _break_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
 
@@ -106,10 +106,10 @@ def _break_mentions(text: str) -> str:
     return _MENTIONS.sub("@" + _ZERO_WIDTH_SPACE, text)
 
 
-def _format_slack(notice: Notice) -> dict[str, Any]:
-    timestamp, event = notice.event["timestamp"], notice.event["type"]
+def _format_slack(content: MessageContent) -> dict[str, Any]:
+    timestamp, event = content.event["timestamp"], content.event["type"]
     when = f"<!date^{timestamp_ms(timestamp) // 1000}^{{date_short_pretty}} {{time}}|{timestamp}>"
-    text = notice.written(escaped_for_slack)
+    text = content.render(escape_slack)
     return {
         "text": text,
         "blocks": [
@@ -126,25 +126,25 @@ def _mrkdwn(text: str) -> dict[str, Any]:
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
-def _format_discord(notice: Notice) -> dict[str, Any]:
+def _format_discord(content: MessageContent) -> dict[str, Any]:
     return {
         "embeds": [
             {
-                "description": notice.written(escaped_in_markdown),
-                "timestamp": notice.event["timestamp"],
-                "footer": {"text": notice.event["type"]},
+                "description": content.render(escape_markdown),
+                "timestamp": content.event["timestamp"],
+                "footer": {"text": content.event["type"]},
             }
         ],
         "allowed_mentions": {"parse": []},
     }
 
 
-def _format_teams(notice: Notice) -> dict[str, Any]:
-    text = notice.written(escaped_in_markdown)
+def _format_teams(content: MessageContent) -> dict[str, Any]:
+    text = content.render(escape_markdown)
     # An Adaptive Card shows times in the reader's zone, and rejects fractions of a second.
-    timestamp = re.sub(r"\.\d+", "", notice.event["timestamp"])
+    timestamp = re.sub(r"\.\d+", "", content.event["timestamp"])
     when = f"{{{{DATE({timestamp}, SHORT)}}}} {{{{TIME({timestamp})}}}}"
-    footer = f"{when} · {escaped_in_markdown(notice.event['type'])}"
+    footer = f"{when} · {escape_markdown(content.event['type'])}"
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -159,11 +159,11 @@ def _format_teams(notice: Notice) -> dict[str, Any]:
     return {"type": "message", "attachments": [attachment]}
 
 
-def _format_webhook(notice: Notice) -> dict[str, Any]:
-    return {"text": notice.text, "event": notice.event}
+def _format_webhook(content: MessageContent) -> dict[str, Any]:
+    return {"text": content.plain_text, "event": content.event}
 
 
-_FORMATS: Final[Mapping[Provider, Callable[[Notice], dict[str, Any]]]] = {
+_FORMATS: Final[Mapping[Provider, Callable[[MessageContent], dict[str, Any]]]] = {
     "slack": _format_slack,
     "discord": _format_discord,
     "teams": _format_teams,
@@ -194,4 +194,4 @@ def _clean_name(name: str) -> str:
     """Return a name as a single line without direction controls, shortened if necessary."""
     text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _BIDI_CONTROLS.sub("", name))
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"
+    return text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"

@@ -11,7 +11,7 @@ from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 
 Provider = Literal["slack", "discord", "teams", "webhook"]
-Status = Literal["active", "needs_attention"]
+ChannelStatus = Literal["active", "needs_attention"]
 
 MASK: Final = "…"
 """Placeholder for the hidden part of a URL. It is not ASCII, so no real URL contains it."""
@@ -70,5 +70,5 @@ class ChannelOut(RecordOutput):
     areas: EventAreas
     config: ChannelConfigOut
     enabled: bool
-    status: Status = Field(examples=["active"])
+    status: ChannelStatus = Field(examples=["active"])
     last_error: str | None = Field(description="Why the channel needs attention.", examples=[None])

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.features.channels.entities import IntegrationChannel, kept
-from chalicelib.features.channels.messages import Notice
+from chalicelib.features.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.channels.messages import MessageContent
 from chalicelib.features.channels.models import MASK, ChannelCreate, ChannelOut, ChannelPatch, Provider
-from chalicelib.features.channels.rules import MENDED, failure, misfit
-from chalicelib.features.channels.sending import judge, send
-from chalicelib.features.deliveries.entities import Clearing
-from chalicelib.features.deliveries.models import TrialOut
-from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
-from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
+from chalicelib.features.channels.rules import HEALTHY_FIELDS, failure_reason, url_mismatch_reason
+from chalicelib.features.channels.sending import apply_response, send_message
+from chalicelib.features.deliveries.entities import SubscriberCleanup
+from chalicelib.features.deliveries.models import TestDeliveryOut
+from chalicelib.features.deliveries.reach import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.deliveries.rules import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.core.settings import settings
@@ -49,7 +49,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
     _check_url(body.provider, body.config.webhook_url)
-    areas = areas_within_reach(ctx, body.events)
+    areas = authorize_event_areas(ctx, body.events)
     record_fields = ctx.new_record_fields()
     channel = IntegrationChannel(
         **record_fields,
@@ -59,7 +59,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
         events=body.events,
         enabled=body.enabled,
         areas=areas,
-        **kept(record_fields["id"], body.config.webhook_url),
+        **encrypted_url_fields(record_fields["id"], body.config.webhook_url),
     )
     return ChannelOut.of(ctx.changes.create(channel))
 
@@ -91,10 +91,14 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     """
     requested_url = body.config.webhook_url
     url = channel.url if requested_url == channel.masked_url else requested_url
-    url_changes: dict[str, Any] = {**kept(channel.id, url), "free_at": None} if url != channel.url else {}
+    url_changes: dict[str, Any] = (
+        {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.url else {}
+    )
     if has_new_target := bool(url_changes) or body.provider != channel.provider:
         _check_url(body.provider, url)
-    status_changes: Mapping[str, Any] = MENDED if has_new_target or (body.enabled and not channel.enabled) else {}
+    status_changes: Mapping[str, Any] = (
+        HEALTHY_FIELDS if has_new_target or (body.enabled and not channel.enabled) else {}
+    )
     changed = ctx.changes.update(
         channel,
         provider=body.provider,
@@ -104,7 +108,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
         **url_changes,
         **status_changes,
     )
-    return ChannelOut.of(within_reach(ctx, changed, channel))
+    return ChannelOut.of(limit_to_caller_areas(ctx, changed, channel))
 
 
 @routes.delete(
@@ -117,7 +121,9 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
     """Delete an integration channel; pending messages are dropped."""
     ctx.changes.delete(channel)
-    ctx.changes.enqueue_after_commit(Clearing.task, ctx.changes.create(Clearing.after(channel, ctx.now)))
+    ctx.changes.enqueue_after_commit(
+        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(channel, ctx.now))
+    )
 
 
 @routes.post(
@@ -128,9 +134,9 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
     emits="organization.integration_channel.tested",
     grants_access=True,
     has_external_effects=True,
-    rate_limits=TRIAL_BUDGETS,
+    rate_limits=TEST_RATE_LIMITS,
 )
-def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
+def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TestDeliveryOut:
     """Send a test message to an integration channel, whatever its status, and return the result within 5 s.
 
     The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
@@ -138,21 +144,21 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
 
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
-    notice = Notice.trial(ctx.principal.actor, channel, ctx.now)
-    response = ctx.once(lambda: send(channel, notice, TRIAL_SECONDS))
-    judge(ctx.changes, channel, response)
+    content = MessageContent.create_test(ctx.principal.actor, channel, ctx.now)
+    response = ctx.once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
+    apply_response(ctx.changes, channel, response)
     ctx.changes.set_event_subject(channel)
-    return TrialOut(
+    return TestDeliveryOut(
         delivered=response.succeeded,
         status_code=response.status,
-        error=failure(channel.provider, response),
+        error=failure_reason(channel.provider, response),
         duration_ms=response.duration_ms,
     )
 
 
 def _check_url(provider: Provider, url: str) -> None:
     """Raise ValidationProblem if the provider can't receive messages at a URL."""
-    error = misfit(provider, url) if settings().stage != "local" else None
+    error = url_mismatch_reason(provider, url) if settings().stage != "local" else None
     if MASK in url:
         error = "is masked, but differs from the current masked URL; send the full URL"
     if error:

@@ -15,10 +15,10 @@ from chalicelib.kernel.outbound.webhook_urls import url_host
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
 """Pauses between the attempts of a message. They are short, because a chat message is useless a day later."""
 
-MENDED: Final[Mapping[str, Any]] = {"status": "active", "last_error": None}
+HEALTHY_FIELDS: Final[Mapping[str, Any]] = {"status": "active", "last_error": None}
 """The stored fields of a channel that needs no attention."""
 
-_PLACES: Final[Mapping[Provider, tuple[str, str]]] = {
+_PROVIDER_URLS: Final[Mapping[Provider, tuple[str, str]]] = {
     "slack": (r"hooks\.slack(-gov)?\.com", "https://hooks.slack.com/services/…"),
     "discord": (r"((ptb|canary)\.)?discord(app)?\.com", "https://discord.com/api/webhooks/…"),
     "teams": (
@@ -41,11 +41,11 @@ _UNAUTHORIZED_STATUSES: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _GONE_STATUSES: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 
 
-def misfit(provider: Provider, url: str) -> str | None:
+def url_mismatch_reason(provider: Provider, url: str) -> str | None:
     """Return the reason why a URL can't receive the provider's messages, or None."""
-    if provider not in _PLACES:
+    if provider not in _PROVIDER_URLS:
         return None
-    hosts, example = _PLACES[provider]
+    hosts, example = _PROVIDER_URLS[provider]
     if not re.fullmatch(hosts, url_host(url)):
         return f"must be a URL of {_PROVIDER_NAMES[provider]}, such as {example}"
     if provider == "discord" and not _DISCORD_PATH.fullmatch(url):
@@ -53,10 +53,10 @@ def misfit(provider: Provider, url: str) -> str | None:
     return None
 
 
-def state_after(provider: Provider, response: WebhookResponse) -> Mapping[str, Any]:
+def fields_after_response(provider: Provider, response: WebhookResponse) -> Mapping[str, Any]:
     """Return the changed fields of a channel after a response: healthy, needing attention, or none."""
     if response.succeeded:
-        return MENDED
+        return HEALTHY_FIELDS
     reason = _rejection_reason(provider, response)
     return {"status": "needs_attention", "last_error": reason} if reason else {}
 
@@ -75,12 +75,12 @@ def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | No
     return None if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else f"{name} did not accept the message ({status})."
 
 
-def is_final(response: WebhookResponse) -> bool:
+def is_permanent_failure(response: WebhookResponse) -> bool:
     """Return whether a failed attempt would fail again at any time."""
     return response.status is not None and not response.succeeded and _is_permanent(response.status)
 
 
-def asked_seconds(response: WebhookResponse) -> int | None:
+def retry_after_seconds(response: WebhookResponse) -> int | None:
     """Return how many seconds the provider asks to wait, or None. Discord gives a more precise value in the body."""
     if response.status != HTTPStatus.TOO_MANY_REQUESTS:
         return response.retry_after
@@ -94,7 +94,7 @@ def asked_seconds(response: WebhookResponse) -> int | None:
     return max(math.ceil(seconds), response.retry_after or 0)
 
 
-def failure(provider: Provider, response: WebhookResponse) -> str | None:
+def failure_reason(provider: Provider, response: WebhookResponse) -> str | None:
     """Return the reason why a message was not delivered, or None if it was."""
     if response.succeeded:
         return None

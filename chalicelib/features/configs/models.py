@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.features.domains.models import Purpose, RecordType, VerificationStatus
+from chalicelib.features.domains.models import DnsRecordType, RecordPurpose, VerificationStatus
 from chalicelib.features.modules.models import EffectiveModuleOut
 from chalicelib.features.platforms.models import HomeOut, NavigationOut, PlatformSummary, ThemeOut
 from chalicelib.features.project_blocks.models import ProjectBlockOut
@@ -22,8 +22,8 @@ class ConfigModuleOut(EffectiveModuleOut):
 class ConfigRecordOut(Output):
     """A DNS record that the domain needs."""
 
-    purpose: Purpose = Field(examples=["ownership"])
-    type: RecordType = Field(examples=["TXT"])
+    purpose: RecordPurpose = Field(examples=["ownership"])
+    type: DnsRecordType = Field(examples=["TXT"])
     name: str = Field(examples=["_atrium-challenge.engines.example.com"])
     expected: str = Field(examples=["atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh"])
 

@@ -11,12 +11,12 @@ from chalicelib.features.configs.models import (
     ResolvedConfigOut,
     ResolveRequest,
 )
-from chalicelib.features.configs.rules import HostMatch, host_match, said
+from chalicelib.features.configs.rules import HostMatch, config_fields, match_host
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.modules.entities import ModuleOverride
-from chalicelib.features.platforms.entities import Platform, at_platform
-from chalicelib.features.platforms.rules import slug_in
-from chalicelib.features.platforms.showing import Sight
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.rules import space_slug_in_path
+from chalicelib.features.platforms.showing import NavigationVisibility
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import keys_of, seen
 from chalicelib.kernel.core.problems import not_found
@@ -38,7 +38,7 @@ _TOO_LARGE_ADVICE: Final = "Get the platform, its modules and its project blocks
 
 @routes.get(
     "/platforms/{platform_id}/config",
-    access=at_platform(Role.MEMBER, if_published=True),
+    access=require_platform_role(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
     alternative=_TOO_LARGE_ADVICE,
@@ -51,14 +51,18 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     home include private spaces, and unpublished sites and pages, only for callers who can see them.
     """
     ctx.allow_caching()
-    visibility = Sight(ctx, platform)
-    records = ctx.load(_PLATFORM_RECORDS, keys=visibility.keys())
-    return ConfigOut.of(said(platform, records, None, public=ctx.role is None, parts=visibility.parts(records)))
+    visibility = NavigationVisibility(ctx, platform)
+    records = ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    return ConfigOut.of(
+        config_fields(
+            platform, records, None, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+        )
+    )
 
 
 def _path_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
-    slug = slug_in(request.unvalidated_body.get("path"))
+    slug = space_slug_in_path(request.unvalidated_body.get("path"))
     fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
     return [guard_key(Space.by_slug, fields)] if slug else []
 
@@ -66,7 +70,7 @@ def _path_prefetch_keys(request: Request) -> list[ItemKey]:
 @routes.post(
     "/platforms/{platform_id}/resolve-config",
     success=200,
-    access=at_platform(Role.MEMBER, if_published=True),
+    access=require_platform_role(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
     prefetch=_path_prefetch_keys,
@@ -80,7 +84,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
     space_id, by = _selected_space(ctx, body)
-    visibility = Sight(ctx, platform)
+    visibility = NavigationVisibility(ctx, platform)
     space, records = _load_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
         raise not_found()
@@ -90,26 +94,28 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in records.instances_of(Capability)]
-    config = said(platform, records, space, public=ctx.role is None, parts=visibility.parts(records))
+    config = config_fields(
+        platform, records, space, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+    )
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
 def _match_host(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
     """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
-    return host_match(host, platform, custom_domain, settings().platforms_domain)
+    return match_host(host, platform, custom_domain, settings().platforms_domain)
 
 
 def _load_records(
-    ctx: Context, platform: Platform, space_id: str | None, visibility: Sight
+    ctx: Context, platform: Platform, space_id: str | None, visibility: NavigationVisibility
 ) -> tuple[Space | None, Records]:
     """Return the space if the caller can see it, and the records of the configuration.
 
     The records include the capabilities and module overrides of a visible space.
     """
     if space_id is None:
-        return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.keys())
-    keys = [*keys_of(ctx, platform, space_id), *visibility.keys()]
+        return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    keys = [*keys_of(ctx, platform, space_id), *visibility.prefetch_keys()]
     collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
     records = ctx.load(*collections, keys=keys, **{Space.parameter: space_id})
     if space := seen(ctx, platform, space_id, records):

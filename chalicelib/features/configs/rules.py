@@ -6,10 +6,10 @@ from typing import Any, Literal
 from chalicelib.features.configs.models import ConfigDomainOut, ConfigModuleOut, PublicDomainOut
 from chalicelib.features.domains.entities import CustomDomain
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
-from chalicelib.features.modules.rules import effective, modules_of
+from chalicelib.features.modules.rules import configured_modules, effective_modules
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.models import PlatformSummary
-from chalicelib.features.project_blocks.entities import ProjectBlock, in_order
+from chalicelib.features.project_blocks.entities import ProjectBlock, sort_by_position
 from chalicelib.features.project_blocks.models import ProjectBlockOut
 from chalicelib.features.spaces.entities import Space
 from chalicelib.kernel.execution.context import Records
@@ -18,8 +18,8 @@ from chalicelib.kernel.outbound.domain_names import host_name
 HostMatch = Literal["customDomain", "subdomain"]
 
 
-def said(
-    platform: Platform, found: Records, space: Space | None, *, public: bool, parts: Mapping[str, Any]
+def config_fields(
+    platform: Platform, records: Records, space: Space | None, *, is_anonymous: bool, visible_fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the fields of `ConfigOut` for a platform, or for one of its spaces.
 
@@ -27,16 +27,20 @@ def said(
     space. `visible_fields` holds the navigation and home as the caller sees them. If `is_anonymous`, project
     blocks that are off are omitted.
     """
-    custom_domain = next(iter(found.instances_of(CustomDomain)), None)
-    modules = effective(modules_of(found.instances_of(PlatformModule)), found.instances_of(ModuleOverride))
-    blocks = [block for block in in_order(found.instances_of(ProjectBlock)) if block.enabled or not public]
+    custom_domain = next(iter(records.instances_of(CustomDomain)), None)
+    modules = effective_modules(
+        configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
+    )
+    blocks = [
+        block for block in sort_by_position(records.instances_of(ProjectBlock)) if block.enabled or not is_anonymous
+    ]
     versions = [platform.version, custom_domain.version if custom_domain else 0, space.version if space else 0]
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,
-        **parts,
-        "modules": [_redact_module(ConfigModuleOut.of(module), is_anonymous=public) for module in modules],
-        "custom_domain": custom_domain and _domain_output(custom_domain, is_anonymous=public),
+        **visible_fields,
+        "modules": [_redact_module(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules],
+        "custom_domain": custom_domain and _domain_output(custom_domain, is_anonymous=is_anonymous),
         "project_blocks": [ProjectBlockOut.of(block) for block in blocks],
         "version": sum(versions),
     }
@@ -52,9 +56,11 @@ def _domain_output(custom_domain: CustomDomain, *, is_anonymous: bool) -> Public
     return ConfigDomainOut.of(custom_domain) if custom_domain.domain else None
 
 
-def host_match(host: str | None, platform: Platform, custom: CustomDomain | None, service: str) -> HostMatch | None:
+def match_host(
+    host: str | None, platform: Platform, custom_domain: CustomDomain | None, base_domain: str
+) -> HostMatch | None:
     """Return which domain of a platform a host is, or None. Subdomains of platforms are below `base_domain`."""
     name = host_name(host or "")
-    if custom and custom.status == "verified" and name == custom.domain:
+    if custom_domain and custom_domain.status == "verified" and name == custom_domain.domain:
         return "customDomain"
-    return "subdomain" if name == f"{platform.subdomain}.{service}" else None
+    return "subdomain" if name == f"{platform.subdomain}.{base_domain}" else None

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.deliveries.event_types import within
-from chalicelib.features.deliveries.models import Status
+from chalicelib.features.deliveries.event_types import is_in_areas
+from chalicelib.features.deliveries.models import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
@@ -13,9 +13,9 @@ from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 
-KEPT_DAYS: Final = 90
+RETENTION_DAYS: Final = 90
 
-QUEUE: Final = "deliveries.queue"
+QUEUE_TASK: Final = "deliveries.queue"
 """The task that queues a delivery once it is due."""
 
 _RESPONSE_FIELDS: Final = ("error", "response_body")
@@ -36,21 +36,21 @@ class Subscriber(Entity):
     gives_access = True
     child_partition = "V#{id}"
 
-    task: ClassVar[str]
-    delivery: ClassVar[type["Delivery"]]
-    spacing_seconds: ClassVar[int] = 0
+    send_task: ClassVar[str]
+    delivery_type: ClassVar[type["Delivery"]]
+    min_interval_seconds: ClassVar[int] = 0
 
     organization_id: str
     events: list[str]
     enabled: bool = True
     areas: list[str] | None = None
 
-    def hears(self, event_type: str) -> bool:
+    def may_receive(self, event_type: str) -> bool:
         """Return whether the subscriber may receive events of a type."""
-        return within(event_type, self.areas)
+        return is_in_areas(event_type, self.areas)
 
     @property
-    def target(self) -> object:
+    def endpoint(self) -> object:
         """The endpoint that receives the events; a different value means another server."""
         raise NotImplementedError
 
@@ -63,13 +63,13 @@ class Delivery(Entity):
     """
 
     gives_access = True
-    subscriber: ClassVar[str]
+    subscriber_field: ClassVar[str]
     """The name of the field with the subscriber's id."""
 
     organization_id: str
     event_type: str
     sequence: int
-    status: Status = "pending"
+    status: DeliveryStatus = "pending"
     attempts: list[dict[str, Any]] = field(default_factory=list)
     tries: int = 0
     next_attempt_at: str | None = None
@@ -78,7 +78,7 @@ class Delivery(Entity):
     ttl: int
 
     @classmethod
-    def planned(
+    def plan(
         cls,
         subscriber_id: str,
         *,
@@ -88,10 +88,10 @@ class Delivery(Entity):
         sequence: int,
         occurred_at: str,
         now: str,
-        at: str | None,
+        attempt_at: str | None,
     ) -> Self:
         """Return a new delivery that is attempted at a time, or skipped without one."""
-        subscriber_fields: dict[str, Any] = {cls.subscriber: subscriber_id}
+        subscriber_fields: dict[str, Any] = {cls.subscriber_field: subscriber_id}
         return cls(
             id=event_id,
             created_at=occurred_at,
@@ -99,11 +99,11 @@ class Delivery(Entity):
             organization_id=organization_id,
             event_type=event_type,
             sequence=sequence,
-            status="pending" if at else "skipped",
-            next_attempt_at=at,
-            completed_at=None if at else now,
-            due_at=at and looked_after(at, now),
-            ttl=timestamp_ms(after(now, days=KEPT_DAYS)) // 1000,
+            status="pending" if attempt_at else "skipped",
+            next_attempt_at=attempt_at,
+            completed_at=None if attempt_at else now,
+            due_at=attempt_at and redrive_at(attempt_at, now),
+            ttl=timestamp_ms(after(now, days=RETENTION_DAYS)) // 1000,
             **subscriber_fields,
         )
 
@@ -115,7 +115,7 @@ class Delivery(Entity):
     @property
     def subscriber_id(self) -> str:
         """The id of the subscriber."""
-        return str(getattr(self, self.subscriber))
+        return str(getattr(self, self.subscriber_field))
 
     @property
     def log_label(self) -> str:
@@ -125,10 +125,10 @@ class Delivery(Entity):
     @property
     def scheduled_task(self) -> ScheduledTask | None:
         """When the scheduler queues a pending delivery."""
-        return ScheduledTask(QUEUE, self.due_at) if self.due_at else None
+        return ScheduledTask(QUEUE_TASK, self.due_at) if self.due_at else None
 
     @property
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether the retention period is over; the table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
@@ -140,7 +140,7 @@ class Delivery(Entity):
         return {"attempts": attempts} if attempts != self.attempts else {}
 
 
-class Clearing(Job):
+class SubscriberCleanup(Job):
     """The removal of the deliveries of a deleted subscriber, including those that the fan-out still creates.
 
     `partition` holds them. `until` is the size of the log with the entry of the deletion: once the fan-out has passed
@@ -156,27 +156,29 @@ class Clearing(Job):
     until: int | None = None
 
     @classmethod
-    def after(cls, subscriber: Subscriber, moment: str) -> "Clearing":
+    def from_subscriber(cls, subscriber: Subscriber, timestamp: str) -> "SubscriberCleanup":
         """Return the job for a subscriber that is deleted at a time."""
         organization_id, partition = subscriber.organization_id, str(subscriber.child_partition_key)
-        return cls(**new_record_fields(moment), turn_at=moment, organization_id=organization_id, partition=partition)
+        return cls(
+            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, partition=partition
+        )
 
 
-def asked_for(moment: str) -> dict[str, Any]:
+def requeue_fields(timestamp: str) -> dict[str, Any]:
     """Return the fields of a delivery that is attempted again at a time, as if for the first time."""
     return {
         "status": "pending",
         "tries": 0,
-        "next_attempt_at": moment,
+        "next_attempt_at": timestamp,
         "completed_at": None,
-        "due_at": looked_after(moment, moment),
+        "due_at": redrive_at(timestamp, timestamp),
     }
 
 
-def looked_after(at: str, moment: str) -> str:
+def redrive_at(attempt_at: str, now: str) -> str:
     """Return when the scheduler queues a delivery that is planned for a time.
 
     A near attempt is queued directly, so the scheduler only has to find it if its message was lost.
     """
-    is_queued_already = at <= after(moment, seconds=MAX_DELAY_SECONDS)
-    return after(at, seconds=_REDRIVE_DELAY_SECONDS) if is_queued_already else at
+    is_queued_already = attempt_at <= after(now, seconds=MAX_DELAY_SECONDS)
+    return after(attempt_at, seconds=_REDRIVE_DELAY_SECONDS) if is_queued_already else attempt_at

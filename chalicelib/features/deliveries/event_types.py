@@ -305,14 +305,14 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
 }
 
-SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
+EVENT_SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
 """The first parts of event types; some have no events yet, but can be subscribed to."""
 
-PATTERNS: Final = frozenset(
+EVENT_PATTERNS: Final = frozenset(
     {
         "*",
         *EVENT_TYPES,
-        *(f"{subject}.*" for subject in SUBJECTS),
+        *(f"{subject}.*" for subject in EVENT_SUBJECTS),
         *(f"{name[:end]}.*" for name in EVENT_TYPES for end, character in enumerate(name) if character == "."),
     }
 )
@@ -349,6 +349,6 @@ def area_of(event_type: str) -> str:
     return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
 
 
-def within(event_type: str, areas: Container[str] | None) -> bool:
+def is_in_areas(event_type: str, areas: Container[str] | None) -> bool:
     """Return whether an event type belongs to one of the areas; None stands for all areas."""
     return areas is None or area_of(event_type) in areas

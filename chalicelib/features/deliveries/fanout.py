@@ -10,8 +10,8 @@ from chalicelib.features.audit import log as logs
 from chalicelib.features.audit.rules import StoredEntry
 from chalicelib.features.deliveries import lots
 from chalicelib.features.deliveries.entities import Delivery
-from chalicelib.features.deliveries.log_consumer import Cursor
-from chalicelib.features.deliveries.subscribers import Subscribers, subscribers_key
+from chalicelib.features.deliveries.log_consumer import ConsumerOffset
+from chalicelib.features.deliveries.subscribers import SubscriptionSet, subscriptions_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
 from chalicelib.kernel.core.clock import backoff_seconds, now, now_ms
 from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
@@ -30,35 +30,37 @@ class MissingEntry(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class FanOutStep:
     """The contents of one transaction: new deliveries, the consumer's new offset, and the new subscriptions.
 
     `request_ids` maps event ids to the ids of the requests that caused them.
     """
 
     deliveries: Sequence[Delivery]
-    requests: Mapping[str, str]
-    cursor: Cursor
-    subscribers: Subscribers
+    request_ids: Mapping[str, str]
+    offset: ConsumerOffset
+    subscriptions: SubscriptionSet
 
 
-def fan_out(log: str, until: int) -> None:
+def fan_out(log_id: str, deadline_ms: int) -> None:
     """Create the deliveries for all new entries of a log, until a deadline in ms since 1970.
 
     The scheduler continues with the rest. Raises MissingEntry, Problem `unavailable`, and ConcurrentModification if
     other workers keep moving the offset.
     """
     tries = 0
-    while now_ms() < until:
-        items = table.get_all([head_key(log), subscribers_key(log)])
-        head = items.get(head_key(log), {})
-        cursor, size = Cursor.of(head), int(head.get("size", 0))
-        if cursor.sequence == size:
+    while now_ms() < deadline_ms:
+        items = table.get_all([head_key(log_id), subscriptions_key(log_id)])
+        head = items.get(head_key(log_id), {})
+        offset, size = ConsumerOffset.from_head(head), int(head.get("size", 0))
+        if offset.sequence == size:
             return
-        entries = _next_entries(log, cursor, size)
+        entries = _next_entries(log_id, offset, size)
         try:
-            _commit_steps(log, cursor, size, Subscribers.stored(items.get(subscribers_key(log))), entries)
-            if cursor.sequence + len(entries) == size:
+            _commit_steps(
+                log_id, offset, size, SubscriptionSet.from_item(items.get(subscriptions_key(log_id))), entries
+            )
+            if offset.sequence + len(entries) == size:
                 return  # An entry appended meanwhile starts the fan-out again.
             tries = 0
         except TransactionCancelled as cancelled:
@@ -68,52 +70,54 @@ def fan_out(log: str, until: int) -> None:
             backoff_seconds(tries)
 
 
-def _next_entries(log: str, cursor: Cursor, size: int) -> list[StoredEntry]:
+def _next_entries(log_id: str, offset: ConsumerOffset, size: int) -> list[StoredEntry]:
     """Return the next entries without a gap. Raises MissingEntry."""
-    entries = next(logs.sealed(log, cursor.sequence, min(size, cursor.sequence + _BATCH_SIZE)), [])
-    if not entries or entries[0].item["index1sk"] != sequence_key(log, cursor.sequence + 1)[1]:
-        raise MissingEntry(f"log {log}: the entry with sequence {cursor.sequence + 1} is not there")
+    entries = next(logs.iter_sequenced(log_id, offset.sequence, min(size, offset.sequence + _BATCH_SIZE)), [])
+    if not entries or entries[0].item["index1sk"] != sequence_key(log_id, offset.sequence + 1)[1]:
+        raise MissingEntry(f"log {log_id}: the entry with sequence {offset.sequence + 1} is not there")
     return entries
 
 
 def _commit_steps(
-    log: str, cursor: Cursor, size: int, subscriptions: Subscribers, entries: Iterable[StoredEntry]
+    log_id: str, offset: ConsumerOffset, size: int, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
 ) -> None:
-    planned, requests = list[Delivery](), dict[str, str]()
+    planned, request_ids = list[Delivery](), dict[str, str]()
     try:
-        for step in _plan_steps(cursor, subscriptions, entries):
+        for step in _plan_steps(offset, subscriptions, entries):
             table.write_transaction(
                 [
-                    cursor.moved(log, step.cursor, size),
-                    *([_put(step.subscribers.item(log))] if step.subscribers != subscriptions else []),
+                    offset.advance(log_id, step.offset, size),
+                    *([_put(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
                     *(table.put_new(delivery.item()) for delivery in step.deliveries),
                 ]
             )
-            cursor, subscriptions = step.cursor, step.subscribers
+            offset, subscriptions = step.offset, step.subscriptions
             planned += step.deliveries
-            requests |= step.requests
+            request_ids |= step.request_ids
     finally:
         with best_effort("deliver"):
-            _queue_planned(planned, requests)
+            _queue_planned(planned, request_ids)
 
 
-def _plan_steps(cursor: Cursor, subscriptions: Subscribers, entries: Iterable[StoredEntry]) -> Iterator[Step]:
-    timestamp, batch, requests = now(), list[Delivery](), dict[str, str]()
-    for sequence, entry in enumerate(entries, cursor.sequence + 1):
+def _plan_steps(
+    offset: ConsumerOffset, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
+) -> Iterator[FanOutStep]:
+    timestamp, batch, request_ids = now(), list[Delivery](), dict[str, str]()
+    for sequence, entry in enumerate(entries, offset.sequence + 1):
         event = _decode_entry(entry)
-        subscriptions = subscriptions.after(event) if event else subscriptions
-        recipient_ids = subscriptions.wanting(event) if event else []
+        subscriptions = subscriptions.apply_entry(event) if event else subscriptions
+        recipient_ids = subscriptions.recipient_ids(event) if event else []
         if event and (request_id := event["context"]["requestId"]):
-            requests[event["id"]] = request_id
-        for part in range(cursor.part, len(recipient_ids)):
-            delivery, subscriptions = subscriptions.planned(recipient_ids[part], event, sequence, timestamp)
+            request_ids[event["id"]] = request_id
+        for part in range(offset.part, len(recipient_ids)):
+            delivery, subscriptions = subscriptions.plan_delivery(recipient_ids[part], event, sequence, timestamp)
             batch.append(delivery)
             if len(batch) == _MAX_DELIVERIES:
-                cursor = Cursor(sequence - 1, part + 1)
-                yield Step(batch, requests, cursor, subscriptions)
+                offset = ConsumerOffset(sequence - 1, part + 1)
+                yield FanOutStep(batch, request_ids, offset, subscriptions)
                 batch = []
-        cursor = Cursor(sequence)
-    yield Step(batch, requests, cursor, subscriptions)
+        offset = ConsumerOffset(sequence)
+    yield FanOutStep(batch, request_ids, offset, subscriptions)
 
 
 def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
@@ -125,17 +129,17 @@ def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
     return {}
 
 
-def _queue_planned(planned: Sequence[Delivery], requests: Mapping[str, str]) -> None:
+def _queue_planned(deliveries: Sequence[Delivery], request_ids: Mapping[str, str]) -> None:
     """Queue due deliveries by subscriber, and let SQS delay those that are due soon."""
-    add_request_ids(requests.values())
+    add_request_ids(request_ids.values())
     timestamp, ready = now(), dict[ItemKey, list[Delivery]]()
-    for delivery in planned:
+    for delivery in deliveries:
         if delivery.next_attempt_at and delivery.next_attempt_at <= timestamp:
             ready.setdefault(lots.subscriber_key(delivery), []).append(delivery)
         else:
-            with correlate(*lots.requests_of([delivery], requests)):
-                lots.queue_later(delivery)
-    lots.queue(ready.items(), requests)
+            with correlate(*lots.request_ids_of([delivery], request_ids)):
+                lots.queue_at_next_attempt(delivery)
+    lots.queue_batches(ready.items(), request_ids)
 
 
 def _put(item: Item) -> Write:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from chalicelib.features.deliveries.models import DeliveriesQuery, Status
+from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryStatus
 from chalicelib.features.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
@@ -12,26 +12,28 @@ from chalicelib.kernel.storage.entity import Facet, Item
 _FILTERED_PAGE_SIZE: Final = 100
 
 
-def page(webhook_id: str, wanted: DeliveriesQuery, after: Item | None) -> tuple[list[WebhookDelivery], Item | None]:
+def list_deliveries(
+    webhook_id: str, filters: DeliveriesQuery, after_position: Item | None
+) -> tuple[list[WebhookDelivery], Item | None]:
     """Return the newest deliveries that match, and the position to continue from.
 
     Runs one Query on the most selective index. With two filters it reads at least 100 items.
     """
-    facet = _narrowest_index(wanted)
-    has_both_filters = wanted.status is not None and wanted.event_type is not None
-    key_values = {"webhook_id": webhook_id, "status": wanted.status, "event_type": wanted.event_type}
+    facet = _narrowest_index(filters)
+    has_both_filters = filters.status is not None and filters.event_type is not None
+    key_values = {"webhook_id": webhook_id, "status": filters.status, "event_type": filters.event_type}
     result = table.query_filtered(
         [facet.partition(**key_values) if facet else WebhookDelivery.pk.format_map(key_values)],
-        lambda item: _passes(wanted, WebhookDelivery.from_item(item)),
-        limit=wanted.limit,
-        most=max(wanted.limit, _FILTERED_PAGE_SIZE) if has_both_filters else wanted.limit,
-        after=after,
-        **_id_range(wanted.since, wanted.until),
+        lambda item: _is_visible_match(filters, WebhookDelivery.from_item(item)),
+        limit=filters.limit,
+        most=max(filters.limit, _FILTERED_PAGE_SIZE) if has_both_filters else filters.limit,
+        after=after_position,
+        **_id_range(filters.since, filters.until),
     )
     return [WebhookDelivery.from_item(item) for item in result.items], result.last_evaluated_key
 
 
-def count(webhook_id: str, statuses: Iterable[Status], since: str | None, until: str | None) -> int:
+def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since: str | None, until: str | None) -> int:
     """Return the number of deliveries with one of the statuses whose events occurred in a time range.
 
     The result is a lower bound for very many deliveries, and may miss one that is changing.
@@ -48,15 +50,15 @@ def _id_range(since: str | None, until: str | None) -> ids.IdRange:
     return {**id_range, "since": id_range["since"] or "0"}
 
 
-def _narrowest_index(wanted: DeliveriesQuery) -> Facet | None:
-    if wanted.event_type and wanted.status in (
+def _narrowest_index(filters: DeliveriesQuery) -> Facet | None:
+    if filters.event_type and filters.status in (
         None,
         "succeeded",
     ):  # most deliveries succeeded, so the type is more selective
         return WebhookDelivery.by_event_type
-    return WebhookDelivery.by_status if wanted.status else None
+    return WebhookDelivery.by_status if filters.status else None
 
 
-def _passes(wanted: DeliveriesQuery, delivery: WebhookDelivery) -> bool:
-    matches = wanted.status in (None, delivery.status) and wanted.event_type in (None, delivery.event_type)
-    return matches and not delivery.expired
+def _is_visible_match(filters: DeliveriesQuery, delivery: WebhookDelivery) -> bool:
+    matches = filters.status in (None, delivery.status) and filters.event_type in (None, delivery.event_type)
+    return matches and not delivery.is_expired

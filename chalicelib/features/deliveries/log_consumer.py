@@ -12,33 +12,35 @@ from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.table import Write
 
-_MARK: Final = ("duepk", "duesk", "task", "log")
-_NOWHERE: Final = "attribute_not_exists(#followed)"
+_SCHEDULE_ATTRIBUTES: Final = ("duepk", "duesk", "task", "log")
+_NOT_STARTED_CONDITION: Final = "attribute_not_exists(#followed)"
 
 
 @dataclass(frozen=True)
-class Cursor:
+class ConsumerOffset:
     """How far a log is followed: all entries up to `sequence`, and of the next so much as `part` says."""
 
     sequence: int = 0
     part: int = 0
 
     @classmethod
-    def of(cls, head: Item | None) -> "Cursor":
+    def from_head(cls, head: Item | None) -> "ConsumerOffset":
         """Return the cursor of a log by its head."""
         return cls(int(head.get("followed", 0)), int(head.get("followed_part", 0))) if head else cls()
 
-    def moved(self, log: str, to: "Cursor", size: int) -> Write:
+    def advance(self, log: str, target: "ConsumerOffset", size: int) -> Write:
         """Return the write that moves it in a log of that size, if neither has changed; at the end nothing is due."""
-        done = to.sequence == size
-        forget = " REMOVE " + ", ".join(f"#{name}" for name in _MARK) if done else ""
-        here = "#followed = :was AND #followed_part = :was_part" if self != Cursor() else _NOWHERE
-        was = {"was": self.sequence, "was_part": self.part} if self != Cursor() else {}
+        is_at_end = target.sequence == size
+        remove_clause = " REMOVE " + ", ".join(f"#{name}" for name in _SCHEDULE_ATTRIBUTES) if is_at_end else ""
+        offset_condition = (
+            "#followed = :was AND #followed_part = :was_part" if self != ConsumerOffset() else _NOT_STARTED_CONDITION
+        )
+        offset_values = {"was": self.sequence, "was_part": self.part} if self != ConsumerOffset() else {}
         return Write(
             "Update",
             head_key(log),
-            update="SET #followed = :to, #followed_part = :to_part" + forget,
-            condition=f"#size = :size AND {here}",
-            names=["size", "followed", "followed_part", *(_MARK if done else ())],
-            values={"size": size, "to": to.sequence, "to_part": to.part, **was},
+            update="SET #followed = :to, #followed_part = :to_part" + remove_clause,
+            condition=f"#size = :size AND {offset_condition}",
+            names=["size", "followed", "followed_part", *(_SCHEDULE_ATTRIBUTES if is_at_end else ())],
+            values={"size": size, "to": target.sequence, "to_part": target.part, **offset_values},
         )

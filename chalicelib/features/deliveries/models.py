@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.deliveries.event_types import PATTERNS
+from chalicelib.features.deliveries.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import Timestamp, Uuid, matching
 from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
-Status = Literal["pending", "succeeded", "failed", "skipped"]
+DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[
     str,
     Field(max_length=100),
@@ -29,9 +29,9 @@ _FAILED_ATTEMPT: Final = {
 
 
 def _validate_pattern(pattern: str) -> str:
-    if pattern not in PATTERNS:
+    if pattern not in EVENT_PATTERNS:
         suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
-        hint = f"did you mean {suggestion!r}? " if suggestion in PATTERNS else ""
+        hint = f"did you mean {suggestion!r}? " if suggestion in EVENT_PATTERNS else ""
         raise ValueError(f"{pattern!r} is not an event type or pattern; {hint}GET /event-types lists them")
     return pattern
 
@@ -92,7 +92,7 @@ class DeliveryOut(RecordOutput):
     webhook_id: Uuid
     event_id: Uuid = Field(description="The id of the log entry, which is also the `webhook-id` of each attempt.")
     event_type: str = Field(examples=["organization.updated"])
-    status: Status = Field(examples=["succeeded"])
+    status: DeliveryStatus = Field(examples=["succeeded"])
     attempts: list[AttemptOut]
     next_attempt_at: Timestamp | None = Field(examples=[None])
     completed_at: Timestamp | None
@@ -101,11 +101,11 @@ class DeliveryOut(RecordOutput):
 class DeliveriesQuery(TimeRange, ListQuery):
     """Filters for deliveries, by event time among others. A delivery has to match all of them."""
 
-    status: Status | None = Field(None, examples=[None])
+    status: DeliveryStatus | None = Field(None, examples=[None])
     event_type: ExactEventType | None = Field(None, description="One event type.", examples=["organization.updated"])
 
 
-class TrialOut(Output):
+class TestDeliveryOut(Output):
     """The result of a test message."""
 
     delivered: bool

@@ -1,12 +1,12 @@
 """Operations on the deliveries of a webhook: list, get and retry."""
 
 from chalicelib.features.deliveries import log
-from chalicelib.features.deliveries.entities import QUEUE, asked_for
+from chalicelib.features.deliveries.entities import QUEUE_TASK, requeue_fields
 from chalicelib.features.deliveries.event_types import area_of
 from chalicelib.features.deliveries.models import DeliveriesQuery, DeliveryOut
 from chalicelib.features.organizations.entities import at_organization
-from chalicelib.features.webhooks.entities import PROBE, Webhook, WebhookDelivery
-from chalicelib.features.webhooks.rules import refuse_inactive
+from chalicelib.features.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
+from chalicelib.features.webhooks.rules import require_active
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
@@ -26,7 +26,7 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
 
     `from` and `to` refer to the time of the event. A delivery that is changing may be listed by its previous status.
     """
-    deliveries, last = log.page(webhook.id, query, ctx.decode_cursor(query))
+    deliveries, last = log.list_deliveries(webhook.id, query, ctx.decode_cursor(query))
     return ctx.build_page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
 
 
@@ -56,19 +56,19 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     A delivery that waits for its next attempt is sent now. If the webhook is not active, the problem is
     `invalid_transition`.
     """
-    refuse_inactive(webhook)
-    if not webhook.hears(delivery.event_type):
+    require_active(webhook)
+    if not webhook.may_receive(delivery.event_type):
         detail = f"The webhook may no longer receive events of {area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
-    requeued = ctx.changes.update(_require_unexpired(delivery), **asked_for(ctx.now))
-    ctx.changes.enqueue_after_commit(QUEUE, requeued)
-    if not webhook.caught_up:  # The delivery would be deferred until a probe succeeds, so probe now.
-        ctx.changes.update_untracked(webhook, parked_until=ctx.now)
-        ctx.changes.enqueue_after_commit(PROBE, webhook)
+    requeued = ctx.changes.update(_require_unexpired(delivery), **requeue_fields(ctx.now))
+    ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
+    if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
+        ctx.changes.update_untracked(webhook, probe_at=ctx.now)
+        ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
     return DeliveryOut.of(requeued)
 
 
 def _require_unexpired(delivery: WebhookDelivery) -> WebhookDelivery:
-    if delivery.expired:
+    if delivery.is_expired:
         raise not_found()
     return delivery

@@ -8,8 +8,8 @@ from pydantic_core import from_json, to_json
 
 from chalicelib.features.audit import log as logs
 from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import Delivery, Subscriber, looked_after
-from chalicelib.features.deliveries.models import Status
+from chalicelib.features.deliveries.entities import Delivery, Subscriber, redrive_at
+from chalicelib.features.deliveries.models import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after, backoff_seconds, now, now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import add_fields, best_effort, correlate, log_event
@@ -25,7 +25,7 @@ from chalicelib.kernel.work.jobs import Job
 
 S = TypeVar("S", bound=Subscriber)
 
-MOST_ATTEMPTS: Final = 50
+MAX_STORED_ATTEMPTS: Final = 50
 """Maximum number of attempts that a delivery records; requested retries can exceed the retry schedule."""
 
 _DEFERRAL_PREFIX: Final = "!"
@@ -37,36 +37,36 @@ _CLOCK_SKEW_SECONDS: Final = 1
 
 
 @dataclass(frozen=True)
-class Told:
+class DeliveryEvent:
     """An event as its subscribers receive it: the log entry and its sequence."""
 
-    said: Mapping[str, Any]
+    entry: Mapping[str, Any]
     sequence: int
 
     @property
     def request_id(self) -> str | None:
         """The id of the request that caused the event; None for an event of the service itself."""
-        asked_by: str | None = self.said["context"]["requestId"]
+        asked_by: str | None = self.entry["context"]["requestId"]
         return asked_by
 
-    def body(self) -> bytes:
+    def to_request_body(self) -> bytes:
         """Return the event as the body of a webhook request; the same bytes in each attempt."""
         return to_json(
             {
-                "type": self.said["type"],
-                "timestamp": self.said["occurredAt"],
-                "data": self.said["data"],
-                "organizationId": self.said["organizationId"],
+                "type": self.entry["type"],
+                "timestamp": self.entry["occurredAt"],
+                "data": self.entry["data"],
+                "organizationId": self.entry["organizationId"],
                 "sequence": self.sequence,
             }
         )
 
 
-def send(
-    kind: type[S],
+def send_batch(
+    subscriber_type: type[S],
     message: dict[str, Any],
-    attempt: Callable[[S, Delivery, Told], S],
-    begin: Callable[[int], None] = lambda _number: None,
+    attempt: Callable[[S, Delivery, DeliveryEvent], S],
+    on_start: Callable[[int], None] = lambda _number: None,
 ) -> S | None:
     """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
 
@@ -75,31 +75,31 @@ def send(
     since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events, and
     events that the subscriber may no longer receive, are skipped.
     """
-    subscriber, deliveries = _load_batch(kind, message)
+    subscriber, deliveries = _load_batch(subscriber_type, message)
     if subscriber is None:
         _delete_deliveries(deliveries)
         return None
     ready = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
-    begin(len(ready))
+    on_start(len(ready))
     events = _load_events(ready)
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:
-                lots.queue([(subscriber.item_key, ready[position:])])
+                lots.queue_batches([(subscriber.item_key, ready[position:])])
             break
         try:
             event = events.get(delivery.id)
-            if event and subscriber.hears(delivery.event_type):
+            if event and subscriber.may_receive(delivery.event_type):
                 with correlate(event.request_id):
                     subscriber = attempt(subscriber, delivery, event)
             else:
-                skip(delivery)
+                skip_delivery(delivery)
         except ConcurrentModification:
             add_fields(contended=True)  # The other worker queued it, or the scheduler will.
     return subscriber
 
 
-def waiting(subscriber: Subscriber) -> list[Delivery]:
+def load_deferred(subscriber: Subscriber) -> list[Delivery]:
     """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
 
     Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
@@ -107,12 +107,14 @@ def waiting(subscriber: Subscriber) -> list[Delivery]:
 
     Raises ConcurrentModification if other workers keep changing the list.
     """
-    delivery_type, conflicts = subscriber.delivery, 0
+    delivery_type, conflicts = subscriber.delivery_type, 0
     while conflicts < _MAX_CONFLICTS:
-        deferrals = table.query(str(subscriber.child_partition_key), prefix=_DEFERRAL_PREFIX, limit=lots.LARGEST).items
+        deferrals = table.query(
+            str(subscriber.child_partition_key), prefix=_DEFERRAL_PREFIX, limit=lots.MAX_BATCH_SIZE
+        ).items
         keys = {
             deferral["sk"]: delivery_type.make_item_key(
-                **{delivery_type.subscriber: subscriber.id}, id=deferral["delivery_id"]
+                **{delivery_type.subscriber_field: subscriber.id}, id=deferral["delivery_id"]
             )
             for deferral in deferrals
         }
@@ -141,7 +143,7 @@ def _delete_deferral(deferral: Item) -> Write:
     )
 
 
-def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
+def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S]) -> S:
     """Store the change that `apply_change` makes to a subscriber after an attempt, and return the subscriber.
 
     Nothing is stored if the subscriber is deleted or has another endpoint by now. Raises ConcurrentModification if
@@ -149,7 +151,7 @@ def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
     """
     for attempt in range(_MAX_CONFLICTS):
         changes = UnitOfWork(now())
-        changed = tell(changes, subscriber)
+        changed = apply_change(changes, subscriber)
         try:
             if not changes.is_empty:
                 changes.commit()
@@ -157,7 +159,7 @@ def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
             backoff_seconds(attempt)
             item = table.get(subscriber.item_key)
             present = type(subscriber).from_item(item) if item else None
-            if present is None or present.target != subscriber.target:
+            if present is None or present.endpoint != subscriber.endpoint:
                 return present or subscriber
             subscriber = present
         else:
@@ -165,36 +167,36 @@ def settle(subscriber: S, tell: Callable[[UnitOfWork, S], S]) -> S:
     raise ConcurrentModification
 
 
-def skip(delivery: Delivery) -> None:
+def skip_delivery(delivery: Delivery) -> None:
     """Mark a delivery as skipped; it can be replayed. Raises ConcurrentModification."""
     changes = UnitOfWork(now())
     changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
     changes.commit()
 
 
-def put_off(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
+def defer(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
     """Defer a delivery until its subscriber is ready; the scheduler ignores it for a number of seconds.
 
     Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
     changes.update_untracked(delivery, due_at=after(changes.now, seconds=seconds))
-    pk, sk = waiting_key(subscriber, delivery.sequence, delivery.id)
+    pk, sk = deferral_key(subscriber, delivery.sequence, delivery.id)
     deferral = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
     changes.add_write(Write("Put", (pk, sk), item=deferral))
     changes.commit()
 
 
-def waiting_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> ItemKey:
+def deferral_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> ItemKey:
     """Return the item key of a deferred delivery in the list of its subscriber."""
     return str(subscriber.child_partition_key), f"{_DEFERRAL_PREFIX}{sequence:012d}#{delivery_id}"
 
 
-def record(
+def store_attempt(
     delivery: Delivery,
     response: WebhookResponse,
     next_at: str | None,
-    exhaust: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
+    create_exhaustion_job: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
 ) -> Delivery:
     """Store the result of an attempt, and schedule the next one if there is any.
 
@@ -202,20 +204,24 @@ def record(
     unit of work and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
-    changed = tried(changes, delivery, response, next_at)
-    job = exhaust(changes, delivery, changed) if exhaust and changed.status == "failed" else None
+    changed = record_attempt(changes, delivery, response, next_at)
+    job = (
+        create_exhaustion_job(changes, delivery, changed)
+        if create_exhaustion_job and changed.status == "failed"
+        else None
+    )
     changes.commit()
     if job:
         with best_effort("start"):
             queues.enqueue(job.task, job.item_key)
-    lots.queue_later(changed)
+    lots.queue_at_next_attempt(changed)
     return changed
 
 
-def tried(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None) -> Delivery:
+def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None) -> Delivery:
     """Add the result of an attempt to the unit of work, and return the changed delivery."""
     next_at = None if response.succeeded else next_at
-    status: Status = "succeeded" if response.succeeded else "pending" if next_at else "failed"
+    status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
     attempts = _append_attempts(delivery, response, changes.now)
     log_event(
         "attempt",
@@ -236,12 +242,12 @@ def tried(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, ne
         attempts=attempts,
         tries=delivery.tries + 1,
         next_attempt_at=next_at,
-        due_at=next_at and looked_after(next_at, changes.now),
+        due_at=next_at and redrive_at(next_at, changes.now),
         completed_at=None if next_at else changes.now,
     )
 
 
-def _append_attempts(delivery: Delivery, last_response: WebhookResponse, moment: str) -> list[dict[str, Any]]:
+def _append_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
     responses = [*last_response.earlier, last_response]
@@ -250,7 +256,7 @@ def _append_attempts(delivery: Delivery, last_response: WebhookResponse, moment:
         attempts.append(
             {
                 "number": number,
-                "at": after(moment, seconds=-ms_ago / 1000),
+                "at": after(now, seconds=-ms_ago / 1000),
                 "duration_ms": response.duration_ms,
                 "status_code": response.status,
                 "error": response.error,
@@ -258,7 +264,7 @@ def _append_attempts(delivery: Delivery, last_response: WebhookResponse, moment:
             }
         )
         ms_ago -= response.duration_ms
-    return [*delivery.attempts, *attempts][-MOST_ATTEMPTS:]
+    return [*delivery.attempts, *attempts][-MAX_STORED_ATTEMPTS:]
 
 
 def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
@@ -269,16 +275,16 @@ def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
         changes.commit()
 
 
-def _load_batch(kind: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
+def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
-        subscriber = tasks.load_record(kind, message)
-        return subscriber, waiting(subscriber) if subscriber else []
+        subscriber = tasks.load_record(subscriber_type, message)
+        return subscriber, load_deferred(subscriber) if subscriber else []
     subscriber_item_key = (message["pk"], message["sk"])
-    fields = {kind.delivery.subscriber: message["subscriber"]}
-    keys = [kind.delivery.make_item_key(**fields, id=name) for name in message["ids"]]
+    fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
+    keys = [subscriber_type.delivery_type.make_item_key(**fields, id=name) for name in message["ids"]]
     items = table.get_all([subscriber_item_key, *keys])
-    deliveries = [kind.delivery.from_item(items[key]) for key in keys if key in items]
-    return kind.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
+    deliveries = [subscriber_type.delivery_type.from_item(items[key]) for key in keys if key in items]
+    return subscriber_type.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
 
 
 def is_due(delivery: Delivery) -> bool:
@@ -287,22 +293,22 @@ def is_due(delivery: Delivery) -> bool:
     return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= soon
 
 
-def _load_events(deliveries: Sequence[Delivery]) -> dict[str, Told]:
+def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
     """Return the events of deliveries by id, without erased ones."""
     keys = {
         EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
     }
     items = table.get_all(keys)
     found_items = [(keys[key], item) for key, item in items.items()]
-    bodies = logs.with_bodies(deliveries[0].organization_id, [item for _, item in found_items]) if found_items else []
+    bodies = logs.load_bodies(deliveries[0].organization_id, [item for _, item in found_items]) if found_items else []
     return {
-        delivery.id: Told(from_json(entry.body), delivery.sequence)
+        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
         for (delivery, _), entry in zip(found_items, bodies, strict=True)
         if isinstance(entry.body, bytes)
     }
 
 
-def delivery_at(key: ItemKey) -> Delivery | None:
+def load_delivery(key: ItemKey) -> Delivery | None:
     """Return the delivery with an item key, of any type; None if there is none."""
     item = table.get(key)
     kind = find_record_type(item["kind"]) if item else None

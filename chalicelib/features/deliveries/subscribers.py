@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
-from chalicelib.features.deliveries.event_types import within
-from chalicelib.features.deliveries.rules import wants
+from chalicelib.features.deliveries.event_types import is_in_areas
+from chalicelib.features.deliveries.rules import matches_any_pattern
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, record_type
@@ -38,78 +38,82 @@ class Subscription:
     free_at: str = ""
     areas: Sequence[str] | None = None
 
-    def wants(self, event_type: str) -> bool:
+    def accepts(self, event_type: str) -> bool:
         """Return whether the subscriber wants events of a type, and may receive them."""
-        return wants(self.events, event_type) and within(event_type, self.areas)
+        return matches_any_pattern(self.events, event_type) and is_in_areas(event_type, self.areas)
 
 
 @dataclass(frozen=True)
-class Subscribers:
+class SubscriptionSet:
     """All subscriptions of a log as of an entry, by subscriber id."""
 
-    of: Mapping[str, Subscription] = field(default_factory=dict)
+    by_subscriber_id: Mapping[str, Subscription] = field(default_factory=dict)
 
     @classmethod
-    def stored(cls, item: Item | None) -> "Subscribers":
+    def from_item(cls, item: Item | None) -> "SubscriptionSet":
         """Return the subscriptions in an item."""
         return cls({name: Subscription(**one) for name, one in item["of"].items()} if item else {})
 
-    def after(self, entry: Mapping[str, Any]) -> "Subscribers":
+    def apply_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
         """Return the subscriptions after an entry, which may be about a subscriber."""
         target, data = entry["target"], entry["data"]
         subscriber_type = find_record_type(target["type"])
         if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
             return self
-        others = {name: subscription for name, subscription in self.of.items() if name != target["id"]}
+        others = {name: subscription for name, subscription in self.by_subscriber_id.items() if name != target["id"]}
         if entry["type"].endswith(_DELETED_SUFFIX) or not data:
-            return Subscribers(others)
+            return SubscriptionSet(others)
         is_active = data["enabled"] and data["status"] == "active"
-        previous = self.of.get(target["id"])
+        previous = self.by_subscriber_id.get(target["id"])
         subscription = Subscription(
             subscriber_type.kind, data["events"], is_active, previous.free_at if previous else "", data.get("areas")
         )
-        return Subscribers(dict(sorted({**others, target["id"]: subscription}.items())))
+        return SubscriptionSet(dict(sorted({**others, target["id"]: subscription}.items())))
 
-    def wanting(self, entry: Mapping[str, Any]) -> list[str]:
+    def recipient_ids(self, entry: Mapping[str, Any]) -> list[str]:
         """Return the ids of the subscribers that receive an entry, in a stable order."""
         excluded_id = (
             entry["data"].get(_WEBHOOK_ID_FIELDS[entry["type"]]) if entry["type"] in _WEBHOOK_ID_FIELDS else None
         )
         return [
             subscriber_id
-            for subscriber_id, subscription in self.of.items()
-            if subscription.wants(entry["type"]) and subscriber_id != excluded_id
+            for subscriber_id, subscription in self.by_subscriber_id.items()
+            if subscription.accepts(entry["type"]) and subscriber_id != excluded_id
         ]
 
-    def planned(
-        self, name: str, entry: Mapping[str, Any], sequence: int, moment: str
-    ) -> tuple[Delivery, "Subscribers"]:
+    def plan_delivery(
+        self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, now: str
+    ) -> tuple[Delivery, "SubscriptionSet"]:
         """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""
-        subscription = self.of[name]
+        subscription = self.by_subscriber_id[subscriber_id]
         subscriber_type = record_type(subscription.kind)
         assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `apply_entry` accepts no other types
-        attempt_at = max(moment, subscription.free_at)
-        delivery = subscriber_type.delivery.planned(
-            name,
+        attempt_at = max(now, subscription.free_at)
+        delivery = subscriber_type.delivery_type.plan(
+            subscriber_id,
             event_id=entry["id"],
             event_type=entry["type"],
             organization_id=entry["organizationId"],
             sequence=sequence,
             occurred_at=entry["occurredAt"],
-            now=moment,
-            at=attempt_at if subscription.takes else None,
+            now=now,
+            attempt_at=attempt_at if subscription.takes else None,
         )
-        if not (subscriber_type.spacing_seconds and subscription.takes):
+        if not (subscriber_type.min_interval_seconds and subscription.takes):
             return delivery, self
-        spaced = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.spacing_seconds))
-        return delivery, Subscribers({**self.of, name: spaced})
+        spaced = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.min_interval_seconds))
+        return delivery, SubscriptionSet({**self.by_subscriber_id, subscriber_id: spaced})
 
-    def item(self, log: str) -> Item:
+    def to_item(self, log_id: str) -> Item:
         """Return the subscriptions as an item."""
-        pk, sk = subscribers_key(log)
-        return {"pk": pk, "sk": sk, "of": {name: vars(subscription) for name, subscription in self.of.items()}}
+        pk, sk = subscriptions_key(log_id)
+        return {
+            "pk": pk,
+            "sk": sk,
+            "of": {name: vars(subscription) for name, subscription in self.by_subscriber_id.items()},
+        }
 
 
-def subscribers_key(log: str) -> ItemKey:
+def subscriptions_key(log_id: str) -> ItemKey:
     """Return the item key of a log's subscriptions."""
-    return f"F#{log}", "#"
+    return f"F#{log_id}", "#"

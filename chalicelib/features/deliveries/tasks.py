@@ -4,9 +4,9 @@ import time
 from typing import Any, Final
 
 from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import QUEUE, Clearing
-from chalicelib.features.deliveries.log_consumer import Cursor
-from chalicelib.features.deliveries.sending import delivery_at, is_due
+from chalicelib.features.deliveries.entities import QUEUE_TASK, SubscriberCleanup
+from chalicelib.features.deliveries.log_consumer import ConsumerOffset
+from chalicelib.features.deliveries.sending import is_due, load_delivery
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.storage import table
@@ -17,39 +17,39 @@ _FAN_OUT_WAIT_SECONDS: Final = 60
 """Pause until the job checks again whether the fan-out has passed the last entry."""
 
 
-@task(QUEUE)
+@task(QUEUE_TASK)
 def queue_delivery(message: dict[str, Any]) -> None:
     """Queue a due delivery after the messages that are queued for its subscriber."""
-    delivery = delivery_at((message["pk"], message["sk"]))
+    delivery = load_delivery((message["pk"], message["sk"]))
     if delivery and is_due(delivery):
-        lots.queue([(lots.subscriber_key(delivery), [delivery])])
+        lots.queue_batches([(lots.subscriber_key(delivery), [delivery])])
 
 
-@task(Clearing.task)
-def clear_behind_subscriber(message: dict[str, Any]) -> None:
+@task(SubscriberCleanup.task)
+def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
     """Delete the deliveries of a deleted subscriber, until the fan-out creates no more of them.
 
     If the fan-out stays blocked for long, deliveries that it creates later remain until they expire.
     """
-    clearing, ends_at = jobs.claim(Clearing, message), jobs.slice_ends_at()
-    if clearing is None:
+    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_ends_at()
+    if job is None:
         return
-    is_finished = clearing.failures > jobs.MAX_FAILURES
+    is_finished = job.failures > jobs.MAX_FAILURES
     if not is_finished:
-        clearing = clearing if clearing.until else _start(clearing)
-        is_finished = Cursor.of(table.get(head_key(clearing.organization_id))).sequence >= (clearing.until or 0)
-    while table.delete_batch(clearing.partition):
+        job = job if job.until else _start(job)
+        is_finished = ConsumerOffset.from_head(table.get(head_key(job.organization_id))).sequence >= (job.until or 0)
+    while table.delete_batch(job.partition):
         if time.monotonic() > ends_at:
-            jobs.release(clearing)
+            jobs.release(job)
             return
     if is_finished:
-        jobs.remove(clearing)
+        jobs.remove(job)
     else:
-        jobs.release(clearing, seconds=_FAN_OUT_WAIT_SECONDS)
+        jobs.release(job, seconds=_FAN_OUT_WAIT_SECONDS)
 
 
-def _start(clearing: Clearing) -> Clearing:
+def _start(job: SubscriberCleanup) -> SubscriberCleanup:
     """Return the job with the size of the log, once the log contains the entry of the deletion."""
-    ledger.append_pending(clearing.organization_id)
-    head = table.get(head_key(clearing.organization_id)) or {}
-    return jobs.checkpoint(clearing, until=int(head.get("size", 0)))
+    ledger.append_pending(job.organization_id)
+    head = table.get(head_key(job.organization_id)) or {}
+    return jobs.checkpoint(job, until=int(head.get("size", 0)))

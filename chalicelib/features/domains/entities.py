@@ -9,7 +9,7 @@ from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, Sc
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 
-CHECK: Final = "domains.check"
+CHECK_TASK: Final = "domains.check"
 
 
 class PlatformDomain(Entity):
@@ -35,7 +35,7 @@ class PlatformDomain(Entity):
     last_checked_at: str | None = None
 
 
-class Named(Protocol):
+class PlatformLike(Protocol):
     """The attributes of a platform that its custom domain copies. Avoids an import of the platform entity."""
 
     @property
@@ -98,7 +98,7 @@ class CustomDomain(Entity):
     next_check_at: str | None = None
 
     @classmethod
-    def none(cls, platform: Named) -> "CustomDomain":
+    def create_unclaimed(cls, platform: PlatformLike) -> "CustomDomain":
         """Return the custom domain of a new platform, without a domain. Created in the platform's transaction."""
         return cls(
             id=platform.id,
@@ -106,7 +106,7 @@ class CustomDomain(Entity):
             updated_at=platform.created_at,
             platform_id=platform.id,
             organization_id=platform.organization_id,
-            **called(platform),
+            **platform_labels(platform),
         )
 
     @property
@@ -117,7 +117,7 @@ class CustomDomain(Entity):
     @property
     def scheduled_task(self) -> ScheduledTask | None:
         """The next check of a pending or verified domain."""
-        return ScheduledTask(CHECK, self.next_check_at) if self.next_check_at else None
+        return ScheduledTask(CHECK_TASK, self.next_check_at) if self.next_check_at else None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
@@ -144,6 +144,6 @@ class CustomDomain(Entity):
         return person.redact_all({"platform_name": self.platform_name})
 
 
-def called(platform: Named) -> dict[str, Any]:
+def platform_labels(platform: PlatformLike) -> dict[str, Any]:
     """Return the fields of a custom domain that copy the slug and name of its platform. Update both together."""
     return {"platform_slug": platform.slug, "platform_name": platform.name}

@@ -10,9 +10,9 @@ from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 from chalicelib.kernel.outbound.domain_names import DomainName
 
 VerificationStatus = Literal["none", "pending", "verified", "failed", "lapsed"]
-Purpose = Literal["ownership", "routing"]
-RecordType = Literal["TXT", "CNAME", "A", "AAAA", "ALIAS"]
-Fault = Literal[
+RecordPurpose = Literal["ownership", "routing"]
+DnsRecordType = Literal["TXT", "CNAME", "A", "AAAA", "ALIAS"]
+VerificationError = Literal[
     "TXT_NOT_FOUND",
     "TXT_MISMATCH",
     "CNAME_MISMATCH",
@@ -58,11 +58,11 @@ class PlatformDomainOut(Output):
 class DnsRecordOut(Output):
     """A DNS record that the domain needs, and what the last check observed."""
 
-    purpose: Purpose = Field(
+    purpose: RecordPurpose = Field(
         description="`ownership` proves who owns the domain, `routing` directs its visitors to the service.",
         examples=["ownership"],
     )
-    type: RecordType = Field(
+    type: DnsRecordType = Field(
         description="`ALIAS` points an apex to a name; some providers call it ANAME or CNAME flattening.",
         examples=["TXT"],
     )
@@ -114,7 +114,7 @@ class CustomDomainOut(RecordOutput):
     last_checked_at: Timestamp | None = Field(
         description="Verified domains are checked once a day, pending ones more often."
     )
-    last_error: Fault | None = Field(
+    last_error: VerificationError | None = Field(
         description="Problem found by the last check. `DNS_TIMEOUT` and `DNS_FAILURE` mean that DNS did not answer.",
         examples=["TXT_NOT_FOUND"],
     )

@@ -1,6 +1,6 @@
 """HTTP operations on the custom domain of a platform, and the domain inventory of an organization."""
 
-from chalicelib.features.domains.checks import check
+from chalicelib.features.domains.checks import check_domain_dns
 from chalicelib.features.domains.entities import CustomDomain, PlatformDomain
 from chalicelib.features.domains.models import (
     CustomDomainIn,
@@ -8,19 +8,19 @@ from chalicelib.features.domains.models import (
     DomainInventoryQuery,
     PlatformDomainOut,
 )
-from chalicelib.features.domains.rules import NOTHING_CLAIMED, claimed, restarted
+from chalicelib.features.domains.rules import UNCLAIMED_FIELDS, claim_fields, reset_verification
 from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.features.platforms.entities import at_platform
+from chalicelib.features.platforms.entities import require_platform_role
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("platforms")
-of_organization = RouteGroup("organizations", routes.operations)
+organization_routes = RouteGroup("organizations", routes.operations)
 
 
-@of_organization.get(
+@organization_routes.get(
     "/organizations/{organization_id}/domains/inventory",
     access=at_organization(Role.MEMBER),
     scope="domains:read",
@@ -44,7 +44,7 @@ def list_domain_inventory(
 
 @routes.get(
     "/platforms/{platform_id}/custom-domain",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="domains:read",
     emits=None,
 )
@@ -55,7 +55,7 @@ def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomai
 
 @routes.post(
     "/platforms/{platform_id}/custom-domain",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="domains:write",
     emits="platform.custom_domain.added",
     existing_status=200,
@@ -73,25 +73,25 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     if custom_domain.status == "verified":
         detail = f"{custom_domain.domain} is verified. Remove it first to replace it by {body.domain}."
         raise Problem.for_field("/domain", "already_exists", detail)
-    return CustomDomainOut.of(ctx.changes.update(custom_domain, **claimed(custom_domain.id, body.domain, ctx.now)))
+    return CustomDomainOut.of(ctx.changes.update(custom_domain, **claim_fields(custom_domain.id, body.domain, ctx.now)))
 
 
 @routes.delete(
     "/platforms/{platform_id}/custom-domain",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="domains:write",
     emits="platform.custom_domain.removed",
     grants_access=True,
 )
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     """Remove the custom domain of a platform, so that others may verify it. Without a domain nothing happens."""
-    ctx.changes.update(custom_domain, **NOTHING_CLAIMED)
+    ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS)
 
 
 @routes.post(
     "/platforms/{platform_id}/custom-domain/verify",
     success=200,
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="domains:write",
     emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
     grants_access=True,
@@ -104,7 +104,7 @@ def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDom
     """
     if custom_domain.status == "none":
         raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
-    fields = check(restarted(custom_domain, ctx.now), ctx.now)
+    fields = check_domain_dns(reset_verification(custom_domain, ctx.now), ctx.now)
     if fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed"):
         ctx.changes.event = f"platform.custom_domain.{fields['status']}"
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))

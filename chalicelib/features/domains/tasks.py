@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from chalicelib.features.domains.checks import check
-from chalicelib.features.domains.entities import CHECK, CustomDomain
+from chalicelib.features.domains.checks import check_domain_dns
+from chalicelib.features.domains.entities import CHECK_TASK, CustomDomain
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, tasks
@@ -13,16 +13,16 @@ from chalicelib.kernel.work.tasks import task
 _EVENTS_BY_STATUS: Final = {status: f"platform.custom_domain.{status}" for status in ("verified", "failed", "lapsed")}
 
 
-@task(CHECK, emits=dict.fromkeys(_EVENTS_BY_STATUS.values(), CustomDomain))
-def check_domain(message: dict[str, Any]) -> None:
+@task(CHECK_TASK, emits=dict.fromkeys(_EVENTS_BY_STATUS.values(), CustomDomain))
+def run_scheduled_check(message: dict[str, Any]) -> None:
     """Check a domain whose next check is due. Only a change of its status is logged as an event."""
     custom_domain = tasks.load_record(CustomDomain, message)
     if custom_domain is None or custom_domain.next_check_at is None or custom_domain.next_check_at > now():
         return
-    fields, changes = check(custom_domain, now()), UnitOfWork(now())
+    fields, changes = check_domain_dns(custom_domain, now()), UnitOfWork(now())
     if fields["status"] == custom_domain.status:
         changes.update_untracked(custom_domain, **fields)
         changes.commit()
     else:
         changes.update(custom_domain, **fields)
-        outbox.commit(changes, _EVENTS_BY_STATUS[fields["status"]], Origin.system(CHECK))
+        outbox.commit(changes, _EVENTS_BY_STATUS[fields["status"]], Origin.system(CHECK_TASK))

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.api_keys.entities import ApiKey
-from chalicelib.features.audit.rules import StoredEntry, is_proven
+from chalicelib.features.audit.rules import StoredEntry, has_valid_entry_mac
 from chalicelib.features.erasures.entities import Account, Room
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
@@ -62,7 +62,7 @@ def accounts_in(entries: Iterable[StoredEntry], log: str, person: PersonalData) 
     """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
     for entry in entries:
         said = _said_of(person, entry)
-        if said is not None and is_proven(log, entry):
+        if said is not None and has_valid_entry_mac(log, entry):
             yield from _accounts(said)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import is_proven
+from chalicelib.features.audit.rules import has_valid_entry_mac
 from chalicelib.features.erasures.entities import Account, Erasure, Step
 from chalicelib.features.erasures.rules import accounts_in, names, rooms_of
 from chalicelib.features.members.entities import Member
@@ -71,7 +71,7 @@ def _search(erasure: Erasure) -> Erasure:
 
     Not who else had one of the latter: addresses pass from hand to hand.
     """
-    entries, last = logs.stored(erasure.organization_id, erasure.position, _PAGE)
+    entries, last = logs.list_stored(erasure.organization_id, erasure.position, _PAGE)
     person = erasure.person
     accounts = [*accounts_in(entries, erasure.organization_id, person)]
     if erasure.position is None:
@@ -169,16 +169,18 @@ def _release(changes: UnitOfWork, record: Entity) -> None:
 def _leave_entries(erasure: Erasure) -> Erasure | None:
     """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
     log, person = erasure.organization_id, erasure.person
-    entries, last = logs.stored(log, erasure.position, _PAGE)
+    entries, last = logs.list_stored(log, erasure.position, _PAGE)
     named = [
         entry for entry in entries if _is_meant(erasure, entry.item.get("created_at", "")) and names(entry, person)
     ]
-    ready = [entry for entry in named if not logs.waits(log, entry.item)]
+    ready = [entry for entry in named if not logs.is_pending(log, entry.item)]
     for start in range(0, len(ready), _AT_ONCE):
         batch = ready[start : start + _AT_ONCE]
         changes = UnitOfWork(now())
         for write in (
-            w for entry in batch for w in redaction.redact_entry(log, entry.item, proven=is_proven(log, entry))
+            w
+            for entry in batch
+            for w in redaction.redact_entry(log, entry.item, proven=has_valid_entry_mac(log, entry))
         ):
             changes.add_write(write)
         erasure = jobs.checkpoint(erasure, changes, erased_entries=erasure.erased_entries + len(batch))

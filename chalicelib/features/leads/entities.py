@@ -3,12 +3,12 @@
 from dataclasses import field
 from typing import Any, Final, Self
 
-from chalicelib.features.leads.models import LeadOut, PublicLeadOut, Status
+from chalicelib.features.leads.models import LeadOut, LeadStatusCode, PublicLeadOut
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.unique_values import Unique
 
-Sent = dict[str, Any]
+StoredSubmission = dict[str, Any]
 """One submission: the fields of `models.Submission`, and a `history` of its own."""
 
 _SHARDS: Final = 8
@@ -25,8 +25,8 @@ class Lead(Entity):
     listed = Collection("L#{shard}", "{id}", index="index1", newest_first=True, shards=_SHARDS)
     by_status = Facet("L#S#{status}", "facet1", newest_first=True)
     by_email = Facet("L#E#{contact_email}", "facet2", newest_first=True)
-    by_both = Facet("L#E#{contact_email}#{status}", "facet3", newest_first=True)
-    by_address = Unique(
+    by_email_and_status = Facet("L#E#{contact_email}#{status}", "facet3", newest_first=True)
+    open_by_email = Unique(
         "lead-email",
         "{contact_email}",
         error_code="",
@@ -37,8 +37,8 @@ class Lead(Entity):
     output_model = LeadOut
 
     contact_email: str
-    status: Status = "new"
-    submissions: list[Sent]
+    status: LeadStatusCode = "new"
+    submissions: list[StoredSubmission]
     history: list[dict[str, Any]]
     notes: list[dict[str, Any]] = field(default_factory=list)
     open_until: str | None = None
@@ -46,7 +46,7 @@ class Lead(Entity):
     @classmethod
     def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
         """Return the item of a lead by its id, or by the id of a submission that was merged into it."""
-        submission = read.get((key[0], Submission.sk))
+        submission = read.get((key[0], LeadSubmission.sk))
         if key not in read and submission:
             read |= table.get_all([key := cls.make_item_key(id=submission["lead_id"])])
         return read.get(key)
@@ -85,16 +85,16 @@ class Lead(Entity):
         """The name of the person."""
         return self.contact_name
 
-    def sent(self, sent_id: str) -> Sent:
+    def get_submission(self, submission_id: str) -> StoredSubmission:
         """Return the submission with an id."""
-        return next(sent for sent in self.submissions if sent["id"] == sent_id)
+        return next(sent for sent in self.submissions if sent["id"] == submission_id)
 
     def _first_submission_field(self, name: str) -> Any:
         """Return a field of the first submission. Later ones may be from somebody else who knows the address."""
         return self.submissions[0][name]
 
 
-class Submission(Entity):
+class LeadSubmission(Entity):
     """A submission by the public, which refers to the lead that contains it.
 
     `loaded_lead` is that lead, once the submission is hydrated. The version is the number of history entries of the
@@ -104,24 +104,24 @@ class Submission(Entity):
     kind, parameter = "lead.submission", "lead_id"
     pk, sk = "L#{id}", "S#"
     version_fields = ("lead_id",)
-    computed_fields = frozenset({"found_in"})
+    computed_fields = frozenset({"loaded_lead"})
     output_model = PublicLeadOut
 
     lead_id: str
-    found_in: Lead | None = None
+    loaded_lead: Lead | None = None
 
     @classmethod
-    def within(cls, lead: Lead, sent_id: str) -> Self:
+    def from_lead(cls, lead: Lead, submission_id: str) -> Self:
         """Return the current state of a submission in a lead."""
-        sent = lead.sent(sent_id)
+        sent = lead.get_submission(submission_id)
         history = sent["history"]
         return cls(
-            id=sent_id,
+            id=submission_id,
             created_at=sent["submitted_at"],
             updated_at=history[-1]["at"],
             version=len(history),
             lead_id=lead.id,
-            found_in=lead,
+            loaded_lead=lead,
         )
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
@@ -129,24 +129,24 @@ class Submission(Entity):
         key = Lead.make_item_key(id=self.lead_id)
         if key not in read:
             read |= table.get_all([key])
-        return self.within(Lead.from_item(read[key]), self.id)
+        return self.from_lead(Lead.from_item(read[key]), self.id)
 
     @property
     def lead(self) -> Lead:
         """The lead that contains the submission. Raises ValueError if it was not hydrated."""
-        if self.found_in is None:
+        if self.loaded_lead is None:
             raise ValueError(f"the lead of {self.id} was not loaded")
-        return self.found_in
+        return self.loaded_lead
 
     @property
-    def sent(self) -> Sent:
+    def stored_submission(self) -> StoredSubmission:
         """The stored fields of the submission."""
-        return self.lead.sent(self.id)
+        return self.lead.get_submission(self.id)
 
     @property
     def contact_name(self) -> str:
         """The name of the sender."""
-        return str(self.sent["contact_name"])
+        return str(self.stored_submission["contact_name"])
 
     @property
     def contact_email(self) -> str:
@@ -156,28 +156,28 @@ class Submission(Entity):
     @property
     def company_name(self) -> str | None:
         """The company of the sender."""
-        company_name: str | None = self.sent["company_name"]
+        company_name: str | None = self.stored_submission["company_name"]
         return company_name
 
     @property
     def message(self) -> str | None:
         """The message of the sender."""
-        message: str | None = self.sent["message"]
+        message: str | None = self.stored_submission["message"]
         return message
 
     @property
     def consent(self) -> dict[str, Any] | None:
         """The consent of the sender."""
-        consent: dict[str, Any] | None = self.sent["consent"]
+        consent: dict[str, Any] | None = self.stored_submission["consent"]
         return consent
 
     @property
-    def status(self) -> Status:
+    def status(self) -> LeadStatusCode:
         """The status of the submission."""
-        status: Status = self.sent["status"]
+        status: LeadStatusCode = self.stored_submission["status"]
         return status
 
     @property
     def history(self) -> list[dict[str, Any]]:
         """The status history of the submission."""
-        return list(self.sent["history"])
+        return list(self.stored_submission["history"])

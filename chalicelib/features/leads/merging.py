@@ -1,8 +1,8 @@
 """Store submissions: in the open lead of the email address if there is one, otherwise in a new lead."""
 
-from chalicelib.features.leads.entities import Lead, Sent, Submission
+from chalicelib.features.leads.entities import Lead, LeadSubmission, StoredSubmission
 from chalicelib.features.leads.models import LeadCreate
-from chalicelib.features.leads.rules import MERGED_HOURS, merged, takes_more
+from chalicelib.features.leads.rules import MERGE_WINDOW_HOURS, can_merge, merge_fields
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.case_folding import email_from_claim
 from chalicelib.kernel.core.clock import after
@@ -12,34 +12,34 @@ from chalicelib.kernel.storage.entity import ItemKey, system_log
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
-def address_said(request: Request) -> list[ItemKey]:
+def email_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key that maps the email address in the body to its open lead, for prefetching."""
     value = request.unvalidated_body.get("contactEmail")
     email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
     return [_email_key(email_address)] if email_address else []
 
 
-def kept(ctx: Context, body: LeadCreate) -> Submission:
+def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """Store a submission: in the open lead of the email address if it has room, otherwise in a new lead.
 
     Concurrent submissions from one address conflict, and the later one is retried.
     """
     open_lead = _load_open_lead(ctx, body.contact_email)
     submission = _new_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
-    if open_lead and takes_more(open_lead, submission):
-        lead = ctx.changes.update(open_lead, **merged(open_lead, submission))
+    if open_lead and can_merge(open_lead, submission):
+        lead = ctx.changes.update(open_lead, **merge_fields(open_lead, submission))
     else:
         lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
-    return ctx.changes.create(Submission.within(lead, submission["id"]))
+    return ctx.changes.create(LeadSubmission.from_lead(lead, submission["id"]))
 
 
-def unkept(ctx: Context, body: LeadCreate) -> Submission:
+def build_honeypot_reply(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
     submission = _new_submission(ctx, body)
-    return Submission.within(_new_lead(submission, body, None), submission["id"])
+    return LeadSubmission.from_lead(_new_lead(submission, body, None), submission["id"])
 
 
-def noted_down(ctx: Context, body: LeadCreate) -> Lead:
+def create_operator_lead(ctx: Context, body: LeadCreate) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
     lead = _new_lead(_new_submission(ctx, body), body, ctx.user.id)
     return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))
@@ -56,7 +56,7 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
     return Lead.from_item(items[key]) if key in items else None
 
 
-def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> Sent:
+def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
     """Return the submission in a body, received now but later than `after_timestamp`."""
     new = ctx.new_record_fields(later_than=after_timestamp)
     submitted_at = new["created_at"]
@@ -67,7 +67,7 @@ def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -
     return {"id": new["id"], "submitted_at": submitted_at, **fields, "status": "new", "history": history}
 
 
-def _new_lead(submission: Sent, body: LeadCreate, operator_id: str | None) -> Lead:
+def _new_lead(submission: StoredSubmission, body: LeadCreate, operator_id: str | None) -> Lead:
     """Return a new lead with its first submission."""
     submitted_at = submission["submitted_at"]
     return Lead(
@@ -77,7 +77,7 @@ def _new_lead(submission: Sent, body: LeadCreate, operator_id: str | None) -> Le
         contact_email=body.contact_email,
         submissions=[submission],
         history=[{"status": "new", "at": submitted_at, "by": operator_id}],
-        open_until=after(submitted_at, hours=MERGED_HOURS),
+        open_until=after(submitted_at, hours=MERGE_WINDOW_HOURS),
     )
 
 
@@ -89,4 +89,4 @@ def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
 
 
 def _email_key(email_address: str) -> ItemKey:
-    return guard_key(Lead.by_address, {"contact_email": email_address})
+    return guard_key(Lead.open_by_email, {"contact_email": email_address})

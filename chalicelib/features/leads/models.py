@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from chalicelib.kernel.http.fields import DateTime, Email, Name, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
-Status = Literal["new", "contacted", "qualified", "converted", "unqualified", "spam", "withdrawn"]
+LeadStatusCode = Literal["new", "contacted", "qualified", "converted", "unqualified", "spam", "withdrawn"]
 
 
 class ConsentGiven(Input):
@@ -42,20 +42,20 @@ class PublicLeadCreate(LeadCreate):
 class LeadStatusPatch(Patch):
     """The new status of a lead, and a note that explains it."""
 
-    status: Status = Field(examples=["contacted"])
+    status: LeadStatusCode = Field(examples=["contacted"])
     note: Text | None = Field(None, description="Added to the notes of the lead.", examples=["Called, wants an offer."])
 
 
 class PublicLeadStatusPatch(Patch):
     """The new status of a submission."""
 
-    status: Status = Field(description="`withdrawn`, or `new` to undo a withdrawal.", examples=["withdrawn"])
+    status: LeadStatusCode = Field(description="`withdrawn`, or `new` to undo a withdrawal.", examples=["withdrawn"])
 
 
 class LeadsQuery(ListQuery):
     """Filters of the list of leads."""
 
-    status: Status | None = Field(None, description="Only leads with this status.", examples=[None])
+    status: LeadStatusCode | None = Field(None, description="Only leads with this status.", examples=[None])
     email: Annotated[str, StringConstraints(max_length=254, to_lower=True)] | None = Field(
         None, description="Only leads with this email address, compared case-insensitively.", examples=[None]
     )
@@ -71,7 +71,7 @@ class Consent(Output):
 class StatusGiven(Output):
     """A status change."""
 
-    status: Status = Field(examples=["new"])
+    status: LeadStatusCode = Field(examples=["new"])
     at: Timestamp
 
 
@@ -99,7 +99,7 @@ class Submission(Output):
     message: str | None = Field(examples=["We would like to weave with your engine."])
     source: str | None = Field(examples=["pricing page"])
     consent: Consent | None
-    status: Status = Field(description="The status that the sender sees.", examples=["new"])
+    status: LeadStatusCode = Field(description="The status that the sender sees.", examples=["new"])
 
 
 class LeadOut(RecordOutput):
@@ -113,7 +113,7 @@ class LeadOut(RecordOutput):
     message: str | None = Field(examples=["We would like to weave with your engine."])
     source: str | None = Field(examples=["pricing page"])
     consent: Consent | None
-    status: Status = Field(examples=["new"])
+    status: LeadStatusCode = Field(examples=["new"])
     notes: list[Note] = Field(description="Ordered by time.", examples=[[]])
     history: list[StatusGivenBy] = Field(description="Ordered by time.")
     submissions: list[Submission] = Field(
@@ -132,7 +132,7 @@ class PublicLeadOut(RecordOutput):
     company_name: str | None
     message: str | None = Field(examples=["We would like to weave with your engine."])
     consent: Consent | None
-    status: Status = Field(examples=["new"])
+    status: LeadStatusCode = Field(examples=["new"])
     history: list[StatusGiven] = Field(description="Ordered by time.")
     lead_token: str | None = Field(
         None,
@@ -144,7 +144,7 @@ class PublicLeadOut(RecordOutput):
 class LeadStatusOut(Output):
     """A possible status of a lead."""
 
-    status: Status = Field(examples=["new"])
+    status: LeadStatusCode = Field(examples=["new"])
     label: str = Field(examples=["New"])
     terminal: bool = Field(description="Whether no other status can follow.", examples=[False])
-    next: list[Status] = Field(description="The statuses that can follow.", examples=[["contacted"]])
+    next: list[LeadStatusCode] = Field(description="The statuses that can follow.", examples=[["contacted"]])

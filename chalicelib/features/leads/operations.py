@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.leads.entities import Lead, Submission
-from chalicelib.features.leads.finding import submission_of
-from chalicelib.features.leads.merging import address_said, kept, noted_down, unkept
+from chalicelib.features.leads.entities import Lead, LeadSubmission
+from chalicelib.features.leads.finding import load_submission
+from chalicelib.features.leads.merging import (
+    build_honeypot_reply,
+    create_operator_lead,
+    email_prefetch_keys,
+    store_submission,
+)
 from chalicelib.features.leads.models import (
     LeadCreate,
     LeadOut,
@@ -16,8 +21,14 @@ from chalicelib.features.leads.models import (
     PublicLeadOut,
     PublicLeadStatusPatch,
 )
-from chalicelib.features.leads.rules import NEXT, changed, changed_by_sender, noted, refuse_excess
-from chalicelib.features.leads.signing import HEADER, named_by, token_of
+from chalicelib.features.leads.rules import (
+    NEXT_STATUSES,
+    note_fields,
+    operator_change_fields,
+    reject_oversized,
+    sender_change_fields,
+)
+from chalicelib.features.leads.signing import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
@@ -28,21 +39,21 @@ from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey
 
 routes = RouteGroup("leads")
 
-_SENDER_ACCESS: Final = RequireRecordToken("lead-token", HEADER, named_by)
+_SENDER_ACCESS: Final = RequireRecordToken("lead-token", LEAD_TOKEN_HEADER, verify_lead_token)
 _SUBMISSION_LIMIT: Final = RateLimit("public-leads", limit=10, seconds=60, per="network")
 _CHANGE_LIMIT: Final = RateLimit("public-lead-changes", limit=30, seconds=60, per="network")
 _STATUS_LIST: Final[Sequence[LeadStatusOut]] = [
     LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
-    for status, following in NEXT.items()
+    for status, following in NEXT_STATUSES.items()
 ]
 
 
-def submission_named(request: Request) -> list[ItemKey]:
+def submission_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the submission with the id in the path, for prefetching."""
-    return [Submission.make_item_key(id=request.parameters["lead_id"])]
+    return [LeadSubmission.make_item_key(id=request.parameters["lead_id"])]
 
 
-def lead_named(request: Request) -> list[ItemKey]:
+def lead_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the lead with the id in the path, for prefetching."""
     return [Lead.make_item_key(id=request.parameters["lead_id"])]
 
@@ -52,16 +63,16 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     """List the leads, newest first, optionally with a status, an email address, or both."""
     collection: Collection | Facet = Lead.listed
     if query.email is not None:
-        collection = Lead.by_both if query.status else Lead.by_email
+        collection = Lead.by_email_and_status if query.status else Lead.by_email
     elif query.status:
         collection = Lead.by_status
     return ctx.list_records(Lead, collection, query, LeadOut.of, status=query.status, contact_email=query.email)
 
 
-@routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=address_said)
+@routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=email_prefetch_keys)
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
     """Create a lead. Submissions from the same email address within 24 hours are merged into it."""
-    return LeadOut.of(noted_down(ctx, body))
+    return LeadOut.of(create_operator_lead(ctx, body))
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
@@ -70,7 +81,9 @@ def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPag
     return ctx.slice_page(_STATUS_LIST, query)
 
 
-@routes.get("/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_named)
+@routes.get(
+    "/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_prefetch_keys
+)
 def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     """Get a lead by its id, or by the id of a submission that was merged into it."""
     return LeadOut.of(lead)
@@ -81,7 +94,7 @@ def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     access=Caller.OPERATOR,
     scope=None,
     emits="lead.status_changed",
-    prefetch=submission_named,
+    prefetch=submission_prefetch_keys,
 )
 def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch) -> LeadOut:
     """Change the status of a lead and add a note. A status that can't follow the present one is `invalid_transition`.
@@ -89,11 +102,11 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
     A lead may take 128 KB with its notes and history. Beyond that, the error is `limit_exceeded`.
     """
     changed_at, operator_id = _next_timestamp(ctx, lead), ctx.user.id
-    fields = noted(lead, body.note, changed_at, operator_id) if body.note else {}
+    fields = note_fields(lead, body.note, changed_at, operator_id) if body.note else {}
     if body.status != lead.status:
-        fields |= changed(lead, body.status, changed_at, operator_id)
+        fields |= operator_change_fields(lead, body.status, changed_at, operator_id)
     lead = ctx.changes.update(lead, **fields)
-    refuse_excess(lead)
+    reject_oversized(lead)
     return LeadOut.of(lead)
 
 
@@ -103,7 +116,7 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
 
     An expired token is `token_expired`.
     """
-    submission = submission_of(ctx.access.token_subject) if ctx.access.token_subject else None
+    submission = load_submission(ctx.access.token_subject) if ctx.access.token_subject else None
     return ctx.slice_page([PublicLeadOut.of(submission)] if submission else [], query)
 
 
@@ -112,7 +125,7 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
     access=Caller.PUBLIC,
     scope=None,
     emits="lead.created",
-    prefetch=address_said,
+    prefetch=email_prefetch_keys,
     rate_limits=(_SUBMISSION_LIMIT,),
 )
 def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
@@ -120,8 +133,8 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
 
     Submissions from one email address within 24 hours form one lead for operators, and separate leads for the sender.
     """
-    submission = unkept(ctx, body) if body.website else kept(ctx, body)
-    return PublicLeadOut.of(submission, lead_token=token_of(submission.id, submission.created_at))
+    submission = build_honeypot_reply(ctx, body) if body.website else store_submission(ctx, body)
+    return PublicLeadOut.of(submission, lead_token=sign_lead_token(submission.id, submission.created_at))
 
 
 @routes.get("/public/leads/statuses", access=Caller.PUBLIC, scope=None, emits=None)
@@ -130,8 +143,8 @@ def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[L
     return ctx.slice_page(_STATUS_LIST, query)
 
 
-@routes.get("/public/leads/{lead_id}", access=_SENDER_ACCESS, scope=None, emits=None, prefetch=lead_named)
-def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
+@routes.get("/public/leads/{lead_id}", access=_SENDER_ACCESS, scope=None, emits=None, prefetch=lead_prefetch_keys)
+def get_public_lead(_ctx: Context, submission: LeadSubmission) -> PublicLeadOut:
     """Get a submission and its status, with the header `Lead-Token`.
 
     An expired token is `token_expired`. With the token of another submission, the lead is not found.
@@ -144,10 +157,10 @@ def get_public_lead(_ctx: Context, submission: Submission) -> PublicLeadOut:
     access=_SENDER_ACCESS,
     scope=None,
     emits="lead.status_changed",
-    prefetch=lead_named,
+    prefetch=lead_prefetch_keys,
     rate_limits=(_CHANGE_LIMIT,),
 )
-def change_public_lead_status(ctx: Context, submission: Submission, body: PublicLeadStatusPatch) -> PublicLeadOut:
+def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: PublicLeadStatusPatch) -> PublicLeadOut:
     """Withdraw a submission, or undo the withdrawal, which makes it `new`. Requires the header `Lead-Token`.
 
     Any other change is `invalid_transition`, including the withdrawal of a converted, unqualified or spam lead. More
@@ -155,9 +168,9 @@ def change_public_lead_status(ctx: Context, submission: Submission, body: Public
     """
     lead = submission.lead
     if body.status != submission.status:
-        fields = changed_by_sender(lead, submission.id, body.status, _next_timestamp(ctx, lead))
+        fields = sender_change_fields(lead, submission.id, body.status, _next_timestamp(ctx, lead))
         lead = ctx.changes.update(lead, **fields)
-    return PublicLeadOut.of(Submission.within(lead, submission.id))
+    return PublicLeadOut.of(LeadSubmission.from_lead(lead, submission.id))
 
 
 def _next_timestamp(ctx: Context, lead: Lead) -> str:

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.leads.entities import Lead, Sent
-from chalicelib.features.leads.models import Status
+from chalicelib.features.leads.entities import Lead, StoredSubmission
+from chalicelib.features.leads.models import LeadStatusCode
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import Problem
 
-NEXT: Final[Mapping[Status, Sequence[Status]]] = {
+NEXT_STATUSES: Final[Mapping[LeadStatusCode, Sequence[LeadStatusCode]]] = {
     "new": ("contacted", "unqualified", "spam", "withdrawn"),
     "contacted": ("qualified", "unqualified", "spam", "withdrawn"),
     "qualified": ("converted", "unqualified", "spam", "withdrawn"),
@@ -27,90 +27,92 @@ NEXT: Final[Mapping[Status, Sequence[Status]]] = {
 }
 """The statuses that can follow each status, in the usual order."""
 
-MERGED_HOURS: Final = 24
+MERGE_WINDOW_HOURS: Final = 24
 """Time after the last submission during which further submissions are merged into a lead."""
 
-MOST_MERGED: Final = 20
-MOST_MERGED_BYTES: Final = 32 * 1024
+MAX_MERGED_SUBMISSIONS: Final = 20
+MAX_MERGED_BYTES: Final = 32 * 1024
 """Maximum number and size of merged submissions. Limits how much of a list page one sender can fill."""
 
-MOST_CHANGES: Final = 20
+MAX_SENDER_CHANGES: Final = 20
 """Maximum number of status changes by a sender. Limits how much of a lead one sender can fill."""
 
-MOST_BYTES: Final = 128 * 1024
+MAX_LEAD_BYTES: Final = 128 * 1024
 """Maximum size of a lead with notes and history: more than senders can fill, less than an item of the table."""
 
 
-def takes_more(lead: Lead, sent: Sent) -> bool:
+def can_merge(lead: Lead, submission: StoredSubmission) -> bool:
     """Return whether a submission can be merged into an open lead."""
-    submissions = [*lead.submissions, sent]
-    return len(submissions) <= MOST_MERGED and len(to_json(submissions)) <= MOST_MERGED_BYTES
+    submissions = [*lead.submissions, submission]
+    return len(submissions) <= MAX_MERGED_SUBMISSIONS and len(to_json(submissions)) <= MAX_MERGED_BYTES
 
 
-def merged(lead: Lead, sent: Sent) -> dict[str, Any]:
+def merge_fields(lead: Lead, submission: StoredSubmission) -> dict[str, Any]:
     """Return the changed fields of a lead after merging a submission."""
-    open_until = after(sent["submitted_at"], hours=MERGED_HOURS)
-    return {"submissions": [*lead.submissions, sent], "open_until": open_until}
+    open_until = after(submission["submitted_at"], hours=MERGE_WINDOW_HOURS)
+    return {"submissions": [*lead.submissions, submission], "open_until": open_until}
 
 
-def changed(lead: Lead, status: Status, at: str, by: str) -> dict[str, Any]:
+def operator_change_fields(lead: Lead, status: LeadStatusCode, changed_at: str, operator_id: str) -> dict[str, Any]:
     """Return the changed fields of a lead after a status change by an operator. Raises Problem `invalid_transition`.
 
     Withdrawn submissions do not change unless all submissions were withdrawn.
     """
-    _require_transition(lead.status, status, NEXT[lead.status])
+    _require_transition(lead.status, status, NEXT_STATUSES[lead.status])
     unaffected = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
     submissions = [
-        sent if sent["status"] in unaffected else _submission_with_status(sent, status, at) for sent in lead.submissions
+        sent if sent["status"] in unaffected else _submission_with_status(sent, status, changed_at)
+        for sent in lead.submissions
     ]
-    return {"submissions": submissions, **_status_fields(lead, status, at, by)}
+    return {"submissions": submissions, **_status_fields(lead, status, changed_at, operator_id)}
 
 
-def changed_by_sender(lead: Lead, sent_id: str, status: Status, at: str) -> dict[str, Any]:
+def sender_change_fields(lead: Lead, submission_id: str, status: LeadStatusCode, changed_at: str) -> dict[str, Any]:
     """Return the changed fields of a lead after the sender withdraws a submission or undoes the withdrawal.
 
     Raises Problem `invalid_transition`, and `limit_exceeded` after too many changes.
     """
-    own = lead.sent(sent_id)
-    allowed = [each for each in NEXT[own["status"]] if each == "withdrawn" or own["status"] == "withdrawn"]
+    own = lead.get_submission(submission_id)
+    allowed = [each for each in NEXT_STATUSES[own["status"]] if each == "withdrawn" or own["status"] == "withdrawn"]
     _require_transition(own["status"], status, allowed)
-    if len(own["history"]) > MOST_CHANGES:
-        raise Problem("limit_exceeded", f"It has changed {MOST_CHANGES} times, and stays {own['status']!r} now.")
+    if len(own["history"]) > MAX_SENDER_CHANGES:
+        raise Problem("limit_exceeded", f"It has changed {MAX_SENDER_CHANGES} times, and stays {own['status']!r} now.")
     submissions = [
-        _submission_with_status(sent, status, at) if sent["id"] == sent_id else sent for sent in lead.submissions
+        _submission_with_status(sent, status, changed_at) if sent["id"] == submission_id else sent
+        for sent in lead.submissions
     ]
     is_withdrawal = _is_withdrawn(submissions) and lead.status != "withdrawn"
     is_return = lead.status == "withdrawn" and all(sent["status"] != "withdrawn" for sent in submissions)
-    lead_fields = _status_fields(lead, status, at, None) if is_withdrawal or is_return else {}
+    lead_fields = _status_fields(lead, status, changed_at, None) if is_withdrawal or is_return else {}
     return {"submissions": submissions, **lead_fields}
 
 
-def _is_withdrawn(submissions: Sequence[Sent]) -> bool:
+def _is_withdrawn(submissions: Sequence[StoredSubmission]) -> bool:
     return all(sent["status"] == "withdrawn" for sent in submissions)
 
 
-def noted(lead: Lead, text: str, at: str, by: str) -> dict[str, Any]:
+def note_fields(lead: Lead, text: str, noted_at: str, operator_id: str) -> dict[str, Any]:
     """Return the changed fields of a lead after an operator adds a note."""
-    return {"notes": [*lead.notes, {"text": text, "at": at, "by": by}]}
+    return {"notes": [*lead.notes, {"text": text, "at": noted_at, "by": operator_id}]}
 
 
-def refuse_excess(lead: Lead) -> None:
+def reject_oversized(lead: Lead) -> None:
     """Raise Problem `limit_exceeded` if a lead is larger than the maximum size."""
-    if (size := len(to_json(lead.domain_fields))) > MOST_BYTES:
-        detail = f"With this change the lead would take {size} bytes, and {MOST_BYTES} are allowed."
+    if (size := len(to_json(lead.domain_fields))) > MAX_LEAD_BYTES:
+        detail = f"With this change the lead would take {size} bytes, and {MAX_LEAD_BYTES} are allowed."
         raise Problem("limit_exceeded", f"{detail} Shorten the note, or omit it.")
 
 
-def _require_transition(present: Status, requested: Status, allowed: Sequence[Status]) -> None:
+def _require_transition(present: LeadStatusCode, requested: LeadStatusCode, allowed: Sequence[LeadStatusCode]) -> None:
     if requested not in allowed:
         statuses = ", ".join(repr(each) for each in allowed) or "none"
         detail = f"The status is {present!r} and can't become {requested!r}. Possible next statuses: {statuses}."
         raise Problem("invalid_transition", detail)
 
 
-def _status_fields(lead: Lead, status: Status, at: str, by: str | None) -> dict[str, Any]:
-    return {"status": status, "history": [*lead.history, {"status": status, "at": at, "by": by}]}
+def _status_fields(lead: Lead, status: LeadStatusCode, changed_at: str, operator_id: str | None) -> dict[str, Any]:
+    return {"status": status, "history": [*lead.history, {"status": status, "at": changed_at, "by": operator_id}]}
 
 
-def _submission_with_status(sent: Sent, status: Status, at: str) -> Sent:
-    return {**sent, "status": status, "history": [*sent["history"], {"status": status, "at": at}]}
+def _submission_with_status(submission: StoredSubmission, status: LeadStatusCode, changed_at: str) -> StoredSubmission:
+    return {**submission, "status": status, "history": [*submission["history"], {"status": status, "at": changed_at}]}

@@ -66,7 +66,7 @@ class ModuleOverride(Entity):
         return person.redact_all({"settings": self.settings})
 
 
-class OverrideSet(RecordSet):
+class ModuleOverrideSet(RecordSet):
     """All module overrides of a space."""
 
     kind = "space.module_overrides"

@@ -7,10 +7,10 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, unique_by
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
-PlatformSource = Literal["system", "platform"]
-Source = Literal["system", "platform", "space", "dependency"]
+PlatformModuleSource = Literal["system", "platform"]
+EffectiveModuleSource = Literal["system", "platform", "space", "dependency"]
 
-MOST_AT_ONCE: Final = 40
+MAX_MODULES_PER_REQUEST: Final = 40
 
 _SETTINGS_EXAMPLE: Final = {"columns": 2}
 
@@ -36,7 +36,7 @@ class ModuleChange(Input):
 class ModulesPatch(Input):
     """The modules to change."""
 
-    modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MOST_AT_ONCE)
+    modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MAX_MODULES_PER_REQUEST)
 
 
 class ModuleState(Input):
@@ -55,7 +55,7 @@ class ModuleOut(Output):
     enabled: bool
     locked: bool = Field(description="Whether spaces can't override it.", examples=[False])
     settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
-    source: PlatformSource = Field(
+    source: PlatformModuleSource = Field(
         description="`platform` if the platform has settings for the module, else `system`.", examples=["platform"]
     )
     depends_on: list[str] = Field(description="Modules that must be on for this one to be on.", examples=[[]])
@@ -72,7 +72,7 @@ class EffectiveModuleOut(Output):
 
     module_id: str = Field(examples=["events"])
     enabled: bool
-    source: Source = Field(
+    source: EffectiveModuleSource = Field(
         description="What decided: the catalogue, the platform, the space, or a dependency of the module.",
         examples=["space"],
     )
@@ -98,7 +98,7 @@ class OverrideWrite(Input):
 class OverridesPut(Input):
     """All module overrides of a space."""
 
-    overrides: Annotated[list[OverrideWrite], unique_by("module_id")] = Field(max_length=MOST_AT_ONCE)
+    overrides: Annotated[list[OverrideWrite], unique_by("module_id")] = Field(max_length=MAX_MODULES_PER_REQUEST)
 
 
 class OverrideOut(RecordOutput):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from chalicelib.features.modules.entities import ModuleOverride, ModuleSet, OverrideSet, PlatformModule
+from chalicelib.features.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
 from chalicelib.features.modules.models import (
     EffectiveModuleOut,
     ModuleOut,
@@ -11,8 +11,8 @@ from chalicelib.features.modules.models import (
     OverridesPut,
     OverrideWrite,
 )
-from chalicelib.features.modules.rules import changed, effective, modules_of
-from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.modules.rules import apply_changes, configured_modules, effective_modules
+from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.spaces.entities import Space, at_space
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
@@ -21,19 +21,21 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
 
 routes = RouteGroup("platforms")
-in_spaces = RouteGroup("spaces", routes.operations)
+space_routes = RouteGroup("spaces", routes.operations)
 
 
-@routes.get("/platforms/{platform_id}/modules", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
+@routes.get(
+    "/platforms/{platform_id}/modules", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None
+)
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
     """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
     stored = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    return ctx.slice_page([ModuleOut.of(module) for module in modules_of(stored)], query)
+    return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
 
 
 @routes.patch(
     "/platforms/{platform_id}/modules",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits="platform.modules.updated",
 )
@@ -47,20 +49,20 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     platform's `ETag`.
     """
     present = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    states = changed({module.module_id: module for module in present}, body.modules)
+    states = apply_changes({module.module_id: module for module in present}, body.modules)
     fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
     unchanged = [module for module in present if module.module_id not in states]
     wanted = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
     ModuleSet.check_size(wanted)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
-        return ModuleSet.of(container, modules_of(modules))
+        return ModuleSet.of(container, configured_modules(modules))
 
     stored = ctx.changes.replace_set(platform, present, wanted, module_set)
-    return ListPage([ModuleOut.of(module) for module in modules_of(stored)], None)
+    return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
 
 
-@in_spaces.get(
+@space_routes.get(
     "/spaces/{space_id}/effective-modules",
     access=at_space(Role.MEMBER),
     scope="spaces:read",
@@ -74,11 +76,13 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     doesn't have are listed last, as off.
     """
     records = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
-    modules = effective(modules_of(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride))
+    modules = effective_modules(
+        configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
+    )
     return ctx.slice_page([EffectiveModuleOut.of(module) for module in modules], query)
 
 
-@in_spaces.get(
+@space_routes.get(
     "/spaces/{space_id}/module-overrides",
     access=at_space(Role.MEMBER),
     scope="spaces:read",
@@ -89,7 +93,7 @@ def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[Overr
     return ctx.slice_page([OverrideOut.of(override) for override in _overrides(ctx)], query)
 
 
-@in_spaces.post(
+@space_routes.post(
     "/spaces/{space_id}/module-overrides",
     access=at_space(Role.ADMIN),
     scope="spaces:write",
@@ -108,12 +112,12 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
         override = ctx.changes.update(existing, **body.fields())
     else:
         override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
-    OverrideSet.check_size([*(present | {body.module_id: override}).values()])
+    ModuleOverrideSet.check_size([*(present | {body.module_id: override}).values()])
     ctx.changes.touch_if_changed(space)
     return OverrideOut.of(override)
 
 
-@in_spaces.put(
+@space_routes.put(
     "/spaces/{space_id}/module-overrides",
     access=at_space(Role.ADMIN),
     scope="spaces:write",
@@ -125,12 +129,12 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     wanted = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
-    OverrideSet.check_size(wanted)
-    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, OverrideSet.of)
+    ModuleOverrideSet.check_size(wanted)
+    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, ModuleOverrideSet.of)
     return ListPage([OverrideOut.of(override) for override in stored], None)
 
 
-@in_spaces.get(
+@space_routes.get(
     "/spaces/{space_id}/module-overrides/{module_id}",
     access=at_space(Role.MEMBER),
     scope="spaces:read",
@@ -141,7 +145,7 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
     return OverrideOut.of(override)
 
 
-@in_spaces.delete(
+@space_routes.delete(
     "/spaces/{space_id}/module-overrides/{module_id}",
     access=at_space(Role.ADMIN),
     scope="spaces:write",

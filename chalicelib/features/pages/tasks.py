@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from chalicelib.features.attachments.clearing import clear_entity
+from chalicelib.features.attachments.clearing import remove_entity_attachments
 from chalicelib.features.pages.entities import RENDER, TURN, Content, Page, Removal, Revision, status_of
 from chalicelib.features.pages.placing import leave
 from chalicelib.features.pages.publishing import Publishing, orphan
@@ -125,7 +125,7 @@ def _clear(site_id: str, page_id: str, until: float) -> bool:
     """
     while table.delete_batch(f"R#{page_id}"):
         pass
-    if not clear_entity((Page.kind, page_id), until):
+    if not remove_entity_attachments((Page.kind, page_id), until):
         return False
     led_here = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
     for items in table.iter_pages(led_here, limit=_AT_ONCE):

@@ -12,7 +12,7 @@ from chalicelib.features.members.models import MemberOut, PlatformMemberPatch, U
 from chalicelib.features.members.reach import list_joined
 from chalicelib.features.members.rules import shown_to
 from chalicelib.features.platform_members.entities import PlatformDeparture, PlatformMember, username_key
-from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -24,7 +24,7 @@ routes = RouteGroup("platforms")
 
 @routes.get(
     "/platforms/{platform_id}/members",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
@@ -38,7 +38,7 @@ def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]
 
 @routes.get(
     "/platforms/{platform_id}/members/{user_id}",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
@@ -49,7 +49,7 @@ def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
 
 @routes.get(
     "/platforms/{platform_id}/members/by-user/{user_id}",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
@@ -60,7 +60,7 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
 
 @routes.get(
     "/platforms/{platform_id}/members/by-username/{username}",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
     prefetch=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
@@ -76,7 +76,7 @@ def get_platform_member_by_username(ctx: Context, platform: Platform, username: 
 
 @routes.patch(
     "/platforms/{platform_id}/members/{user_id}",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="members:write",
     emits=("platform.member.updated", "platform.member.added"),
     grants_access=True,
@@ -98,7 +98,7 @@ def update_platform_member(
 
 @routes.delete(
     "/platforms/{platform_id}/members/{user_id}",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="members:write",
     emits="platform.member.removed",
     grants_access=True,
@@ -114,7 +114,7 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
 
 @routes.post(
     "/platforms/{platform_id}/invite",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="members:write",
     emits="platform.invitation.created",
     grants_access=True,
@@ -134,7 +134,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
 @routes.post(
     "/platforms/{platform_id}/join",
     success=200,
-    access=at_platform(None),
+    access=require_platform_role(None),
     scope=None,
     prefetch_for_user=address_held,
     emits=("platform.member.added", "platform.invitation.accepted"),
@@ -164,7 +164,7 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
 @routes.post(
     "/platforms/{platform_id}/leave",
     success=204,
-    access=at_platform(None),
+    access=require_platform_role(None),
     scope=None,
     emits="platform.member.removed",
     grants_access=True,

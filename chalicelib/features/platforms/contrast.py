@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-LEAST_CONTRAST: Final = 4.5
+MIN_CONTRAST_RATIO: Final = 4.5
 """Minimum contrast ratio between text and its background: WCAG 2.2, success criterion 1.4.3, level AA."""
 
 _BACKGROUNDS_BY_TEXT_COLOR: Final = {
@@ -22,9 +22,9 @@ _HEX_DIGITS: Final = 6
 _MAX_LINEAR_CHANNEL: Final = 0.04045
 
 
-def contrast(one: str, other: str) -> float:
+def contrast_ratio(first_color: str, second_color: str) -> float:
     """Return the contrast ratio of two hexadecimal colours, from 1 to 21 (WCAG 2.2). The alpha channel is ignored."""
-    darker, lighter = sorted((_relative_luminance(one), _relative_luminance(other)))
+    darker, lighter = sorted((_relative_luminance(first_color), _relative_luminance(second_color)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
@@ -45,14 +45,14 @@ def contrast_warnings(colors: Mapping[str, str]) -> list[dict[str, Any]]:
         for background in backgrounds
         if text in colors and background in colors
     ]
-    ratios = [(text, background, contrast(colors[text], colors[background])) for text, background in pairs]
-    return [_warning(text, background, ratio) for text, background, ratio in ratios if ratio < LEAST_CONTRAST]
+    ratios = [(text, background, contrast_ratio(colors[text], colors[background])) for text, background in pairs]
+    return [_warning(text, background, ratio) for text, background, ratio in ratios if ratio < MIN_CONTRAST_RATIO]
 
 
 def _warning(text: str, background: str, ratio: float) -> dict[str, Any]:
     # Truncated, not rounded: 4.49 must not read as sufficient.
     truncated = int(ratio * 100) / 100
-    advice = f"text that people can read has {LEAST_CONTRAST}:1."
+    advice = f"text that people can read has {MIN_CONTRAST_RATIO}:1."
     return {
         "pointer": f"/colors/{text}",
         "code": "low_contrast",

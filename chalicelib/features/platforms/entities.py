@@ -80,12 +80,12 @@ class Platform(Container):
         return person.redact_all({name: getattr(self, name) for name in names})
 
 
-def custom_domain_key(request: Request) -> list[ItemKey]:
+def custom_domain_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item key of the custom domain of the platform in the path, for prefetching."""
     return [CustomDomain.make_item_key(platform_id=request.parameters[CustomDomain.parameter])]
 
 
-def at_platform(
+def require_platform_role(
     role: Role | None, *, in_body: bool = False, via_record: type[Entity] | None = None, if_published: bool = False
 ) -> RequireRole:
     """Return the access rule that requires a role at the platform in the request."""

@@ -22,8 +22,8 @@ from chalicelib.kernel.http.fields import (
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
 JoinPolicy = Literal["open", "invite"]
-Status = Literal["draft", "published"]
-ItemType = Literal["page", "space", "module", "url", "group"]
+PlatformStatus = Literal["draft", "published"]
+NavigationItemType = Literal["page", "space", "module", "url", "group"]
 
 _MAX_ITEMS: Final = 50
 _MAX_NAMES: Final = 100
@@ -37,7 +37,7 @@ Color = Annotated[
     BeforeValidator(lower_case),
     *matching("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
 ]
-Target = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
 def _check_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _check_font(text: str) -> str:
     return text
 
 
-Font = Annotated[Name, AfterValidator(_check_font)]
+FontFamily = Annotated[Name, AfterValidator(_check_font)]
 
 
 class PlatformCreate(Input):
@@ -103,7 +103,7 @@ class ThemePatch(Patch):
         description="Colours by name. `warnings` lists pairs such as `text` on `background` with too little contrast.",
         examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
     )
-    fonts: dict[Identifier, Font] = Field(
+    fonts: dict[Identifier, FontFamily] = Field(
         {}, max_length=_MAX_NAMES, description="Font families by usage.", examples=[{"body": "Source Sans 3"}]
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
@@ -118,8 +118,8 @@ class NavigationLeafIn(Input):
 
     id: ElementId = Field(examples=["start"])
     label: Name = Field(examples=["Start"])
-    type: ItemType = Field(examples=["space"])
-    target: Target | None = Field(
+    type: NavigationItemType = Field(examples=["space"])
+    target: NavigationTarget | None = Field(
         None,
         description="Where the item leads: an id or a path. For type `url`, an http(s) or mailto URL, or a path.",
         examples=["/spaces/looms"],
@@ -182,7 +182,7 @@ class NavigationItemOut(Output):
 
     id: str = Field(examples=["start"])
     label: str = Field(examples=["Start"])
-    type: ItemType = Field(examples=["space"])
+    type: NavigationItemType = Field(examples=["space"])
     target: str | None = Field(None, examples=["/spaces/looms"])
     children: list["NavigationItemOut"] = Field([], examples=[[]])
 
@@ -227,7 +227,7 @@ class PlatformSummary(RecordOutput):
     description: str | None = Field(examples=["Where the engines are discussed."])
     join_policy: JoinPolicy = Field(examples=["invite"])
     default_locale: str = Field(examples=["en"])
-    status: Status = Field(examples=["draft"])
+    status: PlatformStatus = Field(examples=["draft"])
     published_at: Timestamp | None = Field(
         description="When it was published; null while it is a draft.", examples=[None]
     )
@@ -247,4 +247,4 @@ class PlatformsQuery(ListQuery):
     """Filters of the list of platforms."""
 
     organization_id: Uuid | None = Field(None, description="Only the platforms of this organization.", examples=[None])
-    status: Status | None = None
+    status: PlatformStatus | None = None

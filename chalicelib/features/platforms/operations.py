@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from chalicelib.features.domains.entities import CustomDomain, called
+from chalicelib.features.domains.entities import CustomDomain, platform_labels
 from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.platforms.entities import Platform, at_platform, custom_domain_key
+from chalicelib.features.platforms.entities import Platform, custom_domain_prefetch_keys, require_platform_role
 from chalicelib.features.platforms.models import (
     HomePatch,
     NavigationPatch,
@@ -17,9 +17,9 @@ from chalicelib.features.platforms.models import (
     ThemePatch,
 )
 from chalicelib.features.platforms.nested_items import refuse_large, refuse_repeated_ids
-from chalicelib.features.platforms.reach import within_reach
-from chalicelib.features.platforms.rules import refuse_dangerous
-from chalicelib.features.platforms.showing import Sight, maintains
+from chalicelib.features.platforms.reach import list_visible_platforms
+from chalicelib.features.platforms.rules import reject_invalid_targets
+from chalicelib.features.platforms.showing import NavigationVisibility, can_edit_navigation
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.sites.reach import refuse_foreign_site
 from chalicelib.features.spaces.reach import keys_of, seen
@@ -44,7 +44,9 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
         return PlatformSummary.of(platform) if matches else None
 
     collection = Platform.by_status if query.status else Platform.sibling_index
-    return within_reach(ctx, collection, query, summarize, organization_id=query.organization_id, status=query.status)
+    return list_visible_platforms(
+        ctx, collection, query, summarize, organization_id=query.organization_id, status=query.status
+    )
 
 
 @routes.post(
@@ -58,11 +60,11 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     """Create a platform in an organization. It is a draft until it is published."""
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
     platform = ctx.changes.create(Platform(**ctx.new_record_fields(), **fields))
-    ctx.changes.create(CustomDomain.none(platform))
+    ctx.changes.create(CustomDomain.create_unclaimed(platform))
     return PlatformOut.of(platform)
 
 
-@routes.get("/platforms/{platform_id}", access=at_platform(Role.MEMBER), scope="platforms:read", emits=None)
+@routes.get("/platforms/{platform_id}", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None)
 def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     """Get a platform."""
     return _platform_response(ctx, platform)
@@ -70,17 +72,17 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
 
 @routes.patch(
     "/platforms/{platform_id}",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits="platform.updated",
-    prefetch=custom_domain_key,
+    prefetch=custom_domain_prefetch_keys,
 )
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
     """Change a platform."""
     updated = ctx.changes.update(platform, **body.fields())
     custom_domain = ctx.find(CustomDomain)
     if custom_domain:
-        ctx.changes.update_untracked(custom_domain, **called(updated))
+        ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
     return _platform_response(ctx, updated)
 
 
@@ -90,7 +92,7 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> Pl
     scope="platforms:write",
     emits="platform.deleted",
     grants_access=True,
-    prefetch=custom_domain_key,
+    prefetch=custom_domain_prefetch_keys,
 )
 def delete_platform(ctx: Context, platform: Platform) -> None:
     """Delete a platform and everything in it, effective immediately. Its custom domain becomes available again.
@@ -105,7 +107,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 
 @routes.patch(
     "/platforms/{platform_id}/home",
-    access=at_platform(Role.EDITOR),
+    access=require_platform_role(Role.EDITOR),
     scope="platforms:write",
     emits="platform.home.updated",
 )
@@ -123,7 +125,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
 
 @routes.patch(
     "/platforms/{platform_id}/navigation",
-    access=at_platform(Role.EDITOR),
+    access=require_platform_role(Role.EDITOR),
     scope="platforms:write",
     emits="platform.navigation.updated",
 )
@@ -131,14 +133,14 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     """Change the navigation of a platform. All items are replaced together."""
     navigation = body.fields()
     refuse_repeated_ids(navigation["items"], "/items")
-    refuse_dangerous(navigation["items"], "/items")
+    reject_invalid_targets(navigation["items"], "/items")
     refuse_large("navigation", navigation)
     return _platform_response(ctx, ctx.changes.update(platform, navigation=navigation))
 
 
 @routes.patch(
     "/platforms/{platform_id}/publish",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits=("platform.published", "platform.unpublished"),
 )
@@ -158,7 +160,7 @@ def publish_platform(ctx: Context, platform: Platform, body: Publication) -> Pla
 
 @routes.patch(
     "/platforms/{platform_id}/theme",
-    access=at_platform(Role.EDITOR),
+    access=require_platform_role(Role.EDITOR),
     scope="platforms:write",
     emits="platform.theme.updated",
 )
@@ -174,10 +176,10 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
 
 def _platform_response(ctx: Context, platform: Platform) -> PlatformOut:
     """Return a platform as the caller sees it. Callers who may edit the navigation see all of its items."""
-    visibility = Sight(ctx, platform)
-    keys = visibility.keys()
-    visible_fields = visibility.parts(ctx.load(keys=keys) if keys else Records())
-    full_navigation = {"navigation": platform.navigation} if maintains(ctx) else {}
+    visibility = NavigationVisibility(ctx, platform)
+    keys = visibility.prefetch_keys()
+    visible_fields = visibility.visible_fields(ctx.load(keys=keys) if keys else Records())
+    full_navigation = {"navigation": platform.navigation} if can_edit_navigation(ctx) else {}
     return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
 
 

@@ -27,14 +27,14 @@ _LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed
 """The attributes that are read of platforms, their organizations, and the records that decide visibility."""
 
 
-def within_reach(
+def list_visible_platforms(
     ctx: Context,
-    listed: Collection,
+    collection: Collection,
     query: ListQuery,
-    show: Callable[[Platform], T | None],
+    serialize: Callable[[Platform], T | None],
     *,
     organization_id: str | None = None,
-    having: Callable[[str], ItemKey] | None = None,
+    required_key: Callable[[str], ItemKey] | None = None,
     **names: str | None,
 ) -> ListPage[T]:
     """Return a page of the platforms that the caller can see, grouped by organizations.
@@ -47,12 +47,12 @@ def within_reach(
     without which the platform is omitted. `names` fill the key of the collection.
     """
     group, organization_ids = _organizations_on_page(ctx, query, organization_id)
-    partitions = [listed.partition(**names, organization_id=each) for each in organization_ids]
+    partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
     if isinstance(ctx.principal, User) and group.is_first:
         partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
     result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _PageScope(group, organization_ids, organization_id)
-    outputs = [show(platform) for platform in _visible_platforms(ctx, result.items, page_scope, having)]
+    outputs = [serialize(platform) for platform in _visible_platforms(ctx, result.items, page_scope, required_key)]
     return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
 
 

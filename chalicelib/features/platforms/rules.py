@@ -20,20 +20,20 @@ _TARGET_PATTERNS: Final = {
 }
 
 
-def slug_in(path: object) -> str | None:
+def space_slug_in_path(path: object) -> str | None:
     """Return the slug of the space that a path may refer to: its first segment, or the segment after `/spaces`."""
     segments = _segments(path) if isinstance(path, str) else []
     return _first_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
 
 
-def space_named_by(item: Mapping[str, Any]) -> str | None:
+def space_reference(item: Mapping[str, Any]) -> str | None:
     """Return the slug or the id of the space that a navigation item may lead to, or None."""
     target = item.get("target")
     if not target or item["type"] == "module":
         return None
     origin = _ORIGIN.match(target)
     if origin is None:
-        return slug_in(target)
+        return space_slug_in_path(target)
     segments = _segments(target[origin.end() :])
     return _first_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
 
@@ -47,7 +47,7 @@ def _first_slug(segments: list[str]) -> str | None:
     return segments[0] if segments and re.fullmatch(SLUG_PATTERN, segments[0]) else None
 
 
-def refuse_dangerous(items: Parts, pointer: str) -> None:
+def reject_invalid_targets(items: Parts, pointer: str) -> None:
     """Raise ValidationProblem if the target of an item, or of one of its descendants, is missing or malformed.
 
     `pointer` is the JSON Pointer of the items.

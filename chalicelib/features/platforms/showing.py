@@ -13,7 +13,7 @@ from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.pages.entities import Page
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.nested_items import placed
-from chalicelib.features.platforms.rules import space_named_by
+from chalicelib.features.platforms.rules import space_reference
 from chalicelib.features.sites.entities import Site
 from chalicelib.features.spaces.entities import Space
 from chalicelib.features.spaces.reach import keys_of, seen, sees_all
@@ -27,7 +27,7 @@ from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
 
 
-def maintains(ctx: Context) -> bool:
+def can_edit_navigation(ctx: Context) -> bool:
     """Return whether the caller may edit the navigation of the platform of the request."""
     if ctx.scopes is not None:
         return scopes_allow(ctx.scopes, "platforms:write", Role.EDITOR)
@@ -35,13 +35,13 @@ def maintains(ctx: Context) -> bool:
 
 
 @dataclass(frozen=True)
-class Sight:
+class NavigationVisibility:
     """The parts of a platform's navigation and home that a caller can see."""
 
     ctx: Context
     platform: Platform
 
-    def keys(self) -> list[ItemKey]:
+    def prefetch_keys(self) -> list[ItemKey]:
         """Return the keys of the known records that decide visibility, to be read together with other records.
 
         The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
@@ -59,7 +59,7 @@ class Sight:
             *self._home_keys(),
         ]
 
-    def parts(self, records: Records) -> dict[str, Any]:
+    def visible_fields(self, records: Records) -> dict[str, Any]:
         """Return the visible `navigation` and `home` of the platform. `records` includes those at `prefetch_keys()`.
 
         Spaces and pages that are not cached yet take a second read.
@@ -82,7 +82,7 @@ class Sight:
         """Whether the caller sees unpublished pages and sites of the organization."""
         if isinstance(self.ctx.principal, ApiKeyPrincipal):
             return self.ctx.role is not None
-        return Organization in self.ctx.access.memberships.roles or maintains(self.ctx)
+        return Organization in self.ctx.access.memberships.roles or can_edit_navigation(self.ctx)
 
     @cached_property
     def _items(self) -> list[Mapping[str, Any]]:
@@ -90,7 +90,7 @@ class Sight:
 
     @cached_property
     def _space_references(self) -> list[str]:
-        references = [] if self._sees_all else [space_named_by(item) for item in self._items]
+        references = [] if self._sees_all else [space_reference(item) for item in self._items]
         return [*dict.fromkeys(reference for reference in references if reference)]
 
     @cached_property
@@ -151,7 +151,7 @@ class Sight:
                 yield {**item, "children": [*self._visible_items(item.get("children", ()), records)]}
 
     def _has_visible_space(self, item: Mapping[str, Any], records: Records) -> bool:
-        reference = space_named_by(item)
+        reference = space_reference(item)
         if reference is None or self._sees_all:
             return True
         space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id(reference, records)

@@ -41,6 +41,6 @@ class ProjectBlockSet(RecordSet):
     output_model = ProjectBlockSetOut
 
 
-def in_order(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:
+def sort_by_position(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:
     """Return project blocks in the order of their positions."""
     return sorted(blocks, key=lambda block: block.position)

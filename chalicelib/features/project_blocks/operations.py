@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.models import PlatformSummary
-from chalicelib.features.platforms.reach import within_reach
-from chalicelib.features.project_blocks.entities import ProjectBlock, ProjectBlockSet, in_order
+from chalicelib.features.platforms.reach import list_visible_platforms
+from chalicelib.features.project_blocks.entities import ProjectBlock, ProjectBlockSet, sort_by_position
 from chalicelib.features.project_blocks.models import ProjectBlockOut, ProjectBlocksPatch
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Identifier
@@ -19,7 +19,7 @@ routes = RouteGroup("platforms")
 
 @routes.get(
     "/platforms/{platform_id}/project-blocks",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="platforms:read",
     emits=None,
 )
@@ -30,7 +30,7 @@ def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[Project
 
 @routes.patch(
     "/platforms/{platform_id}/project-blocks",
-    access=at_platform(Role.ADMIN),
+    access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits="platform.project_blocks.updated",
 )
@@ -49,10 +49,10 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
     ProjectBlockSet.check_size(wanted)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
-        return ProjectBlockSet.of(container, in_order(blocks))
+        return ProjectBlockSet.of(container, sort_by_position(blocks))
 
     stored = ctx.changes.replace_set(platform, present, wanted, block_set)
-    return ListPage([ProjectBlockOut.of(block) for block in in_order(stored)], None)
+    return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)
 
 
 @routes.get(
@@ -68,12 +68,12 @@ def list_project_block_platforms(
 
     A page may be short or empty. The list ends when `nextCursor` is null.
     """
-    return within_reach(
+    return list_visible_platforms(
         ctx,
         ProjectBlock.in_organization,
         query,
         PlatformSummary.of,
-        having=lambda platform_id: ProjectBlock.make_item_key(
+        required_key=lambda platform_id: ProjectBlock.make_item_key(
             platform_id=platform_id, project_block_id=project_block_id
         ),
         project_block_id=project_block_id,
@@ -81,4 +81,4 @@ def list_project_block_platforms(
 
 
 def _stored_blocks(ctx: Context) -> list[ProjectBlock]:
-    return in_order(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))
+    return sort_by_position(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -2,11 +2,11 @@
 
 from typing import Any, Self
 
-from chalicelib.features.reference.packed import Packed
+from chalicelib.features.reference.packed import Dataset
 from chalicelib.kernel.storage.entity import Entity
 
 
-def made_at(version: str) -> str:
+def version_timestamp(version: str) -> str:
     """Return the timestamp that callers see on the records of a version: the beginning of its day."""
     return f"{version}T00:00:00.000Z"
 
@@ -21,11 +21,11 @@ class ReferenceData(Entity):
     sets: dict[str, int]
 
     @classmethod
-    def of(cls, packed: Packed) -> Self:
+    def from_dataset(cls, dataset: Dataset) -> Self:
         """Return the record of a dataset whose parts are stored."""
-        parts = packed.parts()
-        sets = {name: sum(part[0] == name for part in parts) for name in packed.sets}
-        heading, timestamp = packed.heading, made_at(packed.heading["version"])
+        parts = dataset.parts()
+        sets = {name: sum(part[0] == name for part in parts) for name in dataset.sets}
+        heading, timestamp = dataset.heading, version_timestamp(dataset.heading["version"])
         return cls(
             id=heading["version"],
             created_at=timestamp,
@@ -48,9 +48,9 @@ class ReferencePart(Entity):
     content: bytes
 
     @classmethod
-    def of(cls, version: str, name: str, number: int, content: bytes) -> Self:
+    def create(cls, version: str, name: str, number: int, content: bytes) -> Self:
         """Return a part of a set."""
-        timestamp = made_at(version)
+        timestamp = version_timestamp(version)
         return cls(id=part_id(version, name, number), created_at=timestamp, updated_at=timestamp, content=content)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from chalicelib.features.reference.entities import ReferenceData, ReferencePart, made_at
-from chalicelib.features.reference.packed import VERSION, decompress, names_of
-from chalicelib.features.reference.rules import search_key, with_prefix
+from chalicelib.features.reference.entities import ReferenceData, ReferencePart, version_timestamp
+from chalicelib.features.reference.packed import LATEST_VERSION, decompress_columns, search_names_set
+from chalicelib.features.reference.rules import prefix_range, search_key
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
@@ -19,34 +19,34 @@ _SEPARATELY_READ_SET: Final = "cities"
 
 
 @dataclass
-class RecordSet:
+class RecordColumns:
     """The records of a set, stored by column. A record has the same index in all columns."""
 
     columns: Mapping[str, Sequence[str]]
-    names: bytes
+    search_names: bytes
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
+    def row_index(self) -> Mapping[str, int]:
         """The index of each record by its id in lower case."""
         return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
 
     @cached_property
     def _by_name(self) -> Mapping[str, Sequence[str]]:
-        return decompress(self.names)
+        return decompress_columns(self.search_names)
 
-    def row(self, place: int) -> dict[str, str]:
+    def row(self, index: int) -> dict[str, str]:
         """Return the values of a record by column name."""
-        return {name: values[place] for name, values in self.columns.items()}
+        return {name: values[index] for name, values in self.columns.items()}
 
-    def called(self, prefix: str) -> list[int]:
+    def search(self, prefix: str) -> list[int]:
         """Return the indexes of the records with a name that starts with a prefix, in order."""
         keys, key_prefix = self._by_name["key"], search_key(prefix)
-        name_indexes = with_prefix(keys, key_prefix) if key_prefix else range(0)
+        name_indexes = prefix_range(keys, key_prefix) if key_prefix else range(0)
         record_indexes = (self._by_name["records"][name_index].split(" ") for name_index in name_indexes)
         return sorted({int(index) for indexes in record_indexes for index in indexes})
 
     @cached_property
-    def of_country(self) -> Mapping[str, list[int]]:
+    def indexes_by_country(self) -> Mapping[str, list[int]]:
         """The indexes of the records of each country by country id, in order."""
         indexes: dict[str, list[int]] = {}
         for index, countries in enumerate(self.columns["countries"]):
@@ -56,32 +56,34 @@ class RecordSet:
 
 
 @dataclass
-class Library:
+class DatasetCache:
     """The cached sets of one version. `compressed_sets` holds the content of the sets by name."""
 
     data: ReferenceData
     read_at: float
-    packed: dict[str, bytes] = field(default_factory=dict)
-    _sets: dict[str, RecordSet] = field(default_factory=dict)
+    compressed_sets: dict[str, bytes] = field(default_factory=dict)
+    _sets: dict[str, RecordColumns] = field(default_factory=dict)
 
     @property
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Whether the version is the one that this code expects, or was read recently."""
-        return self.data.id == VERSION or time.monotonic() - self.read_at < _REFRESH_AFTER_SECONDS
+        return self.data.id == LATEST_VERSION or time.monotonic() - self.read_at < _REFRESH_AFTER_SECONDS
 
     @property
-    def moment(self) -> str:
+    def timestamp(self) -> str:
         """The timestamp of the records of the version."""
-        return made_at(self.data.id)
+        return version_timestamp(self.data.id)
 
-    def of(self, name: str) -> RecordSet:
+    def get_set(self, set_name: str) -> RecordColumns:
         """Return a set, read from the table if necessary. Raises Problem `unavailable` if a part is missing."""
-        if name not in self._sets:
-            if name not in self.packed:
-                is_separate = name.startswith(_SEPARATELY_READ_SET)
+        if set_name not in self._sets:
+            if set_name not in self.compressed_sets:
+                is_separate = set_name.startswith(_SEPARATELY_READ_SET)
                 self._read([n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate])
-            self._sets[name] = RecordSet(decompress(self.packed[name]), self.packed[names_of(name)])
-        return self._sets[name]
+            self._sets[set_name] = RecordColumns(
+                decompress_columns(self.compressed_sets[set_name]), self.compressed_sets[search_names_set(set_name)]
+            )
+        return self._sets[set_name]
 
     def _read(self, names: Sequence[str]) -> None:
         keys_by_set = {
@@ -92,33 +94,33 @@ class Library:
             raise _not_loaded()
         contents = {key: ReferencePart.from_item(item).content for key, item in items.items()}
         for name, keys in keys_by_set.items():
-            self.packed[name] = b"".join(contents[key] for key in keys)
+            self.compressed_sets[name] = b"".join(contents[key] for key in keys)
 
 
-_known: Final[list[Library]] = []
+_cached: Final[list[DatasetCache]] = []
 
 
-def library() -> Library:
+def current_dataset() -> DatasetCache:
     """Return the cache of the current version. Raises Problem `unavailable` if no version has been loaded."""
-    if not _known or not _known[0].holds:
+    if not _cached or not _cached[0].is_current:
         item = table.get(ReferenceData.make_item_key())
         if item is None:
             raise _not_loaded()
-        _known[:] = [_refreshed(ReferenceData.from_item(item))]
-    return _known[0]
+        _cached[:] = [_refreshed(ReferenceData.from_item(item))]
+    return _cached[0]
 
 
-def forget() -> None:
+def reset_cache() -> None:
     """Clear the cache."""
-    _known.clear()
+    _cached.clear()
 
 
-def _refreshed(data: ReferenceData) -> Library:
+def _refreshed(data: ReferenceData) -> DatasetCache:
     """Return the present cache if it has the version of the data, else a new one."""
-    if _known and _known[0].data.id == data.id:
-        _known[0].read_at = time.monotonic()
-        return _known[0]
-    return Library(data, time.monotonic())
+    if _cached and _cached[0].data.id == data.id:
+        _cached[0].read_at = time.monotonic()
+        return _cached[0]
+    return DatasetCache(data, time.monotonic())
 
 
 def _not_loaded() -> Any:

@@ -39,7 +39,7 @@ def _check_year(timestamp: str) -> str:
     return timestamp
 
 
-class Edition(Output):
+class DatasetInfo(Output):
     """The version and attribution of a dataset."""
 
     data_version: str = Field(description="The date of the data.", examples=["2026-11-22"])
@@ -57,7 +57,7 @@ class _Record(Output):
     version: int = Field(description="Always 1, as the data are replaced as a whole.", examples=[1])
 
 
-class CountryOut(Edition, _Record):
+class CountryOut(DatasetInfo, _Record):
     """A country as defined by ISO 3166-1."""
 
     attribution: str = _attribution(_ISO_CODES, _CLDR, _GEONAMES)
@@ -78,7 +78,7 @@ class CountryOut(Edition, _Record):
     )
 
 
-class CurrencyOut(Edition, _Record):
+class CurrencyOut(DatasetInfo, _Record):
     """A currency as defined by ISO 4217."""
 
     attribution: str = _attribution(_ISO_4217, _ISO_CODES, _CLDR)
@@ -94,7 +94,7 @@ class CurrencyOut(Edition, _Record):
     )
 
 
-class LanguageOut(Edition, _Record):
+class LanguageOut(DatasetInfo, _Record):
     """A language as defined by ISO 639-3."""
 
     attribution: str = _attribution(_ISO_CODES, _CLDR)
@@ -104,7 +104,7 @@ class LanguageOut(Edition, _Record):
     native_name: str | None = Field(description="The name of the language in that language.", examples=["Deutsch"])
 
 
-class TimezoneOut(Edition, _Record):
+class TimezoneOut(DatasetInfo, _Record):
     """A time zone of the IANA database."""
 
     attribution: str = _attribution(_IANA, _CLDR)
@@ -129,7 +129,7 @@ class TimezoneOut(Edition, _Record):
     )
 
 
-class CityOut(Edition, _Record):
+class CityOut(DatasetInfo, _Record):
     """A city in GeoNames with at least 15,000 inhabitants, or a capital."""
 
     id: str = Field(description="The GeoNames id.", examples=["2657896"])
@@ -166,7 +166,7 @@ class CountryQuery(NamesQuery):
     )
 
 
-class At(Query):
+class AtQuery(Query):
     """The time for which offsets are returned."""
 
     at: Annotated[DateTime, AfterValidator(_check_year)] | None = Field(
@@ -176,5 +176,5 @@ class At(Query):
     )
 
 
-class TimezonesQuery(CountryQuery, At):
+class TimezonesQuery(CountryQuery, AtQuery):
     """Filters of time zones, and the time for their offsets."""

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-VERSION: Final = "2026-11-22"
+LATEST_VERSION: Final = "2026-11-22"
 """The newest version, which is the date of the data. The last migration that loads reference data loads it."""
-FOLDER: Final = Path(__file__).parent / "data"
-MOST_BYTES: Final = 350_000
+DATA_DIRECTORY: Final = Path(__file__).parent / "data"
+MAX_PART_BYTES: Final = 350_000
 """Maximum size of a part. An item of the table may have 400 KB."""
 
 Columns = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Packed:
+class Dataset:
     """The compressed sets of one version. `heading` holds the version, sources, and hashes of the sets."""
 
     heading: Mapping[str, Any]
@@ -31,59 +31,63 @@ class Packed:
     def parts(self) -> list[tuple[str, int, bytes]]:
         """Return the parts for the table: name of the set, number of the part, content."""
         return [
-            (name, number, content[start : start + MOST_BYTES])
+            (name, number, content[start : start + MAX_PART_BYTES])
             for name, content in self.sets.items()
-            for number, start in enumerate(range(0, len(content), MOST_BYTES))
+            for number, start in enumerate(range(0, len(content), MAX_PART_BYTES))
         ]
 
 
-def file_of(version: str) -> Path:
+def dataset_path(version: str) -> Path:
     """Return the path of the file of a version."""
-    return FOLDER / f"{version}.bin"
+    return DATA_DIRECTORY / f"{version}.bin"
 
 
-def names_of(name: str) -> str:
+def search_names_set(set_name: str) -> str:
     """Return the name of the set that holds the search names of another set."""
-    return f"{name}.names"
+    return f"{set_name}.names"
 
 
-def read(file: Path) -> Packed:
+def read_dataset(path: Path) -> Dataset:
     """Return the dataset in a file."""
-    heading_line, _, rest = file.read_bytes().partition(b"\n")
+    heading_line, _, rest = path.read_bytes().partition(b"\n")
     heading, sets, start = json.loads(heading_line), {}, 0
     for name, description in heading["sets"].items():
         end = start + description["bytes"]
         sets[name] = rest[start:end]
         start = end
-    return Packed(heading, sets)
+    return Dataset(heading, sets)
 
 
-def write(file: Path, about: Mapping[str, Any], sets: Mapping[str, Columns]) -> Packed:
+def write_dataset(path: Path, description: Mapping[str, Any], sets: Mapping[str, Columns]) -> Dataset:
     """Write a dataset to a file and return it. `description` holds the fields of the heading except `sets`."""
-    contents = {name: compress(columns) for name, columns in sets.items()}
+    contents = {name: compress_columns(columns) for name, columns in sets.items()}
     set_descriptions = {
-        name: {"records": len(next(iter(columns.values()))), "bytes": len(contents[name]), "sha256": digest(columns)}
+        name: {
+            "records": len(next(iter(columns.values()))),
+            "bytes": len(contents[name]),
+            "sha256": columns_digest(columns),
+        }
         for name, columns in sets.items()
     }
-    dataset = Packed({**about, "sets": set_descriptions}, contents)
+    dataset = Dataset({**description, "sets": set_descriptions}, contents)
     heading_line = json.dumps(dataset.heading, ensure_ascii=False, separators=(",", ":")).encode()
-    file.write_bytes(heading_line + b"\n" + b"".join(contents.values()))
+    path.write_bytes(heading_line + b"\n" + b"".join(contents.values()))
     return dataset
 
 
-def digest(columns: Columns) -> str:
+def columns_digest(columns: Columns) -> str:
     """Return the SHA-256 of a set before compression, as hexadecimal text."""
     return hashlib.sha256(_text(columns)).hexdigest()
 
 
-def compress(columns: Columns) -> bytes:
+def compress_columns(columns: Columns) -> bytes:
     """Return a set in its compressed form."""
     return lzma.compress(_text(columns), preset=9 | lzma.PRESET_EXTREME)
 
 
-def decompress(packed: bytes) -> dict[str, list[str]]:
+def decompress_columns(content: bytes) -> dict[str, list[str]]:
     """Return the columns of a compressed set."""
-    columns = (column.split("\n") for column in lzma.decompress(packed).decode().split("\0"))
+    columns = (column.split("\n") for column in lzma.decompress(content).decode().split("\0"))
     return {name: values for name, *values in columns}
 
 

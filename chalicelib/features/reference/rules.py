@@ -35,12 +35,12 @@ def search_key(name: str) -> str:
     return " ".join(_WORD_SEPARATORS.sub(" ", fold_text(fold_text(name).translate(_ASCII_SPELLINGS))).split())
 
 
-def with_prefix(keys: Sequence[str], prefix: str) -> range:
+def prefix_range(keys: Sequence[str], prefix: str) -> range:
     """Return the range of indexes in sorted keys of those that start with a prefix."""
     return range(bisect_left(keys, prefix), bisect_right(keys, prefix + "\U0010ffff"))
 
 
-def written(minutes: int) -> str:
+def format_utc_offset(minutes: int) -> str:
     """Return an offset from UTC in the format of RFC 3339, such as `+05:30`."""
     hours, remaining_minutes = divmod(abs(minutes), 60)
     return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining_minutes:02}"
@@ -54,13 +54,13 @@ def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
     return changes[max(0, bisect_right(changes, (seconds, 10_000)) - 1)][1]
 
 
-def year_from(seconds: int) -> tuple[int, int]:
+def following_year(seconds: int) -> tuple[int, int]:
     """Return the start and end of the 12 months from a time on, but at most the last 12 months with data."""
     start = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
     year, *rest = time.gmtime(start)[:6]
     return start, timegm((year + 1, *rest))
 
 
-def offsets_within(changes: Sequence[tuple[int, int]], begin: int, end: int) -> set[int]:
+def offsets_within(changes: Sequence[tuple[int, int]], start: int, end: int) -> set[int]:
     """Return all UTC offsets in minutes of a zone from `start` to before `end`."""
-    return {offset_at(changes, begin), *(offset for changed_at, offset in changes if begin <= changed_at < end)}
+    return {offset_at(changes, start), *(offset for changed_at, offset in changes if start <= changed_at < end)}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.features.reference.memory import Library
-from chalicelib.features.reference.models import CityOut, CountryOut, CurrencyOut, Edition, LanguageOut, TimezoneOut
-from chalicelib.features.reference.rules import offset_at, offsets_within, written, year_from
+from chalicelib.features.reference.memory import DatasetCache
+from chalicelib.features.reference.models import CityOut, CountryOut, CurrencyOut, DatasetInfo, LanguageOut, TimezoneOut
+from chalicelib.features.reference.rules import following_year, format_utc_offset, offset_at, offsets_within
 from chalicelib.kernel.core.clock import timestamp_ms
 
 Row = Mapping[str, str]
@@ -20,18 +20,18 @@ _SOURCE_PACKAGES: Final = {
 """Name of a set → the packages from which its data were taken."""
 
 
-def edition(known: Library, name: str) -> Edition:
+def dataset_info(cache: DatasetCache, set_name: str) -> DatasetInfo:
     """Return the version and attribution of a set."""
-    sources = {source["package"]: source for source in known.data.sources}
-    attributions = [_attribution(sources[package]) for package in _SOURCE_PACKAGES[name]]
-    return Edition(data_version=known.data.id, attribution=f"{'; '.join(attributions)}.")
+    sources = {source["package"]: source for source in cache.data.sources}
+    attributions = [_attribution(sources[package]) for package in _SOURCE_PACKAGES[set_name]]
+    return DatasetInfo(data_version=cache.data.id, attribution=f"{'; '.join(attributions)}.")
 
 
 def _attribution(source: Mapping[str, Any]) -> str:
     return f"{source['title']} ({source['url']}), {source['licence']}"
 
 
-def country(row: Row, common: Mapping[str, Any]) -> CountryOut:
+def to_country(row: Row, common: Mapping[str, Any]) -> CountryOut:
     """Return the country in a row."""
     return CountryOut(
         **common,
@@ -47,7 +47,7 @@ def country(row: Row, common: Mapping[str, Any]) -> CountryOut:
     )
 
 
-def currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
+def to_currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
     """Return the currency in a row."""
     return CurrencyOut(
         **common,
@@ -59,30 +59,30 @@ def currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
     )
 
 
-def language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
+def to_language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
     """Return the language in a row."""
     return LanguageOut(
         **common, id=row["id"], alpha2=row["alpha2"] or None, name=row["name"], native_name=row["native_name"] or None
     )
 
 
-def timezone(row: Row, common: Mapping[str, Any], now: str, at: str | None) -> TimezoneOut:
+def to_timezone(row: Row, common: Mapping[str, Any], now: str, requested_time: str | None) -> TimezoneOut:
     """Return a time zone with its offsets in the 12 months from now on, or from the requested time on."""
     pairs = (change.split(":") for change in row["changes"].split(" "))
     changes = [(int(changed_at), int(offset)) for changed_at, offset in pairs]
-    offsets = offsets_within(changes, *year_from(timestamp_ms(at or now) // 1000))
+    offsets = offsets_within(changes, *following_year(timestamp_ms(requested_time or now) // 1000))
     return TimezoneOut(
         **common,
         id=row["id"],
         name=row["name"],
         countries=row["countries"].split(),
-        utc_offset=written(min(offsets)),
-        dst_offset=written(max(offsets)) if len(offsets) > 1 else None,
-        offset=written(offset_at(changes, timestamp_ms(at) // 1000)) if at else None,
+        utc_offset=format_utc_offset(min(offsets)),
+        dst_offset=format_utc_offset(max(offsets)) if len(offsets) > 1 else None,
+        offset=format_utc_offset(offset_at(changes, timestamp_ms(requested_time) // 1000)) if requested_time else None,
     )
 
 
-def city(row: Row, common: Mapping[str, Any]) -> CityOut:
+def to_city(row: Row, common: Mapping[str, Any]) -> CityOut:
     """Return the city in a row."""
     return CityOut(
         **common,

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from chalicelib.features.platforms.contrast import LEAST_CONTRAST, contrast
+from chalicelib.features.platforms.contrast import MIN_CONTRAST_RATIO, contrast_ratio
 from chalicelib.kernel.core.case_folding import ascii_lower
 
 Colors = Mapping[str, str]
@@ -99,14 +99,14 @@ def _colors(theme: Mapping[str, Any], scheme: str) -> Colors:
 
 
 def _fits(ground: str, scheme: str) -> bool:
-    is_light = contrast(ground, _BLACK) >= contrast(ground, _WHITE)
+    is_light = contrast_ratio(ground, _BLACK) >= contrast_ratio(ground, _WHITE)
     return is_light == (scheme == "light")
 
 
-def _first(wanted: Iterable[str | None], grounds: Iterable[str], least: float = LEAST_CONTRAST) -> str:
+def _first(wanted: Iterable[str | None], grounds: Iterable[str], least: float = MIN_CONTRAST_RATIO) -> str:
     """Return the first colour that can be told from all grounds; one of the last always can."""
     grounds = list(grounds)
-    return next(c for c in wanted if c and all(contrast(c, ground) >= least for ground in grounds))
+    return next(c for c in wanted if c and all(contrast_ratio(c, ground) >= least for ground in grounds))
 
 
 def _tinted(ground: str, color: str) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.replays.models import DeliveryStatus, ReplayOut, Status
+from chalicelib.features.replays.models import ReplayableStatus, ReplayOut, ReplayStatus
 from chalicelib.kernel.storage.entity import Item, Quota
 from chalicelib.kernel.work.jobs import Job
 
-MOST_RUNNING: Final = 10
+MAX_RUNNING_REPLAYS: Final = 10
 """Maximum number of replays that run at the same time in an organization."""
 
 
@@ -24,7 +24,7 @@ class Replay(Job):
     quota = Quota(
         "running replays",
         "O#{organization_id}",
-        MOST_RUNNING,
+        MAX_RUNNING_REPLAYS,
         lambda replay: replay.turn_at is not None,
         "Wait until one has ended.",
     )
@@ -34,8 +34,8 @@ class Replay(Job):
     webhook_id: str
     since: str
     until: str
-    delivery_status: DeliveryStatus | None = None
-    status: Status = "queued"
+    delivery_status: ReplayableStatus | None = None
+    status: ReplayStatus = "queued"
     requeued: int = 0
     done: int = 0
     position: Item | None = None
@@ -43,11 +43,11 @@ class Replay(Job):
     ttl: int
 
     @property
-    def wanted(self) -> Sequence[DeliveryStatus]:
+    def selected_statuses(self) -> Sequence[ReplayableStatus]:
         """The statuses of the deliveries to replay."""
-        return wanted(self.delivery_status)
+        return statuses_to_replay(self.delivery_status)
 
 
-def wanted(status: DeliveryStatus | None) -> Sequence[DeliveryStatus]:
+def statuses_to_replay(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
     """Return the statuses of the deliveries to replay; the default is `failed` and `skipped`."""
     return (status,) if status else ("failed", "skipped")

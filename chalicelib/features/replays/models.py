@@ -7,8 +7,8 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput, TimeRange
 
-DeliveryStatus = Literal["failed", "skipped", "succeeded"]
-Status = Literal["queued", "running", "completed", "failed"]
+ReplayableStatus = Literal["failed", "skipped", "succeeded"]
+ReplayStatus = Literal["queued", "running", "completed", "failed"]
 
 
 class ReplayCreate(TimeRange, Input):
@@ -19,7 +19,7 @@ class ReplayCreate(TimeRange, Input):
         description="The earliest event time, RFC 3339 with an offset; not after `to`.",
         examples=["2026-11-20T00:00:00.000Z"],
     )
-    status: DeliveryStatus | None = Field(
+    status: ReplayableStatus | None = Field(
         None,
         description="Only deliveries with this status. The default is failed and skipped deliveries.",
         examples=["failed"],
@@ -30,10 +30,10 @@ class ReplayOut(RecordOutput):
     """A replay of deliveries, oldest first."""
 
     webhook_id: Uuid
-    status: Status = Field(examples=["completed"])
+    status: ReplayStatus = Field(examples=["completed"])
     since: Timestamp = Field(serialization_alias="from")
     until: Timestamp = Field(serialization_alias="to", description="The default is the time of the request.")
-    delivery_status: DeliveryStatus | None = Field(
+    delivery_status: ReplayableStatus | None = Field(
         description="Null stands for failed and skipped deliveries.", examples=["failed"]
     )
     requeued: int = Field(

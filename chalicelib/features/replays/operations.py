@@ -1,12 +1,12 @@
 """Operations on replays: start one, and get its progress."""
 
 from chalicelib.features.deliveries import log
-from chalicelib.features.deliveries.entities import KEPT_DAYS
+from chalicelib.features.deliveries.entities import RETENTION_DAYS
 from chalicelib.features.organizations.entities import at_organization
-from chalicelib.features.replays.entities import Replay, wanted
+from chalicelib.features.replays.entities import Replay, statuses_to_replay
 from chalicelib.features.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.features.webhooks.rules import refuse_inactive
+from chalicelib.features.webhooks.rules import require_active
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
@@ -31,7 +31,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
     replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
-    refuse_inactive(webhook)
+    require_active(webhook)
     until = body.until or max(body.since, ctx.now)
     replay = Replay(
         **ctx.new_record_fields(),
@@ -41,8 +41,8 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         since=body.since,
         until=until,
         delivery_status=body.status,
-        requeued=log.count(webhook.id, wanted(body.status), body.since, until),
-        ttl=timestamp_ms(after(ctx.now, days=KEPT_DAYS)) // 1000,
+        requeued=log.count_deliveries(webhook.id, statuses_to_replay(body.status), body.since, until),
+        ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
     ctx.changes.enqueue_after_commit(Replay.task, ctx.changes.create(replay))
     return ReplayOut.of(replay)

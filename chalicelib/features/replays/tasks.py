@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import asked_for
+from chalicelib.features.deliveries.entities import requeue_fields
 from chalicelib.features.replays.entities import Replay
 from chalicelib.features.webhooks.entities import Webhook, WebhookDelivery
 from chalicelib.kernel.core import ids
@@ -46,10 +46,12 @@ def _advance(replay: Replay) -> Replay:
     result = table.query(pk, after=replay.position, limit=_PAGE_SIZE, **ids.id_range(replay.since, replay.until))
     deliveries = [WebhookDelivery.from_item(item) for item in result.items]
     selected = [
-        delivery for delivery in deliveries if _is_selected(replay, delivery) and webhook.hears(delivery.event_type)
+        delivery
+        for delivery in deliveries
+        if _is_selected(replay, delivery) and webhook.may_receive(delivery.event_type)
     ]
-    for start in range(0, len(selected), lots.LARGEST):
-        replay = _requeue(replay, selected[start : start + lots.LARGEST])
+    for start in range(0, len(selected), lots.MAX_BATCH_SIZE):
+        replay = _requeue(replay, selected[start : start + lots.MAX_BATCH_SIZE])
     return (
         jobs.checkpoint(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
@@ -58,7 +60,7 @@ def _advance(replay: Replay) -> Replay:
 
 
 def _is_selected(replay: Replay, delivery: WebhookDelivery) -> bool:
-    return delivery.status in replay.wanted and not delivery.expired
+    return delivery.status in replay.selected_statuses and not delivery.is_expired
 
 
 def _requeue(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
@@ -75,10 +77,10 @@ def _requeue(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
 
 def _requeue_unchecked(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
     changes = UnitOfWork(now())
-    requeued = [changes.update(delivery, **asked_for(changes.now)) for delivery in batch]
+    requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
     stored = jobs.checkpoint(replay, changes, status="running", position=position, done=replay.done + len(batch))
     with best_effort("replay"):
-        lots.queue([(lots.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
+        lots.queue_batches([(lots.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
     return stored
 
 

@@ -1,7 +1,7 @@
 """Spaces: create, find, change, delete."""
 
 from chalicelib.features.members.entering import enter
-from chalicelib.features.platforms.entities import Platform, at_platform
+from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.purges.entities import purge
 from chalicelib.features.space_members.entities import SpaceMember
 from chalicelib.features.spaces.entities import Space, at_space
@@ -21,7 +21,7 @@ in_platforms = RouteGroup("platforms", routes.operations)
 
 @in_platforms.get(
     "/platforms/{platform_id}/spaces",
-    access=at_platform(Role.MEMBER),
+    access=require_platform_role(Role.MEMBER),
     scope="spaces:read",
     emits=None,
 )
@@ -32,7 +32,7 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
 
 @routes.post(
     "/spaces",
-    access=at_platform(Role.EDITOR, in_body=True),
+    access=require_platform_role(Role.EDITOR, in_body=True),
     scope="spaces:write",
     emits="space.created",
     grants_access=True,

@@ -40,5 +40,5 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
     Filtered by type, actor or target the list may be late by moments, as indexes are.
     """
     of_target = query.target_id and [system_log(query.target_id)]
-    entries, last = logs.page(of_target or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.lines(entries), last, query)
+    entries, last = logs.list_entries(of_target or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
+    return ctx.build_page(logs.entries_to_json(entries), last, query)

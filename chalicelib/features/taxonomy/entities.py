@@ -1,10 +1,10 @@
 """The stored taxonomy of a platform: its nodes, the state of the tree, and the items that look nodes up.
 
 All of it is in one partition. A node stores its parent only. Its path and depth follow from its ancestors when it is
-read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node by its
-name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the index items
-of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many nodes is
-*overflowed* and not used; the path is resolved level by level then. A *former position* item redirects from the parent
+read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node
+by its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the index
+items of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many nodes is
+index *overflowed* and not used; the path is resolved level by level then. A *former position* item redirects from the parent
 and slug that a node had to the node, and so from all paths below it (`trails.py`).
 
 The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
@@ -16,10 +16,17 @@ cheap to maintain. The exact height is read from the tree only if the bound forb
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
-from chalicelib.features.taxonomy.models import MOST_NODES, NodeOut, SystemTagSetOut
-from chalicelib.features.taxonomy.trails import LABEL, NAMES, PARTITION, SLUG, WORDS, tree_of
+from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSetOut
+from chalicelib.features.taxonomy.trails import (
+    LABEL_KEY_SUFFIX,
+    NAME_KEY_PREFIX,
+    SLUG_KEY_SUFFIX,
+    TAXONOMY_PARTITION,
+    WORD_KEY_PREFIX,
+    taxonomy_tree,
+)
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.storage import trees
@@ -31,9 +38,9 @@ from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
 
-LISTED: Final = "L"
-ROOTS: Final = "roots"
-SYSTEM: Final = "system"
+ALL_NODES_LIST: Final = "L"
+ROOT_TERMS_LIST: Final = "roots"
+SYSTEM_TAG: Final = "system"
 
 
 class Taxonomy(Entity):
@@ -44,19 +51,20 @@ class Taxonomy(Entity):
     """
 
     kind = "taxonomy"
-    pk, sk = PARTITION, trees.STATE
-    version_fields = ("version", "felled")
+    pk, sk = TAXONOMY_PARTITION, trees.STATE
+    version_fields = ("version", "pending_removals")
+    attribute_names: ClassVar = {"pending_removals": "felled"}
 
     organization_id: str
     platform_id: str
     moved: dict[str, int] = field(default_factory=dict)
     last_position: int = -1
-    felled: int = 0
+    pending_removals: int = 0
     tags: dict[str, str] = field(default_factory=dict)
 
-    def with_moved(self, nodes: Iterable[str]) -> dict[str, int]:
+    def recent_moves_with(self, node_ids: Iterable[str]) -> dict[str, int]:
         """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
-        return trees.add_move(self.moved, self.version + 1, nodes)
+        return trees.add_move(self.moved, self.version + 1, node_ids)
 
 
 class TaxonomyNode(Entity):
@@ -69,9 +77,9 @@ class TaxonomyNode(Entity):
     """
 
     kind, parameter = "taxonomy.node", "taxonomy_node_id"
-    pk, sk = PARTITION, trees.NODE
+    pk, sk = TAXONOMY_PARTITION, trees.NODE
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
-    among_siblings = Collection("P#{platform_id}#T#C#{shelf}", "{position:010d}#{id}", index="index2")
+    among_siblings = Collection("P#{platform_id}#T#C#{sibling_list}", "{position:010d}#{id}", index="index2")
     by_slug = Unique(
         "taxonomy-slug#{platform_id}#{parent_id}",
         "{slug}",
@@ -80,9 +88,10 @@ class TaxonomyNode(Entity):
         applies_to=lambda node: node.listed is not None,
         advice="Siblings have different slugs: choose another.",
     )
-    quota = Quota("taxonomy nodes", PARTITION, MOST_NODES, lambda _node: True)
+    quota = Quota("taxonomy nodes", TAXONOMY_PARTITION, MAX_NODES, lambda _node: True)
     output_model = NodeOut
     version_fields = ("version", "child_count", "attachment_count", "height")
+    attribute_names: ClassVar = {"ancestor_ids": "lineage", "tree_version": "placed", "sibling_list": "shelf"}
     computed_fields = frozenset({"ancestors"})
 
     organization_id: str
@@ -95,9 +104,9 @@ class TaxonomyNode(Entity):
     position: int = 0
     sort: Literal["term", "system"] = "term"
     listed: str | None = None
-    shelf: str | None = None
-    lineage: list[str] = field(default_factory=list)
-    placed: int = 1
+    sibling_list: str | None = None
+    ancestor_ids: list[str] = field(default_factory=list)
+    tree_version: int = 1
     child_count: int = 0
     attachment_count: int = 0
     height: int = 0
@@ -112,15 +121,15 @@ class TaxonomyNode(Entity):
     @property
     def path(self) -> str:
         """The slugs from the root to the node, joined by slashes."""
-        return "/".join(node.slug for node in self.line)
+        return "/".join(node.slug for node in self.ancestors_and_self)
 
     @property
     def depth(self) -> int:
         """The level of the node; 1 for a root."""
-        return len(self.line)
+        return len(self.ancestors_and_self)
 
     @property
-    def line(self) -> tuple["TaxonomyNode", ...]:
+    def ancestors_and_self(self) -> tuple["TaxonomyNode", ...]:
         """The ancestors and the node itself, the root first. Raises ValueError if the node was not hydrated."""
         if bool(self.parent_id) != bool(self.ancestors):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
@@ -131,12 +140,12 @@ class TaxonomyNode(Entity):
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
-        reading = TreeReader.of(tree_of(self.platform_id), read)
+        reading = TreeReader.of(taxonomy_tree(self.platform_id), read)
         reading.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
-        return self.of(reading, self.id)
+        return self.from_reading(reading, self.id)
 
     @classmethod
-    def of(cls, reading: TreeReader, node_id: str) -> Self | None:
+    def from_reading(cls, reading: TreeReader, node_id: str) -> Self | None:
         """Return a node with its ancestors from a complete reading, or None if it doesn't exist."""
         nodes: tuple[Self, ...] = ()
         for item in reading.chain(node_id) or ():
@@ -147,11 +156,11 @@ class TaxonomyNode(Entity):
     def derived_items(self) -> tuple[Item, ...]:
         """The items that find the node by its id, name, slug and other labels."""
         sort_keys = [
-            exact_key(NAMES, fold_text(self.name)),
-            exact_key(WORDS, self.slug) + SLUG,
-            *(exact_key(WORDS, fold_text(label)) + LABEL for label in self.alt_labels),
+            exact_key(NAME_KEY_PREFIX, fold_text(self.name)),
+            exact_key(WORD_KEY_PREFIX, self.slug) + SLUG_KEY_SUFFIX,
+            *(exact_key(WORD_KEY_PREFIX, fold_text(label)) + LABEL_KEY_SUFFIX for label in self.alt_labels),
         ]
-        row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.lineage}
+        row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.ancestor_ids}
         return ancestor_cache.ancestor_pointer(self.id, **self.ids), *(
             {**row, "sk": sort_key + self.id} for sort_key in sort_keys
         )
@@ -163,7 +172,7 @@ class TaxonomyNode(Entity):
         return fields if labels == self.alt_labels else {**fields, "alt_labels": [*dict.fromkeys(labels)]}
 
 
-class SystemTags(RecordSet):
+class SystemTagSet(RecordSet):
     """The system tags of a platform."""
 
     kind = "taxonomy.system_tags"
@@ -171,11 +180,11 @@ class SystemTags(RecordSet):
     output_model = SystemTagSetOut
 
 
-class Felling(Job):
+class NodeRemovalJob(Job):
     """The removal of a deleted node and its subtree. `turns` counts the time slices that were used up."""
 
     kind, task = "taxonomy.felling", "taxonomy.remove"
-    pk, sk = PARTITION, "G#{node_id}"
+    pk, sk = TAXONOMY_PARTITION, "G#{node_id}"
 
     organization_id: str
     platform_id: str

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, SYSTEM_TAG, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
-from chalicelib.features.taxonomy.trails import NAMES, tree_of
+from chalicelib.features.taxonomy.trails import NAME_KEY_PREFIX, taxonomy_tree
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.http.request import Request
@@ -21,23 +21,23 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     One Query reads the index of the first filter given: name, parent, system tags. Nodes that fail the other filters
     are omitted from the page. A second read loads the ancestors.
     """
-    reading, after = begun(ctx, platform_id), ctx.decode_cursor(query)
+    reading, after = start_reading(ctx, platform_id), ctx.decode_cursor(query)
     if query.q:
-        key_prefix = prefix_key(NAMES, fold_text(query.q))
+        key_prefix = prefix_key(NAME_KEY_PREFIX, fold_text(query.q))
         result = table.query(reading.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
-        node_ids = meet(reading, result.items)
+        node_ids = load_matches(reading, result.items)
     else:
-        sibling_list = query.parent_id or (SYSTEM if query.kind == SYSTEM else None)
+        sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
         collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
-        partition = collection.partition(platform_id=platform_id, shelf=sibling_list, listed=LISTED)
+        partition = collection.partition(platform_id=platform_id, sibling_list=sibling_list, listed=ALL_NODES_LIST)
         result = table.query(partition, after=after, limit=query.limit)
         reading.add_items(result.items)
         node_ids = [item["id"] for item in result.items]
-    outputs = [NodeOut.of(node) for node in known(reading, node_ids) if _matches(node, query)]
+    outputs = [NodeOut.of(node) for node in existing_nodes(reading, node_ids) if _matches(node, query)]
     return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
-def meet(reading: TreeReader, rows: list[Item]) -> list[str]:
+def load_matches(reading: TreeReader, rows: list[Item]) -> list[str]:
     """Read the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
     node_ids = [row["node_id"] for row in rows]
     if rows:
@@ -45,10 +45,10 @@ def meet(reading: TreeReader, rows: list[Item]) -> list[str]:
     return node_ids
 
 
-def known(reading: TreeReader, ids: list[str]) -> Iterable[TaxonomyNode]:
+def existing_nodes(reading: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
     """Return the nodes with some ids that exist, with their ancestors and in the same order."""
-    reading.load_ancestors(ids)
-    nodes = (TaxonomyNode.of(reading, node_id) for node_id in ids)
+    reading.load_ancestors(node_ids)
+    nodes = (TaxonomyNode.from_reading(reading, node_id) for node_id in node_ids)
     return [node for node in nodes if node]
 
 
@@ -57,31 +57,31 @@ def _matches(node: TaxonomyNode, query: NodesQuery) -> bool:
     return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
 
 
-def all_nodes(platform_id: str, before: Taxonomy | None) -> list[TaxonomyNode]:
+def load_all_nodes(platform_id: str, last_state: Taxonomy | None) -> list[TaxonomyNode]:
     """Return a consistent snapshot of all nodes of a platform, without ancestors: one Query per megabyte.
 
     `last_state` is the state of the tree before this read. Nodes that moved since then are read again.
     """
-    reading = read_tree(tree_of(platform_id), before.version if before else 0)
+    reading = read_tree(taxonomy_tree(platform_id), last_state.version if last_state else 0)
     return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree.state_key]
 
 
-def tree_beside(request: Request) -> list[ItemKey]:
+def tree_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the tree state of the platform in the request, for prefetching."""
     platform_id = request.parameters.get("platform_id")
     return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
 
 
-def begun(ctx: Context, platform_id: str) -> TreeReader:
+def start_reading(ctx: Context, platform_id: str) -> TreeReader:
     """Return a new reading that contains the prefetched state of the tree."""
-    reading = TreeReader(tree_of(platform_id))
+    reading = TreeReader(taxonomy_tree(platform_id))
     reading.asked.add(reading.tree.state_key)
     if item := ctx.access.prefetched.get(reading.tree.state_key):
         reading.items[reading.tree.state_key] = item
     return reading
 
 
-def state_of(ctx: Context, platform_id: str) -> Taxonomy | None:
+def tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
     item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

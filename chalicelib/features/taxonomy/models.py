@@ -8,19 +8,19 @@ from pydantic_core import PydanticCustomError
 from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, fold_text
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
-MOST_DEPTH: Final = 10
-MOST_NODES: Final = 10_000
-MOST_POSITION: Final = 999_999_999
-MOST_LABELS: Final = 20
-MOST_TAGS: Final = 15
+MAX_DEPTH: Final = 10
+MAX_NODES: Final = 10_000
+MAX_POSITION: Final = 999_999_999
+MAX_LABELS: Final = 20
+MAX_TAGS_PER_REQUEST: Final = 15
 """Maximum number of tags per request. Each new tag takes six writes of the transaction."""
 
-MOST_TAGS_IN_ALL: Final = 40
-SYSTEM_TAGS: Final = ("featured", "pinned", "official", "archived")
+MAX_SYSTEM_TAGS: Final = 40
+DEFAULT_SYSTEM_TAGS: Final = ("featured", "pinned", "official", "archived")
 
 NodeKind = Literal["term", "system"]
 MatchedBy = Literal["path", "slug", "altLabel", "formerPath"]
-Strategy = Literal["cascade", "reparent"]
+DeleteStrategy = Literal["cascade", "reparent"]
 
 
 def _check_unique(labels: list[str]) -> list[str]:
@@ -32,8 +32,8 @@ def _check_unique(labels: list[str]) -> list[str]:
     return labels
 
 
-Labels = Annotated[list[Name], Field(max_length=MOST_LABELS), AfterValidator(_check_unique)]
-Tags = Annotated[list[Slug], Field(max_length=MOST_TAGS), AfterValidator(_check_unique)]
+NodeLabels = Annotated[list[Name], Field(max_length=MAX_LABELS), AfterValidator(_check_unique)]
+TagSlugs = Annotated[list[Slug], Field(max_length=MAX_TAGS_PER_REQUEST), AfterValidator(_check_unique)]
 
 
 class NodeCreate(Input):
@@ -44,11 +44,11 @@ class NodeCreate(Input):
     slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The parent node; a root if omitted.", examples=[None])
     description: Text | None = Field(None, examples=["What weaves."])
-    alt_labels: Labels = Field(
+    alt_labels: NodeLabels = Field(
         [], description="Other names under which the node is found.", examples=[["Weaving machines"]]
     )
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Position among the siblings; last if omitted.", examples=[None]
+        None, ge=0, le=MAX_POSITION, description="Position among the siblings; last if omitted.", examples=[None]
     )
 
 
@@ -59,9 +59,9 @@ class NodePatch(Patch):
     slug: Slug = Field(description="The former path continues to resolve to the node.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     description: Text | None = Field(None, examples=["What weaves."])
-    alt_labels: Labels = Field([], examples=[["Weaving machines"]])
+    alt_labels: NodeLabels = Field([], examples=[["Weaving machines"]])
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Null moves the node after its siblings.", examples=[1]
+        None, ge=0, le=MAX_POSITION, description="Null moves the node after its siblings.", examples=[1]
     )
 
 
@@ -79,7 +79,7 @@ class NodeOut(RecordOutput):
     path: str = Field(
         description="The slugs from the root to the node, joined by slashes.", examples=["machines/looms"]
     )
-    depth: int = Field(ge=1, le=MOST_DEPTH, description="The level of the node; 1 for a root.", examples=[2])
+    depth: int = Field(ge=1, le=MAX_DEPTH, description="The level of the node; 1 for a root.", examples=[2])
 
 
 class BranchOut(NodeOut):
@@ -106,7 +106,9 @@ class ResolvedOut(Output):
 class SystemTagsCreate(Input):
     """The system tags that must exist."""
 
-    tags: Tags = Field([*SYSTEM_TAGS], description="The slugs of the tags.", examples=[["featured", "pinned"]])
+    tags: TagSlugs = Field(
+        [*DEFAULT_SYSTEM_TAGS], description="The slugs of the tags.", examples=[["featured", "pinned"]]
+    )
 
 
 class SystemTagsOut(Output):
@@ -140,7 +142,7 @@ class NodesQuery(ListQuery):
 class TreeQuery(Query):
     """The part of the tree to return."""
 
-    depth: int | None = Field(None, ge=1, le=MOST_DEPTH, description="Number of levels to return.", examples=[2])
+    depth: int | None = Field(None, ge=1, le=MAX_DEPTH, description="Number of levels to return.", examples=[2])
     root_id: Uuid | None = Field(None, description="Return only the subtree of this node.", examples=[None])
 
 
@@ -161,7 +163,7 @@ class ResolveQuery(Query):
 class DeleteQuery(Query):
     """How to treat the subtree of a deleted node."""
 
-    strategy: Strategy | None = Field(
+    strategy: DeleteStrategy | None = Field(
         None,
         examples=["reparent"],
         description="`cascade` deletes the subtree. `reparent` moves the children, at most 25, to the parent.",

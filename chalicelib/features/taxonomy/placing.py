@@ -7,13 +7,34 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from chalicelib.features.attachments.finding import seen_at
+from chalicelib.features.attachments.finding import count_visible_attachments
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.taxonomy.entities import LISTED, ROOTS, SYSTEM, Felling, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.finding import all_nodes, state_of, tree_beside
-from chalicelib.features.taxonomy.models import MOST_POSITION, NodeCreate, NodePatch, Strategy
-from chalicelib.features.taxonomy.rules import height, heights, is_too_deep, refuse_cycle, siblings, too_deep
-from chalicelib.features.taxonomy.trails import former_key, join, leads, leave, trail_key, tree_of
+from chalicelib.features.taxonomy.entities import (
+    ALL_NODES_LIST,
+    ROOT_TERMS_LIST,
+    SYSTEM_TAG,
+    NodeRemovalJob,
+    Taxonomy,
+    TaxonomyNode,
+)
+from chalicelib.features.taxonomy.finding import load_all_nodes, tree_prefetch_keys, tree_state
+from chalicelib.features.taxonomy.models import MAX_POSITION, DeleteStrategy, NodeCreate, NodePatch
+from chalicelib.features.taxonomy.rules import (
+    children_by_parent,
+    depth_problem,
+    exceeds_max_depth,
+    raised_heights,
+    reject_cycle,
+    subtree_height,
+)
+from chalicelib.features.taxonomy.trails import (
+    former_position_key,
+    former_position_write,
+    slug_index_add_writes,
+    slug_index_key,
+    slug_index_remove_write,
+    taxonomy_tree,
+)
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -26,44 +47,48 @@ from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.trees import children as children_in
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
-MOST_REPARENTED: Final = 25
+MAX_REPARENTED_CHILDREN: Final = 25
 """Maximum number of children that `reparent` moves. Each child takes three writes of the transaction."""
 
 _SYSTEM_TAG_IS_FIXED: Final = "The slug and the parent of a system tag are fixed."
 _SYSTEM_TAG_IS_PERMANENT: Final = "A system tag can't be deleted."
 
 
-def surroundings(request: Request) -> list[ItemKey]:
+def node_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the tree state, the parent and the slug index item of a new or changed node, to prefetch."""
-    keys, platform_id, body = tree_beside(request), request.parameters.get("platform_id"), request.unvalidated_body
+    keys, platform_id, body = (
+        tree_prefetch_keys(request),
+        request.parameters.get("platform_id"),
+        request.unvalidated_body,
+    )
     if not platform_id:
         return keys
     parent_id, slug, name = (body.get(field) for field in ("parentId", "slug", "name"))
     if slug is None and isinstance(name, str) and request.method == "POST":
         slug = slug_from(name)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(trail_key(platform_id, slug.strip()))
+        keys.append(slug_index_key(platform_id, slug.strip()))
     if isinstance(parent_id, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent_id.strip())):
         keys.append(TaxonomyNode.make_item_key(platform_id=platform_id, id=ascii_lower(parent_id.strip())))
     return keys
 
 
-def plant(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
+def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
-    tree, parent = state_of(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
-    ancestors = parent.line if parent else ()
-    if is_too_deep(ancestors, 0):
-        raise too_deep(0)
+    tree, parent = tree_state(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
+    ancestors = parent.ancestors_and_self if parent else ()
+    if exceeds_max_depth(ancestors, 0):
+        raise depth_problem(0)
     position = _position(body.position, parent or tree)
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": position}
     node = TaxonomyNode(
         **ctx.new_record_fields(),
         **fields,
         organization_id=platform.organization_id,
-        listed=LISTED,
-        shelf=body.parent_id or ROOTS,
-        lineage=[ancestor.id for ancestor in ancestors],
-        placed=tree.version if tree else 1,
+        listed=ALL_NODES_LIST,
+        sibling_list=body.parent_id or ROOT_TERMS_LIST,
+        ancestor_ids=[ancestor.id for ancestor in ancestors],
+        tree_version=tree.version if tree else 1,
         ancestors=ancestors,
     )
     ctx.changes.create(node)
@@ -80,17 +105,21 @@ def plant(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     return node
 
 
-def change(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
+def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
     """Change a node; with another slug or parent, move it with its subtree. Raises Problem if it can't be there."""
     tree, is_moved, is_renamed = _tree(ctx, node), body.parent_id != node.parent_id, body.slug != node.slug
-    if node.sort == SYSTEM and (is_moved or is_renamed):
+    if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
     parent = _load_parent(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
     fields = body.fields() | {"position": _position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
-        ancestors = parent.line if parent else ()
-        fields |= {"ancestors": ancestors, "lineage": [each.id for each in ancestors], "shelf": body.parent_id or ROOTS}
+        ancestors = parent.ancestors_and_self if parent else ()
+        fields |= {
+            "ancestors": ancestors,
+            "ancestor_ids": [each.id for each in ancestors],
+            "sibling_list": body.parent_id or ROOT_TERMS_LIST,
+        }
         fields["height"] = _height_below(node, ancestors, tree)
         updates.remove_children(_parent(node), 1)
         updates.add_children(ancestors, 1, fields["height"], fields["position"])
@@ -98,83 +127,89 @@ def change(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
         updates.set_fields(parent, last_position=max(parent.last_position, fields["position"]))
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
     if is_moved or is_renamed:
-        updated = ctx.changes.update(node, **fields, placed=tree.version + 1)
-        ctx.changes.update(tree, moved=tree.with_moved([node.id]), last_position=last_position)
-        ctx.changes.add_write(leads(former_key(node.platform_id, node.parent_id, node.slug), node.id))
+        updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
+        ctx.changes.update(tree, moved=tree.recent_moves_with([node.id]), last_position=last_position)
+        ctx.changes.add_write(
+            former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
+        )
     else:
         updated = ctx.changes.update(node, **fields)
         ctx.changes.update_untracked(tree, last_position=last_position)
     if is_renamed:
-        ctx.changes.add_write(leave(trail_key(node.platform_id, node.slug), node.id))
+        ctx.changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
         _add_to_slug_index(ctx, updated.slug, updated)
     updates.write()
     return updated
 
 
-def fell(ctx: Context, node: TaxonomyNode, strategy: Strategy | None) -> None:
+def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None) -> None:
     """Delete a node, and delete its subtree or reparent its children. Raises Problem if the node can't be deleted."""
-    if node.sort == SYSTEM:
+    if node.sort == SYSTEM_TAG:
         raise Problem("forbidden", _SYSTEM_TAG_IS_PERMANENT)
     is_empty = not node.child_count and not node.attachment_count
     if not (strategy or is_empty):
-        visible_attachments = seen_at(ctx, node)
+        visible_attachments = count_visible_attachments(ctx, node)
         if node.child_count or visible_attachments:
             raise _not_empty(node, visible_attachments)
     updates = _AncestorUpdates(ctx.changes)
     updates.remove_children(_parent(node), 1)
     if is_empty:
-        uproot(ctx.changes, node)
+        delete_leaf(ctx.changes, node)
     else:
         _delete_with_subtree(ctx, node, strategy, updates)
     updates.write()
 
 
 def _delete_with_subtree(
-    ctx: Context, node: TaxonomyNode, strategy: Strategy | None, updates: "_AncestorUpdates"
+    ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
 ) -> None:
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
     tree = _tree(ctx, node)
     tree_version = tree.version + 1
     is_reparenting = strategy == "reparent"
     counts = {"child_count": 0} if is_reparenting else {}
-    ctx.changes.update(node, listed=None, shelf=None, placed=tree_version, **counts)
+    ctx.changes.update(node, listed=None, sibling_list=None, tree_version=tree_version, **counts)
     children = _reparent_children(ctx, node, updates, tree_version) if is_reparenting else []
     root_positions = [child.position for child in children if child.parent_id is None]
     ctx.changes.update(
         tree,
-        moved=tree.with_moved([node.id, *(child.id for child in children)]),
+        moved=tree.recent_moves_with([node.id, *(child.id for child in children)]),
         last_position=max([tree.last_position, *root_positions]),
-        felled=tree.felled + 1,
+        pending_removals=tree.pending_removals + 1,
     )
-    job = Felling(**ctx.new_record_fields(), **node.ids, node_id=node.id, turn_at=ctx.now)
-    ctx.changes.enqueue_after_commit(Felling.task, ctx.changes.create(job))
+    job = NodeRemovalJob(**ctx.new_record_fields(), **node.ids, node_id=node.id, turn_at=ctx.now)
+    ctx.changes.enqueue_after_commit(NodeRemovalJob.task, ctx.changes.create(job))
 
 
-def uproot(changes: UnitOfWork, node: TaxonomyNode) -> None:
+def delete_leaf(changes: UnitOfWork, node: TaxonomyNode) -> None:
     """Delete a node without children and attachments."""
     changes.delete(node)
-    changes.add_write(leave(trail_key(node.platform_id, node.slug), node.id))
+    changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
 
 
 def _reparent_children(
     ctx: Context, node: TaxonomyNode, updates: "_AncestorUpdates", tree_version: int
 ) -> list[TaxonomyNode]:
     """Move the children of a node to its parent, and return them."""
-    if node.child_count > MOST_REPARENTED:
-        detail = (
-            f"It has {node.child_count} children; at most {MOST_REPARENTED} move at once. Move or delete some first."
-        )
+    if node.child_count > MAX_REPARENTED_CHILDREN:
+        detail = f"It has {node.child_count} children, and {MAX_REPARENTED_CHILDREN} can move at once. Move some first."
         raise Problem.for_field("query/strategy", "limit_exceeded", detail)
-    partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
-    items = table.query(partition, limit=MOST_REPARENTED + 1).items
+    partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
+    items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = children_in(tree_of(node.platform_id), node.id)
+        items = children_in(taxonomy_tree(node.platform_id), node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed just now.
-    fields = {"parent_id": node.parent_id, "shelf": node.parent_id or ROOTS, "placed": tree_version}
+    fields = {
+        "parent_id": node.parent_id,
+        "sibling_list": node.parent_id or ROOT_TERMS_LIST,
+        "tree_version": tree_version,
+    }
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
     updates.add_children(node.ancestors, len(children), 0, *(child.position for child in children))
-    ctx.changes.add_write(leads(former_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id))
+    ctx.changes.add_write(
+        former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id)
+    )
     return children
 
 
@@ -196,7 +231,7 @@ class _AncestorUpdates:
 
     def add_children(self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int) -> None:
         """Raise the child count of the last ancestor, and the heights of all. Counts changed before are respected."""
-        for node, height_below in heights(ancestors, subtree_height):
+        for node, height_below in raised_heights(ancestors, subtree_height):
             self.set_fields(node, height=height_below)
         if ancestors:
             parent = ancestors[-1]
@@ -221,9 +256,9 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
 def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reading = TreeReader.of(tree_of(platform_id), dict(ctx.access.prefetched))
+    reading = TreeReader.of(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
     reading.load_ancestors([parent_id])
-    parent = TaxonomyNode.of(reading, parent_id)
+    parent = TaxonomyNode.from_reading(reading, parent_id)
     if parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
     return parent
@@ -233,7 +268,7 @@ def _position(requested: int | None, container: TaxonomyNode | Taxonomy | None) 
     """Return the requested position, or the next one below a parent or at the root level."""
     if requested is not None:
         return requested
-    return min(container.last_position + 1 if container else 0, MOST_POSITION)
+    return min(container.last_position + 1 if container else 0, MAX_POSITION)
 
 
 def _height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
@@ -241,18 +276,18 @@ def _height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: T
 
     The stored height is an upper bound. The whole tree is read only if the bound forbids the move.
     """
-    refuse_cycle(node, ancestors)
-    if not is_too_deep(ancestors, node.height):
+    reject_cycle(node, ancestors)
+    if not exceeds_max_depth(ancestors, node.height):
         return node.height
-    exact_height = height(siblings(all_nodes(node.platform_id, tree)), node.id)
-    if is_too_deep(ancestors, exact_height):
-        raise too_deep(exact_height)
+    exact_height = subtree_height(children_by_parent(load_all_nodes(node.platform_id, tree)), node.id)
+    if exceeds_max_depth(ancestors, exact_height):
+        raise depth_problem(exact_height)
     return exact_height
 
 
 def _add_to_slug_index(ctx: Context, slug: str, node: TaxonomyNode) -> None:
-    key = trail_key(node.platform_id, slug)
-    for write in join(key, ctx.access.prefetched.get(key), node.id):
+    key = slug_index_key(node.platform_id, slug)
+    for write in slug_index_add_writes(key, ctx.access.prefetched.get(key), node.id):
         ctx.changes.add_write(write)
 
 

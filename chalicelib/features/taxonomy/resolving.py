@@ -5,9 +5,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from chalicelib.features.taxonomy.entities import TaxonomyNode
-from chalicelib.features.taxonomy.finding import known, meet
-from chalicelib.features.taxonomy.models import MOST_DEPTH, MatchedBy
-from chalicelib.features.taxonomy.trails import SLUG, WORDS, former_key, led_to, nodes_on, trail_key, tree_of
+from chalicelib.features.taxonomy.finding import existing_nodes, load_matches
+from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
+from chalicelib.features.taxonomy.trails import (
+    SLUG_KEY_SUFFIX,
+    WORD_KEY_PREFIX,
+    former_position_key,
+    former_position_targets,
+    indexed_node_ids,
+    slug_index_key,
+    taxonomy_tree,
+)
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_text
@@ -23,31 +31,31 @@ _MAX_FORMER_PATH_STEPS: Final = 100
 
 _TRIES: Final = 3
 
-Match = tuple[TaxonomyNode, MatchedBy]
+NodeMatch = tuple[TaxonomyNode, MatchedBy]
 
 
-def segments(path: str) -> list[str]:
+def path_slugs(path: str) -> list[str]:
     """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
-    is_possible = len(slugs) <= MOST_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
+    is_possible = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
     return slugs if is_possible else []
 
 
-def signposts(platform_id: str, path: str) -> list[ItemKey]:
+def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the slug index items for the slugs of a path."""
-    return [trail_key(platform_id, slug) for slug in segments(path)]
+    return [slug_index_key(platform_id, slug) for slug in path_slugs(path)]
 
 
-def by_word(platform_id: str, word: str) -> Match | None:
+def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
     """Return the oldest node with a slug or, if there is none, with another label.
 
     Case, accents and whitespace are ignored.
     """
-    reading, folded_label = TreeReader(tree_of(platform_id)), fold_text(word)
-    key_prefix = exact_key(WORDS, folded_label)
+    reading, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_text(label)
+    key_prefix = exact_key(WORD_KEY_PREFIX, folded_label)
     rows = table.query(reading.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
-    ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG)}
-    for node in known(reading, meet(reading, rows)):
+    ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
+    for node in existing_nodes(reading, load_matches(reading, rows)):
         if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
         if folded_label in map(fold_text, node.alt_labels):
@@ -55,32 +63,32 @@ def by_word(platform_id: str, word: str) -> Match | None:
     return None
 
 
-def by_path(platform_id: str, path: str, read: dict[ItemKey, Item]) -> Match | None:
+def find_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -> NodeMatch | None:
     """Return the node that has a path or, if there is none, a node that had it, wherever the node is now.
 
     `prefetched` holds the state of the tree and the slug index items of the path, and is extended by further reads. The
     search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
     for _ in range(_TRIES):
-        resolver = Walk(platform_id, segments(path), read)
+        resolver = NodePathResolver(platform_id, path_slugs(path), prefetched)
         version = resolver.reading.state.get("version")
-        match = resolver.whole() or resolver.former()
+        match = resolver.find_current() or resolver.find_former()
         if match or resolver.reading.state.get("version") == version:
             return match
-        read = table.get_all([resolver.reading.tree.state_key, *signposts(platform_id, path)])
+        prefetched = table.get_all([resolver.reading.tree.state_key, *slug_index_keys(platform_id, path)])
     raise unavailable(KEEP_MOVING)
 
 
-class Walk:
+class NodePathResolver:
     """Finds the nodes along the slugs of a path in a platform's tree. The slug index items of the path were read."""
 
-    def __init__(self, platform_id: str, slugs: list[str], read: dict[ItemKey, Item]) -> None:
+    def __init__(self, platform_id: str, slugs: list[str], prefetched: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
-        self.reading = TreeReader.of(tree_of(platform_id), read)
-        self._indexed_ids = [nodes_on(read.get(trail_key(platform_id, slug))) for slug in slugs]
+        self.reading = TreeReader.of(taxonomy_tree(platform_id), prefetched)
+        self._indexed_ids = [indexed_node_ids(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs]
         self._visited: set[tuple[str | None, int]] = set()
 
-    def whole(self) -> Match | None:
+    def find_current(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
         node_keys = (self.reading.tree.key(node_id) for ids in self._indexed_ids for node_id in ids or ())
         self.reading.read([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
@@ -92,7 +100,7 @@ class Walk:
         node = self._load(parent_id)
         return (node, "path") if node and node.path == "/".join(self.slugs) else None
 
-    def former(self) -> Match | None:
+    def find_former(self) -> NodeMatch | None:
         """Return a node that had the path, or that is below a node that had the beginning of the path.
 
         On each level the current node takes precedence over the former one.
@@ -113,7 +121,7 @@ class Walk:
             yield from self._end_nodes(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
         self._read_missing(key)
-        for node_id in led_to(self.reading.items.get(key)):
+        for node_id in former_position_targets(self.reading.items.get(key)):
             yield from self._end_nodes(node_id, level + 1)
 
     def _candidate_keys(
@@ -134,7 +142,7 @@ class Walk:
         return guard_key(TaxonomyNode.by_slug, fields)
 
     def _former_position_key(self, parent_id: str | None, slug: str) -> ItemKey:
-        return former_key(self.platform_id, parent_id, slug)
+        return former_position_key(self.platform_id, parent_id, slug)
 
     def _child_id(self, parent_id: str | None, level: int) -> str | None:
         """Return the id of the node with the slug of a level below a parent, or among the roots."""
@@ -158,4 +166,4 @@ class Walk:
         if node_id is None:
             return None
         self.reading.load_ancestors([node_id])
-        return TaxonomyNode.of(self.reading, node_id)
+        return TaxonomyNode.from_reading(self.reading, node_id)

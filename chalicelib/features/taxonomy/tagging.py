@@ -4,40 +4,40 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.taxonomy.entities import LISTED, SYSTEM, SystemTags, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.finding import state_of
-from chalicelib.features.taxonomy.models import MOST_TAGS_IN_ALL, NodeOut, SystemTagsOut
-from chalicelib.features.taxonomy.trails import join, trail_key
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, SYSTEM_TAG, SystemTagSet, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.finding import tree_state
+from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
+from chalicelib.features.taxonomy.trails import slug_index_add_writes, slug_index_key
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
-Tags = Mapping[str, TaxonomyNode]
+TagsBySlug = Mapping[str, TaxonomyNode]
 """System tags by slug."""
 
 
-def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTagsOut:
+def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTagsOut:
     """Return the system tags with some slugs, after creating the missing ones.
 
     Raises Problem `slug_taken` if another root has one of the slugs, and `limit_exceeded`.
     """
-    tree = state_of(ctx, platform.id)
+    tree = tree_state(ctx, platform.id)
     tag_ids = tree.tags if tree else {}
     missing = [slug for slug in slugs if slug not in tag_ids]
     node_keys = {
         slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
     }
     slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing}
-    index_keys = [trail_key(platform.id, slug) for slug in missing]
+    index_keys = [slug_index_key(platform.id, slug) for slug in missing]
     items = table.get_all([*node_keys.values(), *slug_keys.values(), *index_keys])
     _reject_taken_slugs(slugs, [slug for slug in missing if slug_keys[slug] in items])
     present = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
     last_position = tree.last_position if tree else -1
     new = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing, 1)}
-    if len(tag_ids) + len(new) > MOST_TAGS_IN_ALL:
-        raise Problem("limit_exceeded", f"A platform has at most {MOST_TAGS_IN_ALL} system tags.")
+    if len(tag_ids) + len(new) > MAX_SYSTEM_TAGS:
+        raise Problem("limit_exceeded", f"A platform has at most {MAX_SYSTEM_TAGS} system tags.")
     if new:
         _add_tags(ctx, platform, tree, present, new, items)
     outputs = [NodeOut.of({**present, **new}[slug]) for slug in slugs]
@@ -45,7 +45,12 @@ def create_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTag
 
 
 def _add_tags(
-    ctx: Context, platform: Platform, tree: Taxonomy | None, present: Tags, new: Tags, items: dict[ItemKey, Item]
+    ctx: Context,
+    platform: Platform,
+    tree: Taxonomy | None,
+    present: TagsBySlug,
+    new: TagsBySlug,
+    items: dict[ItemKey, Item],
 ) -> None:
     """Add new tags to the tree. Also touches the platform, so that concurrent requests conflict."""
     ctx.derived = True  # If another node takes a slug meanwhile, the request is retried and finds it.
@@ -54,8 +59,8 @@ def _add_tags(
     fields["last_position"] = max(node.position for node in new.values())
     for slug, node in new.items():
         ctx.changes.create(node)
-        key = trail_key(platform.id, slug)
-        for write in join(key, items.get(key), node.id):
+        key = slug_index_key(platform.id, slug)
+        for write in slug_index_add_writes(key, items.get(key), node.id):
             ctx.changes.add_write(write)
     if tree:
         ctx.changes.update_untracked(tree, **fields)
@@ -63,7 +68,7 @@ def _add_tags(
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
     before, after = (_outputs(each) for each in (present, tags))
     ctx.changes.set_event_diff(
-        SystemTags.of(platform, before), SystemTags.of(ctx.changes.touch_if_changed(platform), after)
+        SystemTagSet.of(platform, before), SystemTagSet.of(ctx.changes.touch_if_changed(platform), after)
     )
 
 
@@ -74,7 +79,7 @@ def _reject_taken_slugs(slugs: list[str], taken: list[str]) -> None:
         raise Problem("slug_taken", f"{detail} It is {', '.join(taken)}.", errors)
 
 
-def _outputs(tags: Tags) -> list[NodeOut]:
+def _outputs(tags: TagsBySlug) -> list[NodeOut]:
     return [NodeOut.of(node) for node in sorted(tags.values(), key=lambda node: (node.position, node.id))]
 
 
@@ -89,8 +94,8 @@ def _new_tag(ctx: Context, platform: Platform, slug: str, position: int, tree: T
         organization_id=platform.organization_id,
         position=position,
         name=slug.replace("-", " ").capitalize(),
-        sort=SYSTEM,
-        listed=LISTED,
-        shelf=SYSTEM,
-        placed=tree.version if tree else 1,
+        sort=SYSTEM_TAG,
+        listed=ALL_NODES_LIST,
+        sibling_list=SYSTEM_TAG,
+        tree_version=tree.version if tree else 1,
     )

@@ -3,10 +3,10 @@
 import time
 from typing import Any, Final
 
-from chalicelib.features.attachments.clearing import clear_node
-from chalicelib.features.taxonomy.entities import Felling, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.placing import uproot
-from chalicelib.features.taxonomy.trails import tree_of
+from chalicelib.features.attachments.clearing import remove_node_attachments
+from chalicelib.features.taxonomy.entities import NodeRemovalJob, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.placing import delete_leaf
+from chalicelib.features.taxonomy.trails import taxonomy_tree
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -18,13 +18,13 @@ from chalicelib.kernel.work.tasks import task
 _BATCH_SIZE: Final = 25
 
 
-@task(Felling.task)
-def remove_felled(message: dict[str, Any]) -> None:
+@task(NodeRemovalJob.task)
+def remove_deleted_subtree(message: dict[str, Any]) -> None:
     """Remove the subtree of a deleted node bottom up, with all attachments, and finally the node itself.
 
     Each removal is a transaction that keeps the counts correct, so the task can resume at any point.
     """
-    job, deadline = jobs.claim(Felling, message), jobs.slice_ends_at()
+    job, deadline = jobs.claim(NodeRemovalJob, message), jobs.slice_ends_at()
     if job is None:
         return
     try:
@@ -42,7 +42,7 @@ def remove_felled(message: dict[str, Any]) -> None:
 
 def _clear(node: TaxonomyNode, deadline: float) -> bool:
     """Remove the descendants and attachments of a node. Return False if time is up or the index is behind."""
-    bare_node = clear_node(node, deadline)
+    bare_node = remove_node_attachments(node, deadline)
     if bare_node is None:
         return False
     node = bare_node
@@ -61,31 +61,31 @@ def _clear(node: TaxonomyNode, deadline: float) -> bool:
 
 def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
     """Return some children of a node: from the index or, if it shows none that exist, from a scan of the tree."""
-    partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, shelf=node.id)
+    partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
     present = [child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id]
-    return present or [*map(TaxonomyNode.from_item, children(tree_of(node.platform_id), node.id)[:_BATCH_SIZE])]
+    return present or [*map(TaxonomyNode.from_item, children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])]
 
 
 def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
     """Delete a child whose descendants and attachments are gone. Return the parent with the lower child count."""
     changes = UnitOfWork(now())
-    uproot(changes, child.replace(child_count=0, attachment_count=0))
+    delete_leaf(changes, child.replace(child_count=0, attachment_count=0))
     changes.update_untracked(parent, child_count=parent.child_count - 1)
     changes.commit()
     return parent.replace(child_count=parent.child_count - 1)
 
 
-def _finish(job: Felling) -> None:
+def _finish(job: NodeRemovalJob) -> None:
     """Delete the node of a job and the job itself."""
     node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
     tree_item = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))
     changes = UnitOfWork(now())
     if node:
-        uproot(changes, node)
+        delete_leaf(changes, node)
     if node and tree_item:
         tree = Taxonomy.from_item(tree_item)
-        changes.update_untracked(tree, felled=tree.felled - 1)
+        changes.update_untracked(tree, pending_removals=tree.pending_removals - 1)
     changes.delete(job)
     changes.commit()
 

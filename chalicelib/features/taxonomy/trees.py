@@ -8,17 +8,17 @@ has too many branches, the whole tree is read instead.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from chalicelib.features.taxonomy.entities import ROOTS, SYSTEM, TaxonomyNode
-from chalicelib.features.taxonomy.finding import all_nodes, begun, state_of
-from chalicelib.features.taxonomy.models import MOST_DEPTH, BranchOut, TreeOut, TreeQuery
-from chalicelib.features.taxonomy.rules import Siblings, siblings
+from chalicelib.features.taxonomy.entities import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
+from chalicelib.features.taxonomy.finding import load_all_nodes, start_reading, tree_state
+from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
+from chalicelib.features.taxonomy.rules import ChildrenByParent, children_by_parent
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.trees import TreeReader
 
-MAX_QUERIES: Final = 64
+MAX_BRANCH_QUERIES: Final = 64
 """Maximum number of index Queries for a part of a tree. Larger parts are taken from the whole tree."""
 
 
@@ -26,16 +26,16 @@ class _InconsistentPart(Exception):
     """A part of a tree can't be read from the index, because it is behind, nodes moved, or the part is too large."""
 
 
-def tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
+def build_tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
     """Return the tree of a platform's taxonomy or a part of it. Raises Problem `not_found` if its root is missing."""
-    levels = query.depth or MOST_DEPTH
+    levels = query.depth or MAX_DEPTH
     if query.root_id or query.depth:
         try:
             roots, children = _read_part(ctx, platform_id, query.root_id, levels)
             return TreeOut(items=_branches(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = siblings(all_nodes(platform_id, state_of(ctx, platform_id)))
+    all_children = children_by_parent(load_all_nodes(platform_id, tree_state(ctx, platform_id)))
     top: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
         top = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
@@ -46,16 +46,20 @@ def tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
 
 def _read_part(
     ctx: Context, platform_id: str, root_id: str | None, levels: int
-) -> tuple[Sequence[TaxonomyNode], Siblings]:
+) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""
-    reading = begun(ctx, platform_id)
+    reading = start_reading(ctx, platform_id)
     version = reading.state.get("version", 0)
-    roots = [_load_root(reading, root_id)] if root_id else _query_lists(reading, platform_id, {ROOTS: (), SYSTEM: ()})
+    roots = (
+        [_load_root(reading, root_id)]
+        if root_id
+        else _query_lists(reading, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
+    )
     level, children, query_count = roots, dict[str | None, list[TaxonomyNode]](), 0
     for _ in range(levels - 1):
-        parents = {node.id: node.line for node in level if node.child_count}
+        parents = {node.id: node.ancestors_and_self for node in level if node.child_count}
         query_count += len(parents)
-        if query_count > MAX_QUERIES:
+        if query_count > MAX_BRANCH_QUERIES:
             raise _InconsistentPart
         next_level = _query_lists(reading, platform_id, parents)
         for child in next_level:
@@ -71,7 +75,7 @@ def _read_part(
 
 def _load_root(reading: TreeReader, node_id: str) -> TaxonomyNode:
     reading.load_ancestors([node_id])
-    root = TaxonomyNode.of(reading, node_id)
+    root = TaxonomyNode.from_reading(reading, node_id)
     if root is None:
         raise not_found()
     return root
@@ -86,7 +90,7 @@ def _query_lists(
     """
 
     def query(sibling_list: str) -> list[Item]:
-        partition = TaxonomyNode.among_siblings.partition(platform_id=platform_id, shelf=sibling_list)
+        partition = TaxonomyNode.among_siblings.partition(platform_id=platform_id, sibling_list=sibling_list)
         return [item for page in table.iter_pages(partition) for item in page]
 
     nodes: list[TaxonomyNode] = []
@@ -97,7 +101,7 @@ def _query_lists(
     return sorted(nodes, key=lambda node: (node.position, node.id))
 
 
-def _branches(children: Siblings, nodes: Sequence[TaxonomyNode], levels: int) -> list[BranchOut]:
+def _branches(children: ChildrenByParent, nodes: Sequence[TaxonomyNode], levels: int) -> list[BranchOut]:
     return [
         BranchOut.of(node, children=_branches(children, children.get(node.id, ()), levels - 1) if levels > 1 else [])
         for node in nodes

@@ -2,28 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from chalicelib.features.deliveries.entities import Delivery, Subscriber
 from chalicelib.features.deliveries.models import DeliveryOut
-from chalicelib.features.webhooks.models import Status, WebhookOut
+from chalicelib.features.webhooks.models import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
-MOST_WEBHOOKS: Final = 50
-MOST_SECRETS: Final = 5
+MAX_WEBHOOKS: Final = 50
+MAX_ACTIVE_SECRETS: Final = 5
 """Maximum number of secrets of one webhook that sign at the same time."""
 
 _ERASED_URL_FIELDS: Final = {
     "enabled": False,
-    "parked_until": None,
+    "probe_at": None,
     "disabled_reason": "Its URL named a person who was erased. Give it another.",
 }
 
-SEND: Final = "webhooks.send"
-PROBE: Final = "webhooks.probe"
+SEND_TASK: Final = "webhooks.send"
+PROBE_TASK: Final = "webhooks.probe"
 
 
 class WebhookDelivery(Delivery):
@@ -31,7 +31,7 @@ class WebhookDelivery(Delivery):
 
     kind, parameter = "organization.webhook.delivery", "delivery_id"
     pk, sk = "V#{webhook_id}", "{id}"
-    subscriber = "webhook_id"
+    subscriber_field = "webhook_id"
     by_status = Facet("V#{webhook_id}#S#{status}", "facet1")
     by_event_type = Facet("V#{webhook_id}#E#{event_type}", "facet2")
     output_model = DeliveryOut
@@ -55,13 +55,18 @@ class Webhook(Subscriber):
     kind, parameter = "organization.webhook", "webhook_id"
     pk, sk = "O#{organization_id}", "W#{id}"
     in_organization = Collection("O#{organization_id}", "W#{id}")
-    quota = Quota("webhooks", "O#{organization_id}", MOST_WEBHOOKS, lambda _webhook: True)
+    quota = Quota("webhooks", "O#{organization_id}", MAX_WEBHOOKS, lambda _webhook: True)
     output_model = WebhookOut
-    version_fields = ("version", "parked_until")
-    untracked_fields = Subscriber.untracked_fields | {
-        "failingSince"
-    }  # the service sets it, so a change of it is no change by a person
-    task, delivery = SEND, WebhookDelivery
+    version_fields = ("version", "probe_at")
+    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # the service sets it, not a person
+    attribute_names: ClassVar = {
+        "responsive": "answers",
+        "consecutive_timeouts": "silences",
+        "backlog_drained": "caught_up",
+        "probe_at": "parked_until",
+        "pending_disable_reason": "disabling",
+    }
+    send_task, delivery_type = SEND_TASK, WebhookDelivery
 
     url: str
     description: str | None = None
@@ -69,28 +74,28 @@ class Webhook(Subscriber):
     failing_since: str | None = None
     misconfigured_since: str | None = None
     disabled_reason: str | None = None
-    answers: bool = False
-    silences: int = 0
-    caught_up: bool = False
-    parked_until: str | None = None
-    disabling: str | None = None
+    responsive: bool = False
+    consecutive_timeouts: int = 0
+    backlog_drained: bool = False
+    probe_at: str | None = None
+    pending_disable_reason: str | None = None
 
     @property
-    def target(self) -> object:
+    def endpoint(self) -> object:
         """The URL that receives the events."""
         return self.url
 
     @property
-    def status(self) -> Status:
+    def status(self) -> WebhookStatus:
         """`active`, `paused` by a user, or `disabled` by the service."""
         if self.disabled_reason:
             return "disabled"
         return "active" if self.enabled else "paused"
 
     @property
-    def takes_events(self) -> bool:
+    def accepts_events(self) -> bool:
         """Whether events are sent to it."""
-        return self.status == "active" and self.disabling is None
+        return self.status == "active" and self.pending_disable_reason is None
 
     @property
     def log_label(self) -> str:
@@ -105,7 +110,7 @@ class Webhook(Subscriber):
     @property
     def scheduled_task(self) -> ScheduledTask | None:
         """The next probe, or the time to send the backlog."""
-        return ScheduledTask(PROBE, self.parked_until) if self.parked_until else None
+        return ScheduledTask(PROBE_TASK, self.probe_at) if self.probe_at else None
 
 
 class DisabledNotice(Job):
@@ -116,13 +121,14 @@ class DisabledNotice(Job):
 
     kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
     pk, sk = "O#{organization_id}", "N#{id}"
+    attribute_names: ClassVar = {"last_notified_id": "told"}
 
     organization_id: str
     webhook_id: str
-    told: str | None = None
+    last_notified_id: str | None = None
 
     @classmethod
-    def of(cls, webhook: Webhook, timestamp: str) -> "DisabledNotice":
+    def create(cls, webhook: Webhook, timestamp: str) -> "DisabledNotice":
         """Return the notice about a webhook that is disabled now."""
         organization_id = webhook.organization_id
         return cls(
@@ -130,7 +136,7 @@ class DisabledNotice(Job):
         )
 
 
-class Disabling(Job):
+class DisableJob(Job):
     """A webhook that receives no events any more and is about to be disabled."""
 
     kind, task = "organization.webhook.disabling", "webhooks.disable"
@@ -146,19 +152,19 @@ class Disabling(Job):
         return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
-    def of(cls, webhook: Webhook, failing_since: str | None, moment: str) -> "Disabling":
+    def create(cls, webhook: Webhook, failing_since: str | None, timestamp: str) -> "DisableJob":
         """Return the job that disables a webhook."""
         organization_id = webhook.organization_id
         return cls(
-            **new_record_fields(moment),
-            turn_at=moment,
+            **new_record_fields(timestamp),
+            turn_at=timestamp,
             organization_id=organization_id,
             webhook_id=webhook.id,
             failing_since=failing_since,
         )
 
 
-class Exhaustion(Job):
+class ExhaustionJob(Job):
     """A delivery whose last attempt failed, as long as the log does not record that yet.
 
     `due_before` and `completed_at` are the times when that attempt was due, and when it had failed.
@@ -180,11 +186,11 @@ class Exhaustion(Job):
         return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod
-    def of(cls, before: Delivery, failed: Delivery, moment: str) -> "Exhaustion":
+    def create(cls, before: Delivery, failed: Delivery, timestamp: str) -> "ExhaustionJob":
         """Return the job that records a failed delivery in the log."""
         return cls(
-            **new_record_fields(moment),
-            turn_at=moment,
+            **new_record_fields(timestamp),
+            turn_at=timestamp,
             organization_id=failed.organization_id,
             webhook_id=failed.subscriber_id,
             delivery_id=failed.id,
@@ -193,10 +199,10 @@ class Exhaustion(Job):
             completed_at=failed.completed_at,
         )
 
-    def told(self, present: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
+    def states_around_failure(self, current: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
         """Return the delivery before and after its last attempt, without any retry that was requested since."""
-        attempts = [attempt for attempt in present.attempts if attempt["number"] <= self.attempt]
-        failed = present.replace(
+        attempts = [attempt for attempt in current.attempts if attempt["number"] <= self.attempt]
+        failed = current.replace(
             status="failed", attempts=attempts, next_attempt_at=None, completed_at=self.completed_at
         )
         earlier_attempts = [attempt for attempt in attempts if attempt["number"] < self.attempt]

@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.deliveries.models import EventAreas, EventPatterns
-from chalicelib.features.webhooks.standard_webhooks import secret_bytes
+from chalicelib.features.webhooks.standard_webhooks import decode_secret
 from chalicelib.kernel.http.fields import Text, Timestamp
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 
-Status = Literal["active", "paused", "disabled"]
+WebhookStatus = Literal["active", "paused", "disabled"]
 
 _ALL_EVENTS: Final = ["*"]
 _DISABLED_EXAMPLE: Final = {
@@ -23,11 +23,11 @@ _MAX_SECRET_CHARACTERS: Final = 100
 
 
 def _validate_secret(text: str) -> str:
-    secret_bytes(text)
+    decode_secret(text)
     return text
 
 
-Secret = Annotated[str, Field(max_length=_MAX_SECRET_CHARACTERS), AfterValidator(_validate_secret)]
+WebhookSecret = Annotated[str, Field(max_length=_MAX_SECRET_CHARACTERS), AfterValidator(_validate_secret)]
 
 
 class WebhookCreate(Input):
@@ -38,7 +38,7 @@ class WebhookCreate(Input):
     )
     events: EventPatterns = Field(_ALL_EVENTS)
     description: Text | None = Field(None, examples=["Feeds the data warehouse."])
-    secret: Secret | None = Field(
+    secret: WebhookSecret | None = Field(
         None,
         description="`whsec_` and the base64 of 24 to 64 random bytes. If it is omitted, the service generates one.",
         examples=[None],
@@ -72,7 +72,7 @@ class WebhookOut(RecordOutput):
     areas: EventAreas
     description: str | None = Field(examples=["Feeds the data warehouse."])
     enabled: bool
-    status: Status = Field(examples=["active"])
+    status: WebhookStatus = Field(examples=["active"])
     secret: str | None = Field(
         None, description="Only in the response that creates or rotates it; null otherwise.", examples=[None]
     )

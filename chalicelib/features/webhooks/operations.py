@@ -5,15 +5,15 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.deliveries.entities import Clearing
-from chalicelib.features.deliveries.models import TrialOut
-from chalicelib.features.deliveries.reach import areas_within_reach, within_reach
-from chalicelib.features.deliveries.rules import TRIAL_BUDGETS, TRIAL_SECONDS
+from chalicelib.features.deliveries.entities import SubscriberCleanup
+from chalicelib.features.deliveries.models import TestDeliveryOut
+from chalicelib.features.deliveries.reach import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.deliveries.rules import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.organizations.entities import Organization, at_organization
 from chalicelib.features.webhooks import signing, standard_webhooks
-from chalicelib.features.webhooks.entities import MOST_SECRETS, PROBE, Webhook
+from chalicelib.features.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
 from chalicelib.features.webhooks.models import SecretRotation, WebhookCreate, WebhookOut, WebhookPatch
-from chalicelib.features.webhooks.rules import failure, well
+from chalicelib.features.webhooks.rules import closed_circuit_fields, failure_reason
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
@@ -56,8 +56,8 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
     limited to these, and an exact type outside them is rejected.
     """
-    areas = areas_within_reach(ctx, body.events)
-    record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate()
+    areas = authorize_event_areas(ctx, body.events)
+    record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate_secret()
     webhook = Webhook(
         **record_fields,
         organization_id=organization.id,
@@ -65,7 +65,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[signing.sealed(record_fields["id"], secret)],
+        secrets=[signing.encrypt_secret(record_fields["id"], secret)],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
@@ -100,12 +100,12 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     if is_enabled_now:
         fields["disabled_reason"] = None
     if is_enabled_now or body.url != webhook.url:
-        fields |= well(ctx.now, enabled=body.enabled)
-    elif webhook.enabled and not body.enabled and not webhook.caught_up:
-        fields["parked_until"] = ctx.now  # The task then skips the backlog.
-    changed = within_reach(ctx, ctx.changes.update(webhook, **fields), webhook)
-    if changed.parked_until == ctx.now:
-        ctx.changes.enqueue_after_commit(PROBE, changed)
+        fields |= closed_circuit_fields(ctx.now, enabled=body.enabled)
+    elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
+        fields["probe_at"] = ctx.now  # The task then skips the backlog.
+    changed = limit_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
+    if changed.probe_at == ctx.now:
+        ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
     return WebhookOut.of(changed)
 
 
@@ -119,7 +119,9 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     """Delete a webhook and all its deliveries at once; pending events are not sent any more."""
     ctx.changes.delete(webhook)
-    ctx.changes.enqueue_after_commit(Clearing.task, ctx.changes.create(Clearing.after(webhook, ctx.now)))
+    ctx.changes.enqueue_after_commit(
+        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(webhook, ctx.now))
+    )
 
 
 @routes.post(
@@ -130,9 +132,9 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     emits="organization.webhook.tested",
     grants_access=True,
     has_external_effects=True,
-    rate_limits=TRIAL_BUDGETS,
+    rate_limits=TEST_RATE_LIMITS,
 )
-def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
+def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TestDeliveryOut:
     """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
 
     The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
@@ -142,16 +144,16 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
     """
     body = _test_body(webhook, organization, ctx.now)
-    headers = signing.headers(webhook, new_id(ctx.now), body, ctx.now)
+    headers = signing.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
     response = ctx.once(lambda: _send_test(webhook, body, headers))
-    if response.succeeded and not webhook.caught_up:  # The backlog can be sent now.
-        ctx.changes.update_untracked(webhook, answers=True, silences=0, parked_until=ctx.now)
-        ctx.changes.enqueue_after_commit(PROBE, webhook)
+    if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
+        ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
+        ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
     ctx.changes.set_event_subject(webhook)
-    return TrialOut(
+    return TestDeliveryOut(
         delivered=response.succeeded,
         status_code=response.status,
-        error=failure(response),
+        error=failure_reason(response),
         duration_ms=response.duration_ms,
     )
 
@@ -170,7 +172,7 @@ def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> 
 def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
     host_rates.acquire_slots(webhook.organization_id, webhook.url, 1)
-    return webhook_client.post_webhook(webhook.url, body, headers, TRIAL_SECONDS)
+    return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)
 
 
 @routes.post(
@@ -183,13 +185,14 @@ def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Web
 )
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
     """Replace the secret of a webhook; for some hours the previous secret signs messages too."""
-    secret, until = standard_webhooks.generate(), after(ctx.now, hours=body.grace_hours)
-    active_secrets = signing.live(webhook, ctx.now) if body.grace_hours else []
-    if len(active_secrets) == MOST_SECRETS:
-        detail = f"{MOST_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
+    secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
+    active_secrets = signing.active_secrets(webhook, ctx.now) if body.grace_hours else []
+    if len(active_secrets) == MAX_ACTIVE_SECRETS:
+        detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
     previous_secrets = [
-        signing.sealed_anew(webhook, item) | {"until": min(item["until"] or until, until)} for item in active_secrets
+        signing.reencrypt_secret(webhook, item) | {"until": min(item["until"] or until, until)}
+        for item in active_secrets
     ]
-    rotated = ctx.changes.update(webhook, secrets=[signing.sealed(webhook.id, secret), *previous_secrets])
+    rotated = ctx.changes.update(webhook, secrets=[signing.encrypt_secret(webhook.id, secret), *previous_secrets])
     return WebhookOut.of(rotated, secret=secret)

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from chalicelib.features.deliveries.entities import Delivery
 from chalicelib.features.webhooks.entities import (
-    PROBE,
+    PROBE_TASK,
     DisabledNotice,
-    Disabling,
-    Exhaustion,
+    DisableJob,
+    ExhaustionJob,
     Webhook,
     WebhookDelivery,
 )
@@ -25,51 +25,53 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, queues, tasks
 from chalicelib.kernel.work.outbox import Origin
 
-DISABLED: Final = "organization.webhook.disabled"
-EXHAUSTED: Final = "organization.webhook.delivery_exhausted"
+DISABLED_EVENT: Final = "organization.webhook.disabled"
+EXHAUSTED_EVENT: Final = "organization.webhook.delivery_exhausted"
 _MAX_ATTEMPTS: Final = 4
 
 
-def disable(webhook: Webhook, reason: str, failing_since: str | None, tell: Callable[[UnitOfWork], object]) -> Webhook:
+def schedule_disable(
+    webhook: Webhook, reason: str, failing_since: str | None, record_last_attempt: Callable[[UnitOfWork], object]
+) -> Webhook:
     """Stop all deliveries to a webhook and queue the job that disables it, unless the webhook changed meanwhile.
 
     `record_last_attempt` adds the last attempt to the unit of work. Returns the webhook as stored.
     """
     changes = UnitOfWork(now())
-    changed = changes.update_untracked(webhook, disabling=reason)
-    tell(changes)
-    job = changes.create(Disabling.of(webhook, failing_since, changes.now))
+    changed = changes.update_untracked(webhook, pending_disable_reason=reason)
+    record_last_attempt(changes)
+    job = changes.create(DisableJob.create(webhook, failing_since, changes.now))
     try:
         changes.commit()
     except ConcurrentModification:
         item = table.get(webhook.item_key)
         return Webhook.from_item(item) if item else changed
     with best_effort("start"):
-        queues.enqueue(Disabling.task, job.item_key)
+        queues.enqueue(DisableJob.task, job.item_key)
     return changed
 
 
-def exhaust(changes: UnitOfWork, before: Delivery, failed: Delivery) -> Exhaustion:
+def create_exhaustion_job(changes: UnitOfWork, before: Delivery, failed: Delivery) -> ExhaustionJob:
     """Add the job that records a failed delivery in the log, and return it."""
-    return changes.create(Exhaustion.of(before, failed, changes.now))
+    return changes.create(ExhaustionJob.create(before, failed, changes.now))
 
 
-def commit_disabled(message: dict[str, Any]) -> None:
+def commit_disable(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins.
 
     A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.
     """
     for attempt in range(_MAX_ATTEMPTS):
-        disabling = tasks.load_record(Disabling, message)
-        if disabling is None:
+        job = tasks.load_record(DisableJob, message)
+        if job is None:
             return
-        item = table.get(disabling.webhook_key)
+        item = table.get(job.webhook_key)
         webhook = Webhook.from_item(item) if item else None
         try:
-            if webhook is None or webhook.disabling is None:
-                jobs.remove(disabling)
+            if webhook is None or webhook.pending_disable_reason is None:
+                jobs.remove(job)
             else:
-                _commit_disable(disabling, webhook)
+                _commit_disable_job(job, webhook)
         except ConcurrentModification:
             backoff_seconds(attempt)
         else:
@@ -77,40 +79,40 @@ def commit_disabled(message: dict[str, Any]) -> None:
     raise ConcurrentModification
 
 
-def _commit_disable(disabling: Disabling, webhook: Webhook) -> None:
+def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
     changes = UnitOfWork(now())
-    probe_at = None if webhook.caught_up else changes.now
+    probe_at = None if webhook.backlog_drained else changes.now
     disabled = changes.update(
         webhook,
         enabled=False,
-        disabled_reason=webhook.disabling,
-        disabling=None,
-        failing_since=disabling.failing_since,
-        parked_until=probe_at,
+        disabled_reason=webhook.pending_disable_reason,
+        pending_disable_reason=None,
+        failing_since=job.failing_since,
+        probe_at=probe_at,
     )
     if probe_at:
-        changes.enqueue_after_commit(PROBE, disabled)
+        changes.enqueue_after_commit(PROBE_TASK, disabled)
     if settings().mail_from:
-        changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.of(disabled, changes.now)))
-    changes.delete(disabling)
-    outbox.commit(changes, DISABLED, Origin.system(Disabling.task))
+        changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.create(disabled, changes.now)))
+    changes.delete(job)
+    outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
 
 
-def commit_exhausted(message: dict[str, Any]) -> None:
+def commit_exhaustion(message: dict[str, Any]) -> None:
     """Commit the log entry for a failed delivery; without the delivery there is nothing to record.
 
     Raises ConcurrentModification if another worker committed first.
     """
-    exhaustion = tasks.load_record(Exhaustion, message)
-    if exhaustion is None:
+    job = tasks.load_record(ExhaustionJob, message)
+    if job is None:
         return
-    item = table.get(exhaustion.delivery_key)
+    item = table.get(job.delivery_key)
     if item is None:
-        jobs.remove(exhaustion)
+        jobs.remove(job)
         return
-    before, failed = exhaustion.told(WebhookDelivery.from_item(item))
+    before, failed = job.states_around_failure(WebhookDelivery.from_item(item))
     changes = UnitOfWork(now())
     changes.set_event_subject(failed)
     changes.set_diff_base(before)
-    changes.delete(exhaustion)
-    outbox.commit(changes, EXHAUSTED, Origin.system(Exhaustion.task))
+    changes.delete(job)
+    outbox.commit(changes, EXHAUSTED_EVENT, Origin.system(ExhaustionJob.task))

@@ -11,34 +11,36 @@ from typing import Final
 
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 
-PREFIX: Final = "whsec_"
-FEWEST_BYTES: Final = 24
-MOST_BYTES: Final = 64
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - the prefix of every secret
+MIN_SECRET_BYTES: Final = 24
+MAX_SECRET_BYTES: Final = 64
 
 _GENERATED_BYTES: Final = 32
-_ADVICE: Final = f"must be {PREFIX} and the base64 of {FEWEST_BYTES} to {MOST_BYTES} random bytes"
+_SECRET_FORMAT_HINT: Final = (
+    f"must be {SECRET_PREFIX} and the base64 of {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} random bytes"
+)
 
 
-def generate() -> str:
+def generate_secret() -> str:
     """Return a new secret of 256 random bits."""
-    return PREFIX + to_base64(randomness.token_bytes(_GENERATED_BYTES))
+    return SECRET_PREFIX + to_base64(randomness.token_bytes(_GENERATED_BYTES))
 
 
-def secret_bytes(text: str) -> bytes:
+def decode_secret(text: str) -> bytes:
     """Return the bytes that a secret stands for. Raises ValueError, with what to send, if it is none."""
     try:
-        key = from_base64(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else b""
+        key = from_base64(text.removeprefix(SECRET_PREFIX)) if text.startswith(SECRET_PREFIX) else b""
     except ValueError:
-        raise ValueError(_ADVICE) from None
-    if not FEWEST_BYTES <= len(key) <= MOST_BYTES:
-        raise ValueError(_ADVICE)
+        raise ValueError(_SECRET_FORMAT_HINT) from None
+    if not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
+        raise ValueError(_SECRET_FORMAT_HINT)
     return key
 
 
-def headers(secrets: Iterable[bytes], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+def signed_headers(keys: Iterable[bytes], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
     """Return the headers of a message with one signature for each secret; `timestamp` in seconds since 1970."""
     signed = f"{message_id}.{timestamp}.".encode() + body
-    signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in secrets]
+    signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in keys]
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),

@@ -7,21 +7,26 @@ from typing import Any, Final
 
 from chalicelib.features.deliveries import lots, sending
 from chalicelib.features.deliveries.entities import Delivery
-from chalicelib.features.deliveries.rules import next_attempt
-from chalicelib.features.deliveries.sending import Told
+from chalicelib.features.deliveries.rules import next_attempt_at
+from chalicelib.features.deliveries.sending import DeliveryEvent
 from chalicelib.features.members.entities import Member
 from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.webhooks import outcomes, signing
 from chalicelib.features.webhooks.entities import (
-    PROBE,
-    SEND,
+    PROBE_TASK,
+    SEND_TASK,
     DisabledNotice,
-    Disabling,
-    Exhaustion,
+    DisableJob,
+    ExhaustionJob,
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.features.webhooks.rules import disabling, misconfigured, parked, unknown
+from chalicelib.features.webhooks.rules import (
+    find_disable_reason,
+    half_open_circuit_fields,
+    next_probe_at,
+    update_misconfigured_since,
+)
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
@@ -70,7 +75,7 @@ class _HostAllowance:
         return True
 
 
-@task(SEND)
+@task(SEND_TASK)
 def send_to_webhook(message: dict[str, Any]) -> None:
     """Send the events in a message to a webhook; an unresponsive or new webhook gets only one, as a probe.
 
@@ -79,35 +84,35 @@ def send_to_webhook(message: dict[str, Any]) -> None:
     """
     is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
 
-    def attempt(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
-        if not webhook.takes_events:
-            sending.skip(delivery)
-        elif webhook.caught_up or is_probe or (sends_backlog and webhook.answers):
+    def attempt(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+        if not webhook.accepts_events:
+            sending.skip_delivery(delivery)
+        elif webhook.backlog_drained or is_probe or (sends_backlog and webhook.responsive):
             if allowance.try_acquire(webhook):
                 return _send_event(webhook, delivery, event)
             if not sends_backlog:  # A delivery of the backlog is deferred already.
-                sending.put_off(webhook, delivery, _DEFERRAL_SECONDS)
+                sending.defer(webhook, delivery, _DEFERRAL_SECONDS)
             return _pause_until(webhook, allowance.next_at)
         else:
-            sending.put_off(webhook, delivery, _DEFERRAL_SECONDS)
-            if webhook.parked_until is None:
+            sending.defer(webhook, delivery, _DEFERRAL_SECONDS)
+            if webhook.probe_at is None:
                 return _send_probe(webhook, delivery)
         return webhook
 
-    webhook = sending.send(Webhook, message, attempt, allowance.start_batch)
-    if webhook and sends_backlog and not allowance.exhausted and (webhook.answers or not webhook.takes_events):
+    webhook = sending.send_batch(Webhook, message, attempt, allowance.start_batch)
+    if webhook and sends_backlog and not allowance.exhausted and (webhook.responsive or not webhook.accepts_events):
         _continue_backlog(webhook)
 
 
-@task(PROBE)
-def attend_to_parked_webhook(message: dict[str, Any]) -> None:
+@task(PROBE_TASK)
+def probe_webhook(message: dict[str, Any]) -> None:
     """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
     webhook = tasks.load_record(Webhook, message)
-    if webhook is None or webhook.parked_until is None or webhook.parked_until > now():
+    if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
         return
-    if webhook.answers or not webhook.takes_events:
+    if webhook.responsive or not webhook.accepts_events:
         _queue_backlog(webhook)
-    elif waiting := sending.waiting(webhook):
+    elif waiting := sending.load_deferred(webhook):
         _send_probe(webhook, waiting[0])
     else:
         _set_probe_at(webhook, None)
@@ -115,30 +120,30 @@ def attend_to_parked_webhook(message: dict[str, Any]) -> None:
 
 def _send_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     # Queue before storing, so the stored time implies a queued probe. A duplicate probe finds nothing due.
-    queues.enqueue_slow({**lots.message(webhook.item_key, [delivery]), "probe": True})
+    queues.enqueue_slow({**lots.build_queue_message(webhook.item_key, [delivery]), "probe": True})
     return _set_probe_at(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
 
 
-def _pause_until(webhook: Webhook, until: str) -> Webhook:
+def _pause_until(webhook: Webhook, probe_at: str) -> Webhook:
     """Defer all new events of a webhook, in order, until its host may be sent more."""
-    if not webhook.caught_up and webhook.parked_until == until:
+    if not webhook.backlog_drained and webhook.probe_at == probe_at:
         return webhook
 
     def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        changes.update_untracked(present, caught_up=False, parked_until=until)
-        return present.replace(caught_up=False, parked_until=until)
+        changes.update_untracked(present, backlog_drained=False, probe_at=probe_at)
+        return present.replace(backlog_drained=False, probe_at=probe_at)
 
-    changed = sending.settle(webhook, apply_change)
-    queues.enqueue_at(PROBE, changed.item_key, until)
+    changed = sending.update_subscriber(webhook, apply_change)
+    queues.enqueue_at(PROBE_TASK, changed.item_key, probe_at)
     return changed
 
 
 def _queue_backlog(webhook: Webhook) -> None:
     """Queue the next batch of the backlog, after the messages that are queued already."""
     until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
-    if _set_probe_at(webhook, until).parked_until == until:
+    if _set_probe_at(webhook, until).probe_at == until:
         (pk, sk) = webhook.item_key
-        queues.enqueue_deliveries([(webhook.id, {"task": SEND, "pk": pk, "sk": sk, "catch_up": True})])
+        queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
 
 
 def _continue_backlog(webhook: Webhook) -> None:
@@ -147,7 +152,7 @@ def _continue_backlog(webhook: Webhook) -> None:
     This runs in the webhook's message group of the queue, so no other message is sent to it meanwhile; new events are
     deferred too.
     """
-    if sending.waiting(webhook):
+    if sending.load_deferred(webhook):
         _queue_backlog(webhook)
     else:
         _mark_backlog_drained(webhook)
@@ -155,25 +160,25 @@ def _continue_backlog(webhook: Webhook) -> None:
 
 def _mark_backlog_drained(webhook: Webhook) -> None:
     def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        caught_up = present.answers
-        changes.update_untracked(present, caught_up=caught_up, parked_until=None)
-        return present.replace(caught_up=caught_up, parked_until=None)
+        caught_up = present.responsive
+        changes.update_untracked(present, backlog_drained=caught_up, probe_at=None)
+        return present.replace(backlog_drained=caught_up, probe_at=None)
 
-    sending.settle(webhook, apply_change)
+    sending.update_subscriber(webhook, apply_change)
 
 
 def _set_probe_at(webhook: Webhook, probe_at: str | None) -> Webhook:
     def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        if (present.answers, present.parked_until) != (webhook.answers, webhook.parked_until):
+        if (present.responsive, present.probe_at) != (webhook.responsive, webhook.probe_at):
             return present  # Another worker is handling it.
-        changes.update_untracked(present, parked_until=probe_at)
-        return present.replace(parked_until=probe_at)
+        changes.update_untracked(present, probe_at=probe_at)
+        return present.replace(probe_at=probe_at)
 
-    return sending.settle(webhook, apply_change)
+    return sending.update_subscriber(webhook, apply_change)
 
 
 @task(DisabledNotice.task)
-def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
+def notify_webhook_disabled(message: dict[str, Any]) -> None:
     """Notify the admins of an organization by email that the service disabled a webhook.
 
     If the worker dies between sending an email and storing that, the email is sent twice.
@@ -188,37 +193,37 @@ def tell_of_disabled_webhook(message: dict[str, Any]) -> None:
             except Problem:
                 jobs.retry_later(notice)
                 return
-            notice = jobs.checkpoint(notice, told=admin.id)
+            notice = jobs.checkpoint(notice, last_notified_id=admin.id)
     jobs.remove(notice)
 
 
-@task(Disabling.task, emits={outcomes.DISABLED: Webhook})
+@task(DisableJob.task, emits={outcomes.DISABLED_EVENT: Webhook})
 def disable_webhook(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins."""
-    outcomes.commit_disabled(message)
+    outcomes.commit_disable(message)
 
 
-@task(Exhaustion.task, emits={outcomes.EXHAUSTED: WebhookDelivery})
-def tell_of_exhausted_delivery(message: dict[str, Any]) -> None:
+@task(ExhaustionJob.task, emits={outcomes.EXHAUSTED_EVENT: WebhookDelivery})
+def log_exhausted_delivery(message: dict[str, Any]) -> None:
     """Commit the log entry for a delivery whose last attempt failed."""
-    outcomes.commit_exhausted(message)
+    outcomes.commit_exhaustion(message)
 
 
-def _send_event(webhook: Webhook, delivery: Delivery, event: Told) -> Webhook:
-    body = event.body()
-    headers = signing.headers(webhook, delivery.event_id, body, now())
+def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+    body = event.to_request_body()
+    headers = signing.signed_headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
     response = webhook_client.post_webhook(webhook.url, body, headers)
     failing_since = None if response.succeeded else webhook.failing_since or now()
-    misconfigured_since = misconfigured(response, webhook.misconfigured_since, now())
-    if reason := disabling(response, failing_since, misconfigured_since, now()):
-        record_last_attempt = partial(sending.tried, delivery=delivery, response=response, next_at=None)
-        return outcomes.disable(webhook, reason, failing_since, record_last_attempt)
+    misconfigured_since = update_misconfigured_since(response, webhook.misconfigured_since, now())
+    if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):
+        record_last_attempt = partial(sending.record_attempt, delivery=delivery, response=response, next_at=None)
+        return outcomes.schedule_disable(webhook, reason, failing_since, record_last_attempt)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    next_at = next_attempt(delivery.tries + 1, now(), jitter, response.retry_after)
+    next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
     updated = _update_health(webhook, response, failing_since, misconfigured_since, next_at)
-    sending.record(delivery, response, next_at, outcomes.exhaust)
+    sending.store_attempt(delivery, response, next_at, outcomes.create_exhaustion_job)
     return updated
 
 
@@ -230,13 +235,15 @@ def _update_health(
     next_at: str | None,
 ) -> Webhook:
     """Return the webhook with the state after an attempt that does not disable it."""
-    moment = now()
+    timestamp = now()
     if response.timed_out:
-        timeouts = webhook.silences + 1
-        probe_at = parked(next_at, timeouts, moment)
-        breaker_fields: dict[str, Any] = {**unknown(probe_at), "silences": timeouts}
+        timeouts = webhook.consecutive_timeouts + 1
+        probe_at = next_probe_at(next_at, timeouts, timestamp)
+        breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
     else:
-        breaker_fields = {} if webhook.answers else {"answers": True, "silences": 0, "parked_until": moment}
+        breaker_fields = (
+            {} if webhook.responsive else {"responsive": True, "consecutive_timeouts": 0, "probe_at": timestamp}
+        )
 
     health = breaker_fields | {"misconfigured_since": misconfigured_since}
 
@@ -246,9 +253,9 @@ def _update_health(
         changes.update_untracked(present, **health)
         return present.replace(**health)
 
-    updated = sending.settle(webhook, apply_change)
-    if breaker_fields and updated.parked_until:
-        queues.enqueue_at(PROBE, updated.item_key, updated.parked_until)
+    updated = sending.update_subscriber(webhook, apply_change)
+    if breaker_fields and updated.probe_at:
+        queues.enqueue_at(PROBE_TASK, updated.item_key, updated.probe_at)
     return updated
 
 
@@ -274,16 +281,16 @@ def _render_notice(notice: DisabledNotice) -> mail.Email | None:
 def _admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and owner who were not notified yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
-    for items in table.iter_pages(members, since=notice.told):
+    for items in table.iter_pages(members, since=notice.last_notified_id):
         # The index lags, so the current items decide who is an admin.
         for member in map(Member.from_item, table.read_current(items)):
-            if member.id != notice.told and Role(member.role).includes(Role.ADMIN):
+            if member.id != notice.last_notified_id and Role(member.role).includes(Role.ADMIN):
                 yield member
 
 
-def _send_notice(admin: Member, letter: mail.Email) -> None:
+def _send_notice(admin: Member, email: mail.Email) -> None:
     if admin.email:
         try:
-            mail.send_email(admin.email, letter)
+            mail.send_email(admin.email, email)
         except mail.EmailRejected as refused:
             add_fields(mail=f"given up: {refused}")

@@ -1,7 +1,7 @@
 """Base classes of stored records: their fields, keys, indexes and limits are declared in one place.
 
     class Space(Container):
-        kind, path_parameter = "space", "space_id"
+        kind, parameter = "space", "space_id"
         pk, sk = "S#{id}", "#"
         in_platform = Collection("P#{platform_id}#S", "{id}", index="index1")
         by_slug = Unique("space-slug#{platform_id}", "{slug}", error_code="slug_taken")
@@ -32,7 +32,7 @@ RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 """Fields that every record has."""
 
 KINDS: Final[dict[str, type["Entity"]]] = {}
-"""Entity classes by kind, registered when their module is imported. `kernel.kinds` imports the others on demand."""
+"""Entity classes by kind, registered when their module is imported. `record_types` imports the others on demand."""
 
 SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
 """Ids of the logs of records outside any organization. There are several to reduce write contention."""
@@ -128,7 +128,7 @@ class Entity:
     pk: ClassVar[str]
     sk: ClassVar[str]
     parameter: ClassVar[str] = ""
-    """Path parameter that identifies a record. It holds the value of `id_field`, which matches `id_pattern`."""
+    """Path parameter that identifies a record. It holds the value of `id_field`, which matches `parameter_pattern`."""
     id_field: ClassVar[str] = "id"
     parameter_pattern: ClassVar[str] = UUID_PATTERN
     output_model: ClassVar[Any] = None
@@ -146,6 +146,8 @@ class Entity:
     """Large fields that lists neither read nor show. They have a default."""
     json_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields that are stored as JSON in a single attribute value (`kernel/storage/json_documents.py`)."""
+    attribute_names: ClassVar[Mapping[str, str]] = {}
+    """Stored attribute of each field whose attribute is named differently."""
     ends_access: ClassVar[bool] = False
     """Whether the existence of such a record revokes the access of several principals."""
     gives_access: ClassVar[bool] = False
@@ -179,6 +181,11 @@ class Entity:
     uniques: ClassVar[Mapping[str, Unique]] = {}
     _stored_fields: ClassVar[tuple[str, ...]] = ()
 
+    @classmethod
+    def attribute_of(cls, name: str) -> str:
+        """Return the stored attribute of a field."""
+        return cls.attribute_names.get(name, name)
+
     @property
     def domain_fields(self) -> dict[str, Any]:
         """Stored fields of the record, without those that every record has."""
@@ -188,7 +195,7 @@ class Entity:
     def listed_attributes(cls) -> tuple[str, ...]:
         """Return the attributes that a list reads of each item. They suffice for `from_item`."""
         return (
-            *(name for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
+            *(cls.attribute_of(name) for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
             "pk",
             "sk",
             "kind",
@@ -246,17 +253,18 @@ class Entity:
 
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
-        stored: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        stored |= {name: json_documents.pack(stored[name]) for name in self.json_fields if name in stored}
+        values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
+        values |= {name: json_documents.pack(values[name]) for name in self.json_fields if name in values}
+        stored = {self.attribute_of(name): value for name, value in values.items()}
         stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
         if self.schema_version > 1:
             stored["shape"] = self.schema_version
         for collection in self.collections.values():
-            if collection.index and (pk := collection.pk_of(stored)) and (sk := render(collection.sk, stored)):
+            if collection.index and (pk := collection.pk_of(values)) and (sk := render(collection.sk, values)):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
         for facet in self.facets.values():
-            if pk := render(facet.pk, stored):
+            if pk := render(facet.pk, values):
                 stored[f"{facet.index}pk"] = pk
         if self.scheduled_task:
             stored |= schedule_attributes(self.scheduled_task, self.item_key)
@@ -275,7 +283,8 @@ class Entity:
 
     @classmethod
     def _from_stored(cls, item: Item) -> Self:
-        values = {name: item[name] for name in cls._stored_fields if name in item}
+        attributes = {name: cls.attribute_of(name) for name in cls._stored_fields}
+        values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
         values |= {name: json_documents.unpack(values[name]) for name in cls.json_fields if name in values}
         return cls(**values)
 
@@ -291,7 +300,7 @@ class Entity:
     def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
         """Return the item that a request's key refers to, or None.
 
-        `prefetched`: the items that were read for the request. A class whose records have alternative names also looks
+        `read`: the items that were read for the request. A class whose records have alternative names also looks
         these up, and may read more items.
         """
         return read.get(key)
@@ -303,7 +312,7 @@ class Entity:
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
 
-        `prefetched`: the items that were read with the record. Further items that are read are added to it, in as few
+        `read`: the items that were read with the record. Further items that are read are added to it, in as few
         round trips as possible.
         """
         return self

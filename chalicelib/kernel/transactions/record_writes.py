@@ -30,10 +30,10 @@ def unchanged_condition(kind: Literal["Delete", "ConditionCheck"], record: Entit
 
 def _guarding(record: Entity, unguarded: Container[str] = ()) -> dict[str, Any]:
     """Return what has to be in the table as it was read; of an older shape that it is in that still."""
-    guards = [name for name in record.version_fields if name not in unguarded]
+    guards = {record.attribute_of(name): name for name in record.version_fields if name not in unguarded}
     if record.legacy_item is None:
-        return {name: getattr(record, name) for name in guards}
-    return {name: record.legacy_item.get(name) for name in (*guards, "shape")}
+        return {attribute: getattr(record, name) for attribute, name in guards.items()}
+    return {attribute: record.legacy_item.get(attribute) for attribute in (*guards, "shape")}
 
 
 def _as_read(record: Entity, unguarded: Container[str] = ()) -> tuple[str, dict[str, Any]]:

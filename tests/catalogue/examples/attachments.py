@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.attachments.entities import Attachment
+from chalicelib.features.attachments.entities import TaxonomyAttachment
 from tests.catalogue.examples.example import Example, Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
@@ -27,7 +27,7 @@ def crowd(world: World, number: int) -> None:
     """Let the node be put on so many things more."""
     attachment = world.organization.attachment
     put(
-        Attachment(
+        TaxonomyAttachment(
             **begun,
             organization_id=world.id,
             platform_id=world.platform.id,

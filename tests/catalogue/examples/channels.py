@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.channels.entities import IntegrationChannel, kept
+from chalicelib.features.channels.entities import IntegrationChannel, encrypted_url_fields
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
@@ -41,7 +41,7 @@ def crowd(world: World, number: int) -> None:
     put(
         IntegrationChannel(
             **begun,
-            **kept(begun["id"], URL),
+            **encrypted_url_fields(begun["id"], URL),
             organization_id=world.id,
             provider="discord",
             name="#looms",

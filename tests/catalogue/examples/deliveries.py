@@ -25,7 +25,7 @@ EXAMPLES: Final[Examples] = {
 def crowd(world: World, number: int) -> None:
     """Let so many events have been delivered to the webhook."""
     put_items(
-        WebhookDelivery.planned(
+        WebhookDelivery.plan(
             world.organization.webhook_id,
             event_id=begun["id"],
             event_type="organization.updated",
@@ -33,7 +33,7 @@ def crowd(world: World, number: int) -> None:
             sequence=1,
             occurred_at=now(),
             now=now(),
-            at=None,
+            attempt_at=None,
         )
         .replace(status="succeeded")
         .item()

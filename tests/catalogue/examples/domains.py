@@ -25,6 +25,6 @@ def crowd(world: World, number: int) -> None:
         Platform(**begun, organization_id=world.id, name=f"Engine {n}", slug=f"engine-{n}")
         for n, begun in enumerate(new(number))
     ]
-    custom = [CustomDomain.none(platform) for platform in neighbours]
+    custom = [CustomDomain.create_unclaimed(platform) for platform in neighbours]
     put(custom)
     put_items(companion for each in custom for companion in each.derived_items)

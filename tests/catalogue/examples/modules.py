@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.features.modules.catalogue import CATALOGUE
+from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
 from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
@@ -31,7 +31,7 @@ EXAMPLES: Final[Examples] = {
 
 def crowd(world: World, number: int) -> None:
     """Let the platform say something of so many modules, as far as it may, and let the space override them."""
-    ids = [*CATALOGUE, *(f"crowd-{n}" for n in range(number))][:number][:_FEW]
+    ids = [*MODULE_CATALOGUE, *(f"crowd-{n}" for n in range(number))][:number][:_FEW]
     put(
         PlatformModule(**begun, **_in_platform(world), module_id=m) for begun, m in zip(new(len(ids)), ids, strict=True)
     )

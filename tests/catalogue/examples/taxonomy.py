@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.taxonomy.entities import LISTED, ROOTS, TaxonomyNode
+from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, ROOT_TERMS_LIST, TaxonomyNode
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
@@ -44,8 +44,8 @@ def crowd(world: World, number: int) -> None:
             name=f"Neighbour {n}",
             slug=f"neighbour-{n}",
             position=n + 1,
-            listed=LISTED,
-            shelf=ROOTS,
+            listed=ALL_NODES_LIST,
+            sibling_list=ROOT_TERMS_LIST,
         )
         for n, begun in enumerate(new(number))
     )

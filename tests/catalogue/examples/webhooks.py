@@ -38,7 +38,7 @@ def crowd(world: World, number: int) -> None:
             url=URL,
             events=["*"],
             enabled=False,
-            secrets=[signing.sealed(begun["id"], standard_webhooks.generate())],
+            secrets=[signing.encrypt_secret(begun["id"], standard_webhooks.generate_secret())],
         )
         for begun in new(number)
     )
