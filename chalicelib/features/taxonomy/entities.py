@@ -1,11 +1,11 @@
 """The stored taxonomy of a platform: its nodes, the state of the tree, and the items that look nodes up.
 
 All of it is in one partition. A node stores its parent only. Its path and depth follow from its ancestors when it is
-read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node
-by its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the index
-items of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many nodes is
-index *overflowed* and not used; the path is resolved level by level then. A *former position* item redirects from the parent
-and slug that a node had to the node, and so from all paths below it (`trails.py`).
+read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a
+node by its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
+index items of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many
+nodes is index *overflowed* and not used; the path is resolved level by level then. A *former position* item redirects
+from the parent and slug that a node had to the node, and so from all paths below it (`trails.py`).
 
 The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
 and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
