@@ -25,9 +25,9 @@ from chalice.app import SQSEventConfig
 from app import app
 from benchmarks.deliveries import document
 from benchmarks.deliveries.lag import spread
-from chalicelib.features.deliveries.rules import next_attempt_at
-from chalicelib.features.webhooks.rules import next_probe_at
-from chalicelib.features.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
+from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import next_probe_at
+from chalicelib.features.notifications.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 

@@ -59,7 +59,7 @@ The same logs in Amazon's DynamoDB Local, but for the longest: it reckons units 
 """
 
 _VERIFIER: Final = """\
-Each file, fetched by its URL, was then verified by `python -m chalicelib.features.audit.verify`.
+Each file, fetched by its URL, was then verified by `python -m chalicelib.features.audit.exports.logic.verify`.
 """
 
 

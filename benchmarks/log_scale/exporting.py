@@ -14,7 +14,7 @@ import httpx
 from benchmarks.log_scale.logs import Log
 from benchmarks.log_scale.meter import Taken, apart, ask, taking
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.features.audit_exports.entities import AuditExport
+from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.kernel.audit_log import entry_macs
 from chalicelib.kernel.work import tasks
 from local.paths import ROOT
@@ -24,7 +24,7 @@ _OVER: Final = ("completed", "failed")
 _VERIFIER: Final = """
 import re, sys
 from pathlib import Path
-from chalicelib.features.audit.verify import main
+from chalicelib.features.audit.exports.logic.verify import main
 code = main(sys.argv[1:])
 print(int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) // 1024)
 sys.exit(code)

@@ -13,8 +13,8 @@ from typing import Any, Final
 from uuid import NAMESPACE_DNS, uuid5
 
 from benchmarks.log_scale.stage import prepare
-from chalicelib.features.members.entities import Member
-from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.ledger import Head, head_key

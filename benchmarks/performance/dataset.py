@@ -15,13 +15,17 @@ from tests.harness import cloud, snapshots
 from tests.harness.snapshots import Snapshot
 
 FEW: Final = 10
-LOGS: Final = ("audit", "system")
+LOGS: Final = ("audit.log", "admin.status")
 """Features whose neighbours are entries of a log: none is a copy of another, so the service has to append each."""
 
-BOUNDED: Final = ("capabilities", "migrations", "modules")
+BOUNDED: Final = ("platforms.capabilities", "admin.migrations", "platforms.modules")
 """Features that have as many records as a set may have, or as the program has: there are no more of them."""
 
-_BESIDE: Final = {"configs": "spaces", "previews": "pages", "visits": "pages"}
+_BESIDE: Final = {
+    "platforms.configuration": "platforms.spaces",
+    "sites.previews": "sites.pages",
+    "sites.visits": "sites.pages",
+}
 """Features whose examples look at what is another feature's, and at whose neighbours."""
 
 _OF_A_SET: Final = "#crowd-"

@@ -15,8 +15,8 @@ from typing import Final
 
 from benchmarks.rendering import shapes
 from benchmarks.rendering.shapes import Page
-from chalicelib.features.rendering import content
-from chalicelib.features.rendering.limits import TooComplex
+from chalicelib.features.sites.rendering.logic import content
+from chalicelib.features.sites.rendering.logic.limits import TooComplex
 
 BUDGET_MS: Final = 150.0
 BUDGET_BYTES: Final = 1024 * 1024

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.pages.blocks import MOST_BLOCKS
-from chalicelib.features.pages.models import MOST_BYTES
+from chalicelib.features.sites.pages.models.blocks import MOST_BLOCKS
+from chalicelib.features.sites.pages.models.schemas import MOST_BYTES
 
 Block = dict[str, Any]
 Page = list[Block]

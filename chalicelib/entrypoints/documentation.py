@@ -21,7 +21,7 @@ from chalicelib.kernel.operations.operation import Caller, RawResponse, RouteGro
 routes: Final = RouteGroup("documentation")
 
 _FOLDER: Final = Path(__file__).parent / "docs"
-_VERIFIER: Final = "../../features/audit/verify.py"
+_VERIFIER: Final = "../../features/audit/exports/logic/verify.py"
 _ASSETS: Final = {
     Path(file).name: _FOLDER / file
     for file in (

@@ -72,7 +72,7 @@ def sweep() -> int:
 
 def anchor() -> int:
     """Queue the anchoring of all logs that grew, and return how many these are; without a bucket there is nothing."""
-    from chalicelib.features.audit.tasks import queue_anchor_tasks
+    from chalicelib.features.audit.log.tasks import queue_anchor_tasks
 
     with log_scope("schedule", "anchor") as facts:
         facts["bucket"] = settings().anchors_bucket or None
@@ -82,7 +82,7 @@ def anchor() -> int:
 
 def migrate() -> list[dict[str, Any]]:
     """Apply the migrations that are pending, and return what came of each."""
-    from chalicelib.features.migrations.running import report as outcomes
+    from chalicelib.features.admin.migrations.logic.runner import report as outcomes
 
     with log_scope("function", "migrate") as facts:
         found = outcomes()
@@ -112,7 +112,7 @@ def _append(record: Any, until: int) -> None:
 
 
 def _fan_out(log: str, until: int) -> None:
-    from chalicelib.features.deliveries.fanout import fan_out
+    from chalicelib.features.notifications.logic.fan_out import fan_out
 
     load_tasks()  # An entry may be about a record of any kind.
     fan_out(log, until)

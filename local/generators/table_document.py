@@ -5,14 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
-from chalicelib.features.api_keys.entities import RESTING
-from chalicelib.features.attachments.entities import entity_attachments_key
-from chalicelib.features.deliveries.subscribers import subscriptions_key
-from chalicelib.features.members.entities import address_row
-from chalicelib.features.pages import trails as page_trails
-from chalicelib.features.platform_members.entities import below_row
-from chalicelib.features.redirects.entities import path_key
-from chalicelib.features.research import throttle
+from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
+from chalicelib.features.platforms.members.entities import below_row
 from chalicelib.features.research.entities import (
     EDITIONS,
     KEYS,
@@ -22,9 +16,15 @@ from chalicelib.features.research.entities import (
     ResearchOutput,
     researcher_key,
 )
-from chalicelib.features.sites.entities import TREES
-from chalicelib.features.taxonomy import trails
-from chalicelib.features.visits import stored_sitemaps
+from chalicelib.features.research.logic import throttle
+from chalicelib.features.sites.entities.redirects import path_key
+from chalicelib.features.sites.entities.sites import TREES
+from chalicelib.features.sites.pages.entities import slug_index as page_trails
+from chalicelib.features.sites.visits.logic import stored_sitemaps
+from chalicelib.features.taxonomy.attachments.entities import entity_attachments_key
+from chalicelib.features.taxonomy.entities import slug_index
+from chalicelib.features.tenancy.api_keys.entities import RESTING
+from chalicelib.features.tenancy.entities.memberships import address_row
 from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
@@ -243,16 +243,16 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             ancestor_cache.pointer_key("{id}"),
             "in which places a record is that has an address of its own",
         ),
-        ("name", (_TAXONOMY, f"{trails.NAME_KEY_PREFIX}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
+        ("name", (_TAXONOMY, f"{slug_index.NAME_KEY_PREFIX}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
         (
             "word",
-            (_TAXONOMY, f"{trails.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
+            (_TAXONOMY, f"{slug_index.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
             "a node of a taxonomy, by its slug or label",
         ),
-        ("trail", trails.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
+        ("trail", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
         (
             "former place",
-            trails.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
+            slug_index.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
             "who had a slug below a node last",
         ),
         (

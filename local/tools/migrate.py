@@ -1,6 +1,6 @@
 """The migrations of a run: `python -m local migrate`. `make run` applies them before it says that it is ready."""
 
-from chalicelib.features.migrations.running import run
+from chalicelib.features.admin.migrations.logic.runner import run
 from chalicelib.kernel.core.problems import Problem
 from local.server.configuration import forget_the_cloud, use_run
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.features.channels.entities import IntegrationChannel, encrypted_url_fields
-from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.webhooks import signing
-from chalicelib.features.webhooks.entities import Webhook
+from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.notifications.webhooks.entities import Webhook
+from chalicelib.features.notifications.webhooks.logic import webhook_secrets
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
@@ -95,7 +95,11 @@ def _anew(record: Webhook | IntegrationChannel) -> dict[str, Any]:
             return {} if _is_present(record.sealed_url) else encrypted_url_fields(record.id, record.url)
         if all(_is_present(one["sealed"]) for one in record.secrets):
             return {}
-        return {"secrets": [signing.reencrypt_secret(record, one) for one in signing.active_secrets(record, now())]}
+        return {
+            "secrets": [
+                webhook_secrets.reencrypt_secret(record, one) for one in webhook_secrets.active_secrets(record, now())
+            ]
+        }
     except DecryptionError as broken:
         raise NotResealed(
             f"{record.kind} {record.id}: {broken}. List the key that sealed it behind the others."

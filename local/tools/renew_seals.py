@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit import verification
-from chalicelib.features.audit.rules import Fault, VerifiedPrefix
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic import log_verification
+from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix
 from chalicelib.kernel.audit_log import entry_macs, ledger
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
@@ -128,10 +128,10 @@ def _renew(log: str) -> Renewed:
 
 def _parts(log: str) -> list[VerifiedPrefix]:
     """Return how far a log was verified at the end of each part. Raises _Faulty."""
-    outcome = verification.verify_next_window(log, None, None)
+    outcome = log_verification.verify_next_window(log, None, None)
     parts = [outcome.progress.verified]
     while not outcome.is_complete:
-        outcome = verification.verify_next_window(log, outcome.progress.to_cursor(), None)
+        outcome = log_verification.verify_next_window(log, outcome.progress.to_cursor(), None)
         parts.append(outcome.progress.verified)
     if outcome.fault:
         raise _Faulty(outcome.fault)

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.features.audit import verification
-from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import VerificationProgress, VerificationResult
+from chalicelib.features.audit.log.logic import log_verification
+from chalicelib.features.audit.log.logic.entry_verification import Fault
+from chalicelib.features.audit.log.logic.log_verification import VerificationProgress, VerificationResult
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
@@ -111,18 +111,18 @@ class Turn:
 
 def outcomes_of(log: str) -> list[VerificationResult]:
     """Return what comes of a whole log and, if it was cut off, of what is left of it. Raises Problem `unavailable`."""
-    outcome = _followed(log, verification.verify_next_window(log, None, None))
+    outcome = _followed(log, log_verification.verify_next_window(log, None, None))
     cut_off = outcome.fault is not None and outcome.fault.failure == "truncated"
     if not (cut_off and outcome.progress.anchor_note and outcome.progress.head_size):
         return [outcome]
     # What is left is held against its own head alone, which has no more of the log than is there.
     left = {**outcome.progress.to_cursor(), "anchor": ""}
-    return [outcome, _followed(log, verification.verify_next_window(log, left, None))]
+    return [outcome, _followed(log, log_verification.verify_next_window(log, left, None))]
 
 
 def _followed(log: str, outcome: VerificationResult) -> VerificationResult:
     while not outcome.is_complete:
-        outcome = verification.verify_next_window(log, outcome.progress.to_cursor(), None)
+        outcome = log_verification.verify_next_window(log, outcome.progress.to_cursor(), None)
     return outcome
 
 

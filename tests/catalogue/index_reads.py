@@ -38,74 +38,92 @@ _LIBRARY: Final = Shows("research; whether its library is open to the caller the
 _FILTER: Final = Shows("a filter of a list, to people who may see all of it")
 
 READS: Final[Mapping[str, Shows | Decides]] = {
-    "features.attachments.clearing._some_attachments of_node": _BRANCH,
-    "features.attachments.clearing.clear_entity of_entity": Decides(
+    "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _BRANCH,
+    "features.taxonomy.attachments.logic.attachment_removal.clear_entity of_entity": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
     ),
-    "features.attachments.finding._query of_entity of_node of_type": Shows("who sees an entity the table says"),
-    "features.attachments.finding.of_node of_node": Shows("who sees an entity the table says"),
-    "features.attachments.finding.seen_at of_node": Shows("a number beside a node"),
-    "features.audit.log._narrowest_index by_actor by_target by_type": Decides(
+    "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": Shows(
+        "who sees an entity the table says"
+    ),
+    "features.taxonomy.attachments.logic.attachment_queries.of_node of_node": Shows(
+        "who sees an entity the table says"
+    ),
+    "features.taxonomy.attachments.logic.attachment_queries.seen_at of_node": Shows("a number beside a node"),
+    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": Decides(
         f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
     ),
-    "features.audit.log._query_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
-    "features.audit.verification._final_fault 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
-    "features.deliveries.log._narrowest_index by_event_type by_status": _FILTER,
-    "features.deliveries.log.count by_status": Shows("about how many deliveries a replay queues; it reads the table"),
-    "features.domains.operations.list_domain_inventory by_status": _FILTER,
-    "features.erasures.rules in_organization": _ERASED,
-    "features.erasures.rules.rooms_of sibling_index": _ERASED,
-    "features.erasures.tasks._leave_records index": _ERASED,
-    "features.invitations.operations of_user": Decides(
+    "features.audit.log.logic.entry_queries._query_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
+    "features.audit.log.logic.log_verification._final_fault 'index1'": Decides(
+        f"{_LOGS}::test_an_untouched_log_is_valid"
+    ),
+    "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _FILTER,
+    "features.notifications.deliveries.logic.count by_status": Shows(
+        "about how many deliveries a replay queues; it reads the table"
+    ),
+    "features.platforms.domains.operations.list_domain_inventory by_status": _FILTER,
+    "features.privacy.erasures.logic in_organization": _ERASED,
+    "features.privacy.erasures.logic.rooms_of sibling_index": _ERASED,
+    "features.privacy.erasures.tasks._leave_records index": _ERASED,
+    "features.tenancy.invitations.operations of_user": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
     ),
-    "features.invitations.reach.list_invited of_platform": Decides(
+    "features.tenancy.invitations.logic.invitation_lists.list_invited of_platform": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
     ),
-    "features.invitations.tasks.remove_invitations of_platform": _PLATFORM,
+    "features.tenancy.invitations.tasks.remove_invitations of_platform": _PLATFORM,
     "features.leads.operations.list_marketing_leads by_both by_email by_status listed": _FILTER,
-    "features.members.finding.users_with_address by_email": Decides(
+    "features.tenancy.logic.members_by_email.users_with_address by_email": Decides(
         f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
     ),
-    "features.members.leaving.depart below": _LEFT,
-    "features.members.operations.list_organization_members in_organization": _MEMBERS,
-    "features.members.tasks._ending below": _LEFT,
-    "features.menus.operations.list_navigation_menus in_site": Shows("the names of menus; each is read by its id"),
-    "features.organizations.operations.list_organizations of_user": Decides(
+    "features.tenancy.members.logic.leaving.depart below": _LEFT,
+    "features.tenancy.members.operations.list_organization_members in_organization": _MEMBERS,
+    "features.tenancy.members.tasks._ending below": _LEFT,
+    "features.sites.menus.operations.list_navigation_menus in_site": Shows(
+        "the names of menus; each is read by its id"
+    ),
+    "features.tenancy.operations.list_organizations of_user": Decides(
         f"{_LISTS}::TestOrganizations::test_are_not_shown_to_who_was_removed"
     ),
-    "features.pages.finding.list_pages below by_status": _FILTER,
-    "features.pages.tasks._clear below of_page": _MOVED,
-    "features.pages.tasks._orphan_below below_live": _MOVED,
-    "features.platform_members.operations.list_platform_members in_platform": _MEMBERS,
+    "features.sites.pages.logic.page_queries.list_pages below by_status": _FILTER,
+    "features.sites.pages.tasks._clear below of_page": _MOVED,
+    "features.sites.pages.tasks._orphan_below below_live": _MOVED,
+    "features.platforms.members.operations.list_platform_members in_platform": _MEMBERS,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
-    "features.platforms.reach._organizations_on_page of_user": _REMOVED,
-    "features.platforms.reach.within_reach of_user": _REMOVED,
-    "features.project_blocks.operations.list_project_block_platforms in_organization": Shows(
+    "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED,
+    "features.platforms.logic.visibility.within_reach of_user": _REMOVED,
+    "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": Shows(
         "whether a platform has the block, and is the caller's, the table says"
     ),
-    "features.purges.clearing._places sibling_index": _PLATFORM,
-    "features.research.clearing._rooms in_library": Decides(
+    "features.tenancy.purges.logic._places sibling_index": _PLATFORM,
+    "features.research.logic.library_removal._rooms in_library": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
     ),
-    "features.research.reach._libraries of_user": Decides(
+    "features.research.logic.visibility._libraries of_user": Decides(
         f"{_LISTS}::TestResearch::test_is_not_shown_to_who_was_removed"
     ),
-    "features.research.where.artefacts_by by_source in_library": _LIBRARY,
-    "features.research.where.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
+    "features.research.logic.list_filters.artefacts_by by_source in_library": _LIBRARY,
+    "features.research.logic.list_filters.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
     "features.sites.operations.list_sites sibling_index": Shows("sites, to members of their organization, who see all"),
-    "features.space_members.operations.list_space_members in_space": _MEMBERS,
-    "features.spaces.operations._position sibling_index": Shows("at the same position the older space stands first"),
-    "features.spaces.reach.list_seen by_visibility of_user sibling_index": Decides(
+    "features.platforms.spaces.operations.list_space_members in_space": _MEMBERS,
+    "features.platforms.spaces.operations._position sibling_index": Shows(
+        "at the same position the older space stands first"
+    ),
+    "features.platforms.spaces.logic.list_seen by_visibility of_user sibling_index": Decides(
         f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
     ),
-    "features.taxonomy.finding.list_nodes among_siblings in_platform": Shows("nodes, to people who may see all"),
-    "features.taxonomy.placing._reparent_children among_siblings": Decides(
+    "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": Shows(
+        "nodes, to people who may see all"
+    ),
+    "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": Decides(
         f"{_DECISIONS}::TestTrees::test_children_that_came_just_now_move_up"
     ),
-    "features.taxonomy.tasks._some_children among_siblings": _BRANCH,
-    "features.taxonomy.trees._query_lists.query among_siblings": Shows("nodes, to people who may see all"),
-    "features.webhooks.tasks._admins_to_notify in_organization": Shows("whom an email notifies: current admins only"),
+    "features.taxonomy.nodes.tasks._some_children among_siblings": _BRANCH,
+    "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": Shows(
+        "nodes, to people who may see all"
+    ),
+    "features.notifications.webhooks.tasks._admins_to_notify in_organization": Shows(
+        "whom an email notifies: current admins only"
+    ),
     "kernel.work.scheduler._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
     "kernel.audit_log.ledger.unanchored_heads 'index2'": Shows(
         "logs that have grown; what is late is anchored an hour later"

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.features.audit import verification
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.conftest import Begin
@@ -230,7 +230,7 @@ class TestVerification:
     def test_asks_for_a_window_whatever_the_length_of_the_log(
         self, world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 4)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
         windows = {}
         for number in (10, 300):
             begin(crowd, number)

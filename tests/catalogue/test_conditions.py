@@ -1,6 +1,6 @@
 """Conditional requests: every single record has an entity tag, and everything that changes one honours `If-Match`."""
 
-from chalicelib.features.visits.stored_sitemaps import SITEMAPS
+from chalicelib.features.sites.visits.logic.stored_sitemaps import SITEMAPS
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, look, perform

@@ -239,6 +239,6 @@ def test_without_its_declaration_it_does_nothing(
 
 
 def test_shards_stand_with_the_organization() -> None:
-    from chalicelib.features.organizations.entities import Organization
+    from chalicelib.features.tenancy.entities.organizations import Organization
 
     assert access_epochs.log_partition("x") == Organization.make_item_key(id="x")[0]

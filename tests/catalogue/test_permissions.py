@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.features.sites.entities import Site
+from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.operations.operation import Caller, Operation, RequireRecordToken, RequireRole

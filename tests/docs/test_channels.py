@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from chalicelib.features.channels.entities import MAX_CHANNELS
-from chalicelib.features.channels.messages import MAX_NAME_CHARACTERS
-from chalicelib.features.channels.rules import RETRY_SECONDS, url_mismatch_reason
+from chalicelib.features.notifications.channels.entities import MAX_CHANNELS
+from chalicelib.features.notifications.channels.logic.chat_messages import MAX_NAME_CHARACTERS
+from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS, url_mismatch_reason
 from local.paths import ROOT
 from tests.harness.api import Api
 from tests.harness.organizations import Founded

@@ -15,8 +15,10 @@ pytestmark = pytest.mark.xdist_group("contributing")  # One copy of the project 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"^# ([\w/]+\.py).*\n", re.MULTILINE)
 IMPORTS = {
-    "chalicelib/features/api_keys/models.py": "from chalicelib.kernel.http.models import Patch\n",
-    "chalicelib/features/api_keys/operations.py": "from chalicelib.features.api_keys.models import ApiKeyPatch\n",
+    "chalicelib/features/tenancy/api_keys/models.py": "from chalicelib.kernel.http.models import Patch\n",
+    "chalicelib/features/tenancy/api_keys/operations.py": (
+        "from chalicelib.features.tenancy.api_keys.models import ApiKeyPatch\n"
+    ),
 }
 COPIED = (
     "app.py",

@@ -17,7 +17,11 @@ from typing import Any, Final
 import pytest
 from standardwebhooks import WebhookVerificationError
 
-from chalicelib.features.webhooks.standard_webhooks import decode_secret, generate_secret, signed_headers
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import (
+    decode_secret,
+    generate_secret,
+    signed_headers,
+)
 from chalicelib.kernel.core.encoding import to_base64
 from local.paths import ROOT
 

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.api_keys.entities import KeyRevocation
-from chalicelib.features.deliveries import sending
-from chalicelib.features.research import throttle
+from chalicelib.features.notifications.logic import delivery_attempts
+from chalicelib.features.notifications.webhooks.entities import (
+    DisabledNotice,
+    DisableJob,
+    ExhaustionJob,
+    Webhook,
+    WebhookDelivery,
+)
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
-from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
-from chalicelib.features.webhooks.entities import DisabledNotice, DisableJob, ExhaustionJob, Webhook, WebhookDelivery
+from chalicelib.features.research.logic import throttle
+from chalicelib.features.tenancy.api_keys.entities import KeyRevocation
+from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE, token_for
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format, email_hashes
@@ -207,7 +213,7 @@ def one_waits(organization_id: str) -> None:
         attempt_at=now(),
     )
     put([delivery])
-    sending.defer(webhook, delivery, 60)
+    delivery_attempts.defer(webhook, delivery, 60)
 
 
 def section(title: str) -> Iterator[list[str]]:

@@ -9,9 +9,15 @@ from typing import Any, Final
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, MerkleTree, read_checkpoint, read_evidence, read_record
-from chalicelib.features.audit_exports.formats import file_header
+from chalicelib.features.audit.exports.logic import verify
+from chalicelib.features.audit.exports.logic.entry_formats import file_header
+from chalicelib.features.audit.exports.logic.verify import (
+    Broken,
+    MerkleTree,
+    read_checkpoint,
+    read_evidence,
+    read_record,
+)
 from tests.harness import rfc6962
 from tests.harness.offline import (
     A_LOG,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.features.audit import verify
-from chalicelib.features.audit.verify import Broken, MerkleTree, main, read_lines
-from chalicelib.features.audit_exports.formats import file_header
+from chalicelib.features.audit.exports.logic import verify
+from chalicelib.features.audit.exports.logic.entry_formats import file_header
+from chalicelib.features.audit.exports.logic.verify import Broken, MerkleTree, main, read_lines
 from local.paths import ROOT
 from tests.harness import exports, logs
 from tests.harness.api import Api
@@ -110,7 +110,7 @@ class TestTheCommand:
             *("--evidence", str(folder / evidence)),
         ]
 
-    @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.verify"], ["-I", "verify.py"]])
+    @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.exports.logic.verify"], ["-I", "verify.py"]])
     def test_it_runs_as_a_module_and_by_itself(self, folder: Path, program: list[str]) -> None:
         command = [sys.executable, "-W", "error", *program, *self.words(folder)]
         where = ROOT if "-m" in program else folder

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.audit.verify import main
+from chalicelib.features.audit.exports.logic.verify import main
 from tests.conftest import Configure
 from tests.harness import logs
 from tests.harness.api import Api

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chalicelib.features.audit.verify import read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
 from tests.emulator.conftest import Calling
 from tests.emulator.outside import settled
 from tests.emulator.people import Caller

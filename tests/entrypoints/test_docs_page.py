@@ -21,7 +21,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from chalicelib.entrypoints.catalogue import events, operations
-from chalicelib.features.audit import verify
+from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, server_of
 from tests.conftest import Configure

@@ -5,7 +5,7 @@ from string import Formatter
 import pytest
 
 from chalicelib.entrypoints.catalogue import events
-from chalicelib.features.deliveries.event_types import EVENT_PATTERNS, EVENT_TYPES, EventType
+from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS, EVENT_TYPES, EventType
 
 
 def test_every_event_is_described_and_nothing_else() -> None:

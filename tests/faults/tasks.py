@@ -7,13 +7,13 @@ from typing import Final
 from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import load_tasks
-from chalicelib.features.api_keys.revoking import MOST_AT_ONCE
-from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import Delivery
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
-from chalicelib.features.pages.entities import Content
-from chalicelib.features.pages.renderings import Rendered
-from chalicelib.features.webhooks.entities import DisabledNotice, Webhook
+from chalicelib.features.notifications.entities import Delivery
+from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
+from chalicelib.features.sites.pages.entities.pages import Content
+from chalicelib.features.sites.pages.entities.renderings import Rendered
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import MOST_AT_ONCE
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
@@ -22,7 +22,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import evidence
-from tests.catalogue.examples import deliveries
+from tests.catalogue.examples import notifications_deliveries
 from tests.catalogue.tenant_fixture import World, put
 from tests.faults.table_shapes import Shape, shape
 from tests.harness import cloud, snapshots
@@ -137,14 +137,14 @@ def a_file_has_its_day(world: World) -> ItemKey:
 
 def a_webhook_is_deleted(world: World) -> ItemKey:
     """Let the deliveries of a webhook be still to be removed that has more than one transaction removes."""
-    deliveries.crowd(world, table.MAX_TRANSACT_ITEMS)
+    notifications_deliveries.crowd(world, table.MAX_TRANSACT_ITEMS)
     assert world.api.delete(world.organization.webhook_path, as_=world.people.owner).status == 204
     return _only("organization.clearing")
 
 
 def what_was_missed_is_asked_for(world: World) -> ItemKey:
     """Let some deliveries be still to be made once more."""
-    deliveries.crowd(world, 2)
+    notifications_deliveries.crowd(world, 2)
     body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
     replay = world.api.post(f"{world.organization.webhook_path}/replay", as_=world.people.owner, json=body)
     return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"
@@ -210,7 +210,7 @@ def an_event_is_given_up(world: World) -> ItemKey:
     hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     world.workers.deliver()
     rename(world.api, world.organization, "Engines")
-    last = patch("chalicelib.features.webhooks.tasks.next_attempt", lambda *_: None)
+    last = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt", lambda *_: None)
     with refusing(), last, later("webhooks.exhaust"):
         world.workers.deliver()
     return _only("organization.webhook.exhaustion")
@@ -227,7 +227,7 @@ def start(name: str, key: ItemKey) -> None:
     of_subscriber = f"{SENDING[name]}#{key[1].partition('#')[2]}"
     items = [item for item in cloud.stored() if item["pk"] == of_subscriber and item.get("status") == "pending"]
     deliveries = [record_from_item(item) for item in items]
-    return lots.queue_batches([(key, [each for each in deliveries if isinstance(each, Delivery)])])
+    return batches.queue_batches([(key, [each for each in deliveries if isinstance(each, Delivery)])])
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from chalicelib.features.audit import anchors
+from chalicelib.features.audit.log.logic import anchors
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core.problems import Problem

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from chalicelib.features.deliveries.rules import RETRY_SECONDS
+from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post_webhook
 from tests.catalogue.tenant_fixture import World

@@ -10,9 +10,9 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.erasures import tasks as erasures
-from chalicelib.features.erasures.entities import Erasure
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.features.privacy.erasures import tasks as erasures
+from chalicelib.features.privacy.erasures.entities import Erasure
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs, queues

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit_exports import making
+from chalicelib.features.audit.exports.logic import async_export
+from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
@@ -33,7 +33,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a worker keep what it has every few entries: enough for a part, or not, in turn."""
     exports.let_parts_be_small(monkeypatch, least=12_000)
     monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 2)
-    monkeypatch.setattr(making, "CHECKPOINT_INTERVAL_SECONDS", -1)
+    monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", -1)
 
 
 def asked_for(world: World) -> Started:

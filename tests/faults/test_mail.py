@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from chalicelib.features.invitations.entities import InvitationMail
+from chalicelib.features.tenancy.invitations.entities import InvitationMail
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.work import queues
 from tests.catalogue.conftest import Begin

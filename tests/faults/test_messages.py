@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS, Organization
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.webhooks.entities import WebhookDelivery
+from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, ItemKey
 from chalicelib.kernel.work import queues

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from chalicelib.features.pages.blocks import Blocks, BlockType
+from chalicelib.features.sites.pages.models.blocks import Blocks, BlockType
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.http.request import Request

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.features.channels.entities import ChannelMessage, IntegrationChannel
+from chalicelib.features.notifications.channels.entities import ChannelMessage, IntegrationChannel
 from tests.harness import cloud
 from tests.harness.api import Answer, Api, Json
 from tests.harness.builders import Made

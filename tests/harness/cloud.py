@@ -15,8 +15,8 @@ from moto.dynamodb.models.table import Table
 from moto.s3.models import s3_backends
 from moto.sqs.models import Queue, sqs_backends
 
-from chalicelib.features.reference import memory
-from chalicelib.features.system import checks
+from chalicelib.features.admin.status import logic
+from chalicelib.features.reference.logic import cache
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
@@ -72,9 +72,9 @@ def clear() -> None:
     email_hashes.remember(bytes(32))
     request_quota.reset()
     last_used._noted.clear()  # noqa: SLF001
-    checks._last.clear()  # noqa: SLF001
+    logic._last.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001
-    memory.reset_cache()
+    cache.reset_cache()
 
 
 def table(name: str = PREFIX) -> Table:

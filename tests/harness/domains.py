@@ -1,7 +1,7 @@
 """Custom domains of platforms, claimed over HTTP, and what their DNS holds."""
 
-from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.features.domains.rules import claim_fields
+from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.domains.logic.verification import claim_fields
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork

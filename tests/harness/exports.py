@@ -15,7 +15,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3 import models as moto_s3
 from moto.s3.models import s3_backends
 
-from chalicelib.features.audit.verify import read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains

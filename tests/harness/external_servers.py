@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.features.research import source_client
-from chalicelib.features.research.source_client import Source
+from chalicelib.features.research.logic import source_client
+from chalicelib.features.research.logic.source_client import Source
 from chalicelib.kernel.outbound import dns, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from local.server.stub_sources import SAMPLES

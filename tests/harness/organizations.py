@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.features.members.entities import Member
+from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.permissions.roles import Role
 from tests.harness.api import Answer, Api
 from tests.harness.builders import Made

@@ -7,12 +7,12 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any, Final
 
-from chalicelib.features.pages.renderings import Rendering
-from chalicelib.features.platforms.models import ThemePatch
-from chalicelib.features.rendering.content import repeats
-from chalicelib.features.rendering.markup import ATTRIBUTES, ELEMENTS
-from chalicelib.features.rendering.models import Blocks, View
-from chalicelib.features.rendering.page import page
+from chalicelib.features.platforms.models.schemas import ThemePatch
+from chalicelib.features.sites.pages.entities.renderings import Rendering
+from chalicelib.features.sites.rendering.logic.content import repeats
+from chalicelib.features.sites.rendering.logic.markdown import ATTRIBUTES, ELEMENTS
+from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.models.view import Blocks, View
 from chalicelib.kernel.operations.operation import RawResponse
 
 _AROUND: Final = {"html", "head", "meta", "title", "link", "style", "body"}

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from chalicelib.features.platform_members.entities import PlatformMember
-from chalicelib.features.space_members.entities import SpaceMember
+from chalicelib.features.platforms.members.entities import PlatformMember
+from chalicelib.features.platforms.spaces.entities import SpaceMember
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from chalicelib.features.migrations.running import run
-from chalicelib.features.reference import memory
+from chalicelib.features.admin.migrations.logic.runner import run
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
-from chalicelib.features.reference.packed import (
+from chalicelib.features.reference.logic import cache as memory
+from chalicelib.features.reference.models.dataset_file import (
     LATEST_VERSION,
     Dataset,
     compress_columns,

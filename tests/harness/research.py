@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.rules import told
+from chalicelib.features.research.logic.record_rules import told
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from tests.harness.callers import Person

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.features.research import source_client
+from chalicelib.features.research.logic import source_client
 from local.server.stub_sources import Researcher, Sources, Work
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.features.members.entities import Member
+from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User

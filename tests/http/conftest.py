@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit import verification
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.outbound import webhook_client
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
@@ -51,7 +51,7 @@ def home(api: Api, site: Published) -> Leaf:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of the tests doesn't lag: a gap in it is a gap."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.0,))
-    monkeypatch.setattr(verification, "_RECHECK_SECONDS", (0.0,))
+    monkeypatch.setattr(log_verification, "_RECHECK_SECONDS", (0.0,))
 
 
 @pytest.fixture

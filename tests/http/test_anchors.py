@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from chalicelib.features.audit import anchors, tasks
+from chalicelib.features.audit.log import tasks
+from chalicelib.features.audit.log.logic import anchors
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.work import jobs, queues

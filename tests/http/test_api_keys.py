@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
 from tests.harness import cloud

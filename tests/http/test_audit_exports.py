@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.features.audit_exports.entities import MAX_RUNNING_EXPORTS
+from chalicelib.features.audit.exports.entities import MAX_RUNNING_EXPORTS
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files

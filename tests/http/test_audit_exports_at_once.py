@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit_exports import collecting
+from chalicelib.features.audit.exports.logic import inline_export
 from chalicelib.kernel.execution import envelope
 from tests.harness import cloud, logs
 from tests.harness.api import Api
@@ -203,10 +203,10 @@ class TestWhatIsTooLarge:
         assert f"POST {organization.path}/audit-log/export-async" in refused.json["detail"]
 
     def test_is_what_the_contract_says(self) -> None:
-        assert (collecting.MAX_ENTRIES, collecting.MAX_BYTES) == (10_000, 5_000_000)
+        assert (inline_export.MAX_ENTRIES, inline_export.MAX_BYTES) == (10_000, 5_000_000)
 
     def test_more_entries_than_fit_are_refused(self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(collecting, "MAX_ENTRIES", 10)
+        monkeypatch.setattr(inline_export, "MAX_ENTRIES", 10)
         assert len(entries(api, ten)) == 10
         api.patch(ten.path, as_=ten.owner, json={"name": "One more"})
         self.refused(api, ten, "more than 10 entries")
@@ -219,10 +219,10 @@ class TestWhatIsTooLarge:
         organization = found(api, ada)
         fill(organization.id, 30, letters)
         size = len(exported(api, organization).text.encode())
-        monkeypatch.setattr(collecting, "MAX_BYTES", size)
+        monkeypatch.setattr(inline_export, "MAX_BYTES", size)
         assert len(entries(api, organization)) == 31
         for most in (size - 1, size // 3):
-            monkeypatch.setattr(collecting, "MAX_BYTES", most)
+            monkeypatch.setattr(inline_export, "MAX_BYTES", most)
             self.refused(api, organization, f"more than {most:,} bytes")
 
     def test_it_holds_less_if_its_letters_take_more_room_on_the_way(
@@ -241,16 +241,16 @@ class TestWhatIsTooLarge:
         organization = found(api, ada)
         joins(organization, grace, "admin")
         fill(organization.id, 250, 6_000)
-        monkeypatch.setattr(collecting, "MAX_ENTRIES", 99)  # By pages of so many.
-        monkeypatch.setattr(collecting, "MAX_QUERIES", 3)
+        monkeypatch.setattr(inline_export, "MAX_ENTRIES", 99)  # By pages of so many.
+        monkeypatch.setattr(inline_export, "MAX_QUERIES", 3)
         assert len(entries(api, organization, type="organization.invitation.*")) == 1
-        monkeypatch.setattr(collecting, "MAX_QUERIES", 2)
+        monkeypatch.setattr(inline_export, "MAX_QUERIES", 2)
         self.refused(api, organization, "too long to be searched", type="organization.invitation.*")
         assert len(entries(api, organization, type="organization.invitation.accepted")) == 1
 
     def test_it_asks_for_no_more_once_it_knows(self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
         organization = found(api, ada)
         fill(organization.id, 400, 6_000)
-        monkeypatch.setattr(collecting, "MAX_BYTES", 50_000)
+        monkeypatch.setattr(inline_export, "MAX_BYTES", 50_000)
         refused = exported(api, organization)
         assert refused.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]

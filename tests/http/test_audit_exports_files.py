@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit.verify import Broken
-from chalicelib.features.audit_exports import rules
+from chalicelib.features.audit.exports.logic import omitted_runs
+from chalicelib.features.audit.exports.logic.verify import Broken
 from tests.harness import logs, rfc6962
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -173,13 +173,13 @@ class TestFilters:
     def test_where_it_would_be_too_much_there_is_none(
         self, api: Api, mixed: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert rules.MAX_EVIDENCE_HASHES == 2_000
+        assert omitted_runs.MAX_EVIDENCE_HASHES == 2_000
         asked: dict[str, Any] = {"filters": {"to": sealed(api, mixed)[4]["occurredAt"], "actorId": mixed.owner.id}}
         record = completed(api, workers, mixed, **asked)
         count = sum(len(run["hashes"]) for run in record["evidence"])
-        monkeypatch.setattr(rules, "MAX_EVIDENCE_HASHES", count + 8)  # The log has grown since.
+        monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count + 8)  # The log has grown since.
         assert completed(api, workers, mixed, **asked)["evidence"]
-        monkeypatch.setattr(rules, "MAX_EVIDENCE_HASHES", count - 1)
+        monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count - 1)
         record = completed(api, workers, mixed, **asked)
         assert record["evidence"] is None
         assert lines(record)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import StoredEntry
-from chalicelib.features.audit_exports import making
+from chalicelib.features.audit.exports.logic import async_export
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.work import jobs, queues
@@ -78,7 +78,7 @@ class TestPartByPart:
         whole = gzip.decompress(fetched(completed(api, workers, large, **asked)))
         for turn_seconds, keep_seconds, least in ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1)):
             monkeypatch.setattr(jobs, "_SLICE_SECONDS", turn_seconds)
-            monkeypatch.setattr(making, "CHECKPOINT_INTERVAL_SECONDS", keep_seconds)
+            monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", keep_seconds)
             exports.let_parts_be_small(monkeypatch, least)
             record = completed(api, workers, large, **asked)
             assert gzip.decompress(fetched(record)).startswith(whole)
@@ -161,7 +161,7 @@ class TestTurnByTurn:
             asked.append(workers.calls.names)
             return sealed(*words, reread=fresh)
 
-        monkeypatch.setattr(making, "logs", reading(interrupted))
+        monkeypatch.setattr(async_export, "logs", reading(interrupted))
         workers.deliver()
         assert asked == [["dynamodb:GetItem"]]
         assert started.now(api)["status"] == "completed"
@@ -205,7 +205,7 @@ class TestMemory:
                 yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
 
         started = begin_export(api, organization)
-        monkeypatch.setattr(making, "logs", reading(endless))
+        monkeypatch.setattr(async_export, "logs", reading(endless))
         for name in ("upload_part", "complete_upload", "read_file"):
             monkeypatch.setattr(files, name, getattr(folder, name))
         tracemalloc.start()

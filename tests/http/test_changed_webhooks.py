@@ -197,7 +197,7 @@ class TestDeleteWebhook:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("chalicelib.features.deliveries.fanout.fan_out", lambda *_: None)
+            patched.setattr("chalicelib.features.notifications.logic.fan_out.fan_out", lambda *_: None)
             rename(api, organization, "On its way")
             assert api.delete(made.path, as_=organization.owner).status == 204
             for _ in range(3):

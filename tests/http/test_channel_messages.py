@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.channels.rules import RETRY_SECONDS
+from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
+from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from tests.conftest import Configure
 from tests.harness.api import Api, Json
 from tests.harness.callers import Caller, Person

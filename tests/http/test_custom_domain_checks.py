@@ -5,8 +5,8 @@ from time import monotonic
 
 import pytest
 
-from chalicelib.features.domains import checks
-from chalicelib.features.domains.entities import CustomDomain
+from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.domains.logic import dns_check
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -241,7 +241,7 @@ class TestADomainThatAnotherHasVerified:
         proofs = [claim(api, each)["records"][0]["expected"] for each in (platform, elsewhere)]
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")
-        look = checks._is_verified_elsewhere  # noqa: SLF001
+        look = dns_check._is_verified_elsewhere  # noqa: SLF001
         answers: list[Answer] = []
 
         def overtaken(custom: CustomDomain) -> bool:
@@ -250,7 +250,7 @@ class TestADomainThatAnotherHasVerified:
                 answers.append(verify(api, elsewhere))
             return found
 
-        monkeypatch.setattr(checks, "_is_verified_elsewhere", overtaken)
+        monkeypatch.setattr(dns_check, "_is_verified_elsewhere", overtaken)
         answer = verify(api, platform)
         assert (answers[0].status, answers[0].json["status"]) == (200, "verified")
         assert (answer.status, answer.json["status"], answer.json["lastError"]) == (200, "pending", "DOMAIN_TAKEN")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.features.domains import checks
+from chalicelib.features.platforms.domains.logic import dns_check
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gives no answer is given up soon."""
-    monkeypatch.setattr(checks, "_SECONDS", 0.2)
+    monkeypatch.setattr(dns_check, "_SECONDS", 0.2)
 
 
 @pytest.fixture

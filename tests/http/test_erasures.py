@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.features.erasures.entities import Erasure
+from chalicelib.features.privacy.erasures.entities import Erasure
 from chalicelib.kernel.work import queues
 from tests.harness import snapshots
 from tests.harness.api import Api, Json

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.erasures import tasks
+from chalicelib.features.privacy.erasures import tasks
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock

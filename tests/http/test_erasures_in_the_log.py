@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from chalicelib.features.audit import verify as offline
+from chalicelib.features.audit.exports.logic import verify as offline
 from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue.evidence import PUBLIC_KEY
 from tests.harness import cloud, rfc6962

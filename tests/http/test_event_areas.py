@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.features.deliveries.event_types import EVENT_TYPES, area_of
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES, area_of
 from chalicelib.kernel.operations.operation import RequireRole
 from chalicelib.kernel.permissions.roles import MEMBER_READABLE_AREAS, SCOPE_AREAS, Role, readable_areas
 from tests.harness.api import Answer, Api

@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import events
-from chalicelib.features.deliveries.event_types import EVENT_TYPES
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.logs import log_of

@@ -182,7 +182,7 @@ class TestWhateverHappens:
         rename(api, organization, "Gone")
         rename(api, organization, "Behind")
         with monkeypatch.context() as patched:
-            patched.setattr("chalicelib.features.deliveries.fanout.fan_out", lambda *_: None)
+            patched.setattr("chalicelib.features.notifications.logic.fan_out.fan_out", lambda *_: None)
             workers.deliver()
         entries = [item for item in cloud.stored() if item["pk"] == f"A#{organization.id}"]
         gone = next(item for item in entries if b"Gone" in item["body"] and item["type"] == UPDATED)

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.sites.entities import Site
+from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.unique_values import MAX_FORMER_NAMES
 from chalicelib.kernel.transactions.unique_items import guard_key

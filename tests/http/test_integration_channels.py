@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.channels.entities import IntegrationChannel
+from chalicelib.features.notifications.channels.entities import IntegrationChannel
 from chalicelib.kernel.core.clock import after, now
 from tests.conftest import Configure
 from tests.harness import cloud

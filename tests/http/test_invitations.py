@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.kernel.core.clock import after
 from tests.conftest import Configure
 from tests.harness import cloud

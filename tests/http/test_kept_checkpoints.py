@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.features.audit import verification
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.authenticity import mac_of
 from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
@@ -86,7 +86,7 @@ class TestKeptCheckpoints:
 class TestWindows:
     @pytest.fixture(autouse=True)
     def _narrow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 4)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
 
     def walk(self, api: Api, organization: Founded, **query: object) -> list[Json]:
         reports = [verify(api, organization, **query)]

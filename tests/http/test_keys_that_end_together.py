@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.api_keys import revoking
-from chalicelib.features.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -236,7 +236,7 @@ class TestMoreThanATransactionHolds:
     def test_are_kept_out_at_once_and_revoked_by_a_task(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(revoking, "MOST_AT_ONCE", 3)
+        monkeypatch.setattr(key_revocation, "MOST_AT_ONCE", 3)
         keys = [make_key(api, organization, "read", as_=grace) for _ in range(5)]
         own = make_key(api, organization, "admin")
         children = [make_key(api, organization, "read", as_=own) for _ in range(5)]

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.models import EntryFilters
-from chalicelib.features.audit_exports import collecting
+from chalicelib.features.audit.exports.logic import inline_export
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import ledger, redaction
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues
@@ -132,12 +132,12 @@ def test_an_export_at_once_of_a_long_log_is_whole_where_the_index_takes_over(
     api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock, name: str
 ) -> None:
     grow(api, workers, young, 4)
-    clock.shift(seconds=collecting.MAX_INDEX_LAG_SECONDS + 1)
+    clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
     grow(api, workers, young, 4)
-    monkeypatch.setattr(collecting, "MAX_ENTRIES", 1)  # By pages of two.
-    monkeypatch.setattr(collecting, "MAX_RECENT_QUERIES", 3)
+    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # By pages of two.
+    monkeypatch.setattr(inline_export, "MAX_RECENT_QUERIES", 3)
     query = EntryFilters.model_validate(matching(young, name))
-    found = [entry.sequence for page in collecting.iter_entry_pages(young.id, query) for entry in page]
+    found = [entry.sequence for page in inline_export.iter_entry_pages(young.id, query) for entry in page]
     assert found == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
 
 
@@ -145,12 +145,12 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
     api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     grow(api, workers, young, 4)
-    clock.shift(seconds=collecting.MAX_INDEX_LAG_SECONDS + 1)
+    clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
     table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
-    monkeypatch.setattr(collecting, "MAX_ENTRIES", 1)  # By pages of two.
+    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # By pages of two.
     found = [
         entry
-        for page in collecting.iter_entry_pages(young.id, EntryFilters(type="organization.updated"))
+        for page in inline_export.iter_entry_pages(young.id, EntryFilters(type="organization.updated"))
         for entry in page
     ]
     assert [entry.sequence for entry in found if entry.erased] == [2]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.callers import Person

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chalicelib.features.leads.entities import Lead
-from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, ROOT_TERMS_LIST, Taxonomy, TaxonomyNode
-from chalicelib.features.webhooks.entities import WebhookDelivery
+from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
+from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, ROOT_TERMS_LIST, Taxonomy, TaxonomyNode
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import cloud

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.members.entities import Member
-from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.project_blocks.entities import ProjectBlock
+from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
 from chalicelib.features.research.entities import Artefact, ResearchOutput
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.features.menus.entities import Menu
-from chalicelib.features.menus.reach import Entry, resolved
+from chalicelib.features.sites.menus.entities import Menu
+from chalicelib.features.sites.menus.logic.menu_entries import Entry, resolved
 from chalicelib.kernel.storage import table
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.migrations import log
-from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
-from chalicelib.features.migrations.running import Outcome, run
-from chalicelib.features.reference.packed import LATEST_VERSION
+from chalicelib.features.admin.migrations.logic import migration_history
+from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
+from chalicelib.features.admin.migrations.logic.runner import Outcome, run
+from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -43,7 +43,7 @@ class Steps:
         self._monkeypatch.setitem(sys.modules, module.__name__, module)
         migration = Migration(id=name, description=f"Do {name}.", checksum=checksum * 64, module=module.__name__)
         self.known.append(migration)
-        self._monkeypatch.setattr(log, "MIGRATIONS", self.known)
+        self._monkeypatch.setattr(migration_history, "MIGRATIONS", self.known)
         return migration
 
     def _step(self, name: str) -> Step:
@@ -123,17 +123,21 @@ class TestRunning:
             with pytest.raises(Killed):
                 steps.run()
         assert left() == ["a/0"]
-        (record,) = log.stored()[0].values()
+        (record,) = migration_history.stored()[0].values()
         assert record.position == 1
 
     def test_one_that_fails_ends_the_run_and_is_tried_again(self, steps: Steps) -> None:
         steps.before["a/1"] = fail(Problem("conflict", "It was in the way."))
         (outcome,) = run(steps.known)
         assert outcome.error == "It was in the way."
-        assert (left(), log.stored()[0]["a"].state, "b" in log.stored()[0]) == (["a/0"], "failed", False)
+        assert (left(), migration_history.stored()[0]["a"].state, "b" in migration_history.stored()[0]) == (
+            ["a/0"],
+            "failed",
+            False,
+        )
         assert steps.run() == [("a", "applied"), ("b", "applied")]
         assert steps.done == ALL
-        assert log.stored()[0]["a"].error is None
+        assert migration_history.stored()[0]["a"].error is None
 
     def test_what_a_library_says_of_a_failure_is_told_to_nobody(self, steps: Steps) -> None:
         steps.before["a/0"] = fail(ValueError("the password is 1234"))
@@ -178,7 +182,7 @@ class TestTwoRunners:
         second: list[Outcome] = []
         steps.before["a/1"] = lambda: second.extend(run(steps.known))
         assert steps.run() == [("a", "applied"), ("b", "applied")]
-        lease = log.stored()[1]
+        lease = migration_history.stored()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
         assert "may until" in str(second[0].error)
         assert lease is not None
@@ -197,18 +201,18 @@ class TestTwoRunners:
         steps.before[at] = overtake
         assert steps.run()[-1] == ("", "held")
         assert left() == [name for name in ALL if name != at]
-        assert {record.state for record in log.stored()[0].values()} == {"applied"}
+        assert {record.state for record in migration_history.stored()[0].values()} == {"applied"}
 
     def test_two_that_begin_at_once_are_one(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-        stored, second = log.stored, []
+        stored, second = migration_history.stored, []
 
         def meanwhile() -> Any:
             seen = stored()
-            monkeypatch.setattr(log, "list_stored", stored)
+            monkeypatch.setattr(migration_history, "list_stored", stored)
             second.extend(steps.run())
             return seen
 
-        monkeypatch.setattr(log, "list_stored", meanwhile)
+        monkeypatch.setattr(migration_history, "list_stored", meanwhile)
         assert steps.run() == [("", "held")]
         assert second == [("a", "applied"), ("b", "applied")]
         assert steps.done == ALL
@@ -267,7 +271,7 @@ class TestMigrationsStatus:
         assert api.get("/system/migrations/status", as_=ada).code == "403 forbidden"
 
 
-RENAMED = {"0001-reference-data": "82ee192071c576a7e64023ac8cb5ae282ffb741f6eb27861a0af163517a4d57c"}
+RENAMED = {"0001-reference-data": "9b87083c8b86e52c7eb783ea8f2c9ee17e6fc9154c671e4c1701658ea2ed9dcc"}
 """What is computed of migrations in which only names have changed since they were applied, by their ids."""
 
 

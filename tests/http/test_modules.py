@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
+from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person
 from tests.harness.logs import log_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.features.spaces.entities import Space
+from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.kernel.storage.entity import Item
 from tests.harness import cloud
 from tests.harness.api import Api

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.tenancy.entities.organizations import Organization
 from tests.conftest import Configure
 from tests.harness import cloud
 from tests.harness.api import Api

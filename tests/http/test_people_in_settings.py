@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.capabilities.entities import Capability
-from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
-from chalicelib.features.project_blocks.entities import ProjectBlock
+from chalicelib.features.platforms.capabilities.entities import Capability
+from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
+from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.pii import PersonalData

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.features.invitations.entities import Invitation
+from chalicelib.features.tenancy.invitations.entities import Invitation
 from tests.harness.api import Api, Json
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock

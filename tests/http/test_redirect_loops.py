@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.features.redirects.entities import Redirect
+from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 from tests.harness import cloud

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chalicelib.features.reference import memory
-from chalicelib.features.reference.packed import LATEST_VERSION
+from chalicelib.features.reference.logic import cache
+from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.reference import SETS, know_all, load_few
@@ -337,15 +337,15 @@ class TestANewerVersion:
     ) -> None:
         load_few()
         assert first(api, "countries")[1].calls.names == []
-        monkeypatch.setattr(memory, "VERSION", "2027-01-01")
-        monkeypatch.setattr(memory, "_REFRESH_AFTER_SECONDS", 0)
+        monkeypatch.setattr(cache, "VERSION", "2027-01-01")
+        monkeypatch.setattr(cache, "_REFRESH_AFTER_SECONDS", 0)
         assert api.get("/reference/countries/AD").calls.names == ["dynamodb:GetItem"]
 
     def test_takes_no_cursor_of_the_one_before(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         load_few()
         cursor = api.get("/reference/countries", query={"limit": 1}).json["nextCursor"]
         (heading,) = [item for item in cloud.stored() if item["pk"] == "DATA"]
-        library = memory.current_dataset()
+        library = cache.current_dataset()
         monkeypatch.setattr(library, "data", library.data.replace(id="2027-01-01"))
         refused = api.get("/reference/countries", query={"limit": 1, "cursor": cursor})
         assert (heading["id"], refused.code) == (LATEST_VERSION, "400 invalid_cursor")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.deliveries import lots
-from chalicelib.features.deliveries.entities import RETENTION_DAYS
-from chalicelib.features.deliveries.models import DeliveryStatus
-from chalicelib.features.replays import tasks
-from chalicelib.features.replays.entities import Replay
-from chalicelib.features.webhooks.entities import WebhookDelivery
+from chalicelib.features.notifications.entities import RETENTION_DAYS
+from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.features.notifications.replays import tasks
+from chalicelib.features.notifications.replays.entities import Replay
+from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs
@@ -244,7 +244,7 @@ class TestARequest:
 class TestWhatComesInBetween:
     @pytest.fixture(autouse=True)
     def _small_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(lots, "MAX_BATCH_SIZE", 2)
+        monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
     def test_a_long_one_goes_on_in_turns(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS
 from chalicelib.features.research.entities import ResearchOutput
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person

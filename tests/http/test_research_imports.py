@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.features.research import source_client
+from chalicelib.features.research.logic import source_client
 from local.server.stub_sources import Work
 from tests.conftest import Configure
 from tests.harness.api import Api

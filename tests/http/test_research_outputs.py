@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.research.rules import PRECEDENCE
+from chalicelib.features.research.logic.record_rules import PRECEDENCE
 from local.server.stub_sources import Researcher, Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

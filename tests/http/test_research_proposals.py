@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.research.entities import ResearchOutput
-from chalicelib.features.research.proposing import proposals
+from chalicelib.features.research.logic.merge_proposals import proposals
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from local.server.stub_sources import Researcher, Work

@@ -4,8 +4,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.features.research.catalogue import VENUES, edition_of
-from chalicelib.features.research.dblp import PAGE_SIZE
+from chalicelib.features.research.logic.dblp import PAGE_SIZE
+from chalicelib.features.research.models.venue_catalogue import VENUES, edition_of
 from local.server.stub_sources import Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person

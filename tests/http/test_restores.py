@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.audit.verification import VerificationResult
+from chalicelib.features.audit.log.logic.log_verification import VerificationResult
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources

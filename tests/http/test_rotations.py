@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit.verify import main
+from chalicelib.features.audit.exports.logic.verify import main
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.crypto.checkpoints import public_key

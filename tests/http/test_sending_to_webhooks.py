@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.deliveries.rules import RETRY_SECONDS
+from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.kernel.core.clock import timestamp_ms
 from tests.conftest import Configure
 from tests.harness.api import Api, Json

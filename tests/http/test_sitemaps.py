@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.features.pages.entities import Page
-from chalicelib.features.visits import sitemaps, stored_sitemaps
+from chalicelib.features.sites.pages.entities.pages import Page
+from chalicelib.features.sites.visits.logic import sitemaps, stored_sitemaps
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.clock import Clock

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.entities import LIVE, tree_of
+from chalicelib.features.sites.entities.sites import LIVE, tree_of
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.organizations import Founded

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.pages import trails
-from chalicelib.features.pages.entities import Page
-from chalicelib.features.pages.trails import Steps
-from chalicelib.features.sites.entities import DRAFT, LIVE, tree_of
+from chalicelib.features.sites.entities.sites import DRAFT, LIVE, tree_of
+from chalicelib.features.sites.pages.entities import slug_index
+from chalicelib.features.sites.pages.entities.pages import Page
+from chalicelib.features.sites.pages.entities.slug_index import Steps
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
@@ -125,7 +125,7 @@ def test_what_it_takes_does_not_depend_on_how_many_pages_there_are(api: Api, lib
 class TestNamesakes:
     @pytest.fixture(autouse=True)
     def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trails, "MAX_NODES_PER_SLUG", 2)
+        monkeypatch.setattr(slug_index, "MAX_NODES_PER_SLUG", 2)
 
     @pytest.mark.usefixtures("home")
     def test_of_which_there_are_more_than_a_trail_names_are_found_as_others_are(

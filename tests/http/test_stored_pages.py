@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from chalicelib.features.pages import renderings
-from chalicelib.features.pages.entities import Content
-from chalicelib.features.pages.renderings import Rendered
-from chalicelib.features.rendering import content, markup, page, templates
+from chalicelib.features.sites.pages.entities import renderings
+from chalicelib.features.sites.pages.entities.pages import Content
+from chalicelib.features.sites.pages.entities.renderings import Rendered
+from chalicelib.features.sites.rendering.logic import content, markdown, page_document, templates
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from tests.conftest import Configure
@@ -77,9 +77,9 @@ def nothing_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
         monkeypatch.setattr(content, "rendered", fail)
         if "all" in names:
-            monkeypatch.setattr(page, "template", fail)
+            monkeypatch.setattr(page_document, "template", fail)
             monkeypatch.setattr(templates, "template", fail)
-            monkeypatch.setattr(markup, "sanitised", fail)
+            monkeypatch.setattr(markdown, "sanitised", fail)
             monkeypatch.setattr(Rendered, "read", fail)
 
     return forbid

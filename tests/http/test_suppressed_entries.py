@@ -127,7 +127,7 @@ class TestASuppressedEntry:
         suppress(sealed, change(api, sealed))
         change(api, sealed)
         workers.deliver()
-        monkeypatch.setattr("chalicelib.features.audit.verification.WINDOW_ENTRIES", 1)
+        monkeypatch.setattr("chalicelib.features.audit.log.logic.log_verification.WINDOW_ENTRIES", 1)
         first = verify(api, sealed)
         last = verify(api, sealed, cursor=first["nextCursor"])
         assert [first["suppressed"], last["suppressed"], last["valid"]] == [1, 1, False]

@@ -5,8 +5,8 @@ from threading import Event
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.system import checks
-from chalicelib.features.system.checks import LIMIT_SECONDS
+from chalicelib.features.admin.status import logic
+from chalicelib.features.admin.status.logic import LIMIT_SECONDS
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
@@ -130,7 +130,7 @@ class TestGetStatus:
             "ledger": f"An entry has waited for its place in its log since {organization.record['createdAt']}."
         }
         workers.deliver()
-        monkeypatch.setattr(checks, "_KEPT_SECONDS", 0)
+        monkeypatch.setattr(logic, "_KEPT_SECONDS", 0)
         assert unwell(api.get("/status")) == {}
 
     def test_what_has_been_due_for_long_is_told(self, api: Api, ada: Person, clock: Clock, workers: Workers) -> None:

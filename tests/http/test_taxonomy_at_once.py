@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.features.attachments import operations
+from chalicelib.features.taxonomy.attachments import operations
 from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api
 from tests.harness.invitations import before_the_next_write

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, TaxonomyNode
+from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api

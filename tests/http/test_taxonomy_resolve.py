@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from chalicelib.features.taxonomy import trails
+from chalicelib.features.taxonomy.entities import slug_index
 from tests.harness.api import Api
 from tests.harness.platforms import Running
 from tests.harness.taxonomy import Node, fell, move, plant, plant_line, resolve
@@ -68,7 +68,7 @@ class TestByPath:
     def test_a_slug_that_many_have_leads_on_too(
         self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(trails, "MAX_NODES_PER_SLUG", 2)
+        monkeypatch.setattr(slug_index, "MAX_NODES_PER_SLUG", 2)
         roots = [plant(api, platform, f"Root {n}") for n in range(4)]
         parts = [plant(api, platform, "Parts", root) for root in roots]
         bolts = [plant(api, platform, "Bolts", part) for part in parts]

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from chalicelib.features.suppressions.rules import UNSUBSCRIBE, token_for
+from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE, token_for
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.identity.email_hashes import KEY, keyed_hash
 from tests.harness import snapshots

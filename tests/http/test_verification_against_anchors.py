@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.features.audit import verification
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.core.encoding import to_base64url
 from tests.conftest import Configure
 from tests.harness import cloud
@@ -119,7 +119,7 @@ class TestALogCutOffByWhoeverOwnsTheTable:
     ) -> None:
         cut_off(ten, earlier)
         grow(api, workers, ten, 5)
-        monkeypatch.setattr(verification, "WINDOW_ENTRIES", window)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
         reports = [verify(api, ten)]
         while reports[-1]["nextCursor"]:
             reports.append(verify(api, ten, cursor=reports[-1]["nextCursor"]))
@@ -133,7 +133,7 @@ class TestWindows:
     def test_the_anchor_is_read_in_the_first_one_only(
         self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 6)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)
         path, cursor = f"{ten.path}/audit-log/verify-integrity", None
         asked = []
         for _ in range(3):
@@ -147,7 +147,7 @@ class TestWindows:
     def test_what_is_anchored_meanwhile_is_left_for_the_next_time(
         self, api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(verification, "WINDOW_ENTRIES", 7)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 7)
         first = verify(api, ten)
         grow(api, workers, ten)
         anchor(workers)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit import log as logs
+from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.kernel.audit_log import ledger, redaction
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.storage import table

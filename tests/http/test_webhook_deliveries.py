@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.deliveries.entities import RETENTION_DAYS
-from chalicelib.features.deliveries.models import DeliveryStatus
-from chalicelib.features.deliveries.rules import RETRY_SECONDS
-from chalicelib.features.webhooks.entities import WebhookDelivery
+from chalicelib.features.notifications.entities import RETENTION_DAYS
+from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import cloud

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.webhooks.standard_webhooks import decode_secret
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.storage import table
 from tests.harness.api import Answer, Api, Json

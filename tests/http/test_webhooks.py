@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.webhooks.entities import Webhook
-from chalicelib.features.webhooks.standard_webhooks import decode_secret
+from chalicelib.features.notifications.webhooks.entities import Webhook
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.core.encoding import to_base64
 from tests.harness import cloud
 from tests.harness.api import Answer, Api

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.features.erasures import tasks
+from chalicelib.features.privacy.erasures import tasks
 from chalicelib.kernel.storage import table
 from tests.harness import cloud
 from tests.harness.api import Api

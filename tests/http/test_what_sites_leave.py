@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.organizations.entities import RESTORABLE_DAYS
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import cloud
 from tests.harness.api import Api, Json
 from tests.harness.clock import Clock

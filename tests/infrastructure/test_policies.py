@@ -17,9 +17,9 @@ from chalice.app import SQSEventConfig
 from app import app
 from chalicelib.entrypoints import workers as entrypoint
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.features.audit_exports import making
-from chalicelib.features.deliveries.rules import JITTER_FRACTION, RETRY_SECONDS
-from chalicelib.features.migrations.steps import load_reference_data
+from chalicelib.features.admin.migrations.logic.steps import load_reference_data
+from chalicelib.features.audit.exports.logic import async_export
+from chalicelib.features.notifications.logic.retry_schedule import JITTER_FRACTION, RETRY_SECONDS
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.outbound import webhook_client
@@ -320,7 +320,7 @@ def test_the_workers_may_make_exports_that_the_api_hands_out_and_let_them_go(
     world: World, workers: WatchedWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        making, "CHECKPOINT_INTERVAL_SECONDS", -1
+        async_export, "CHECKPOINT_INTERVAL_SECONDS", -1
     )  # What is not enough for a part is put beside the file.
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     made = completed(world.api, workers, world.organization)

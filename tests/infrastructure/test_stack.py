@@ -9,7 +9,7 @@ import pytest
 from cfnlint.api import lint
 
 from app import app
-from chalicelib.features.audit_exports.tasks import RETENTION_DAYS
+from chalicelib.features.audit.exports.tasks import RETENTION_DAYS
 from chalicelib.kernel.core.aws import client
 from infrastructure.alarms import known_alarms
 from infrastructure.dashboard import KINDS, known_graphs

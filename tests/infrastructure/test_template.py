@@ -12,7 +12,7 @@ from botocore.session import get_session
 from chalice.app import SQSEventConfig
 
 from app import app
-from chalicelib.features.reference.packed import LATEST_VERSION
+from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import functions
@@ -193,7 +193,7 @@ def test_nothing_of_the_local_stage_is_packaged(package: Path, resources: Mappin
 def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
     files = ZipFile(package / "deployment.zip").namelist()
     assert {"chalicelib/kernel/outbound/mail.txt.jinja", "chalicelib/kernel/outbound/mail.html.jinja"} <= set(files)
-    assert "chalicelib/features/invitations/mail.jinja" in files
+    assert "chalicelib/features/tenancy/invitations/mail.jinja" in files
 
 
 def test_what_migrations_load_is_packaged(package: Path) -> None:
@@ -203,6 +203,6 @@ def test_what_migrations_load_is_packaged(package: Path) -> None:
 def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:
     files = set(ZipFile(package / "deployment.zip").namelist())
     assert {
-        f"chalicelib/features/rendering/{name}"
+        f"chalicelib/features/sites/rendering/{name}"
         for name in ("page.html.jinja", "body.html.jinja", "blocks.html.jinja", "page.css")
     } <= files

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.redirects.url_paths import normalized
+from chalicelib.features.sites.models.url_paths import normalized
 from chalicelib.kernel.core import case_folding
 from chalicelib.kernel.outbound.domain_names import domain_name, host_name
 from chalicelib.kernel.storage.pii import PersonalData
@@ -21,7 +21,7 @@ ALLOWED: Final = {
     "kernel/core/settings.py": "names of settings",
     "kernel/crypto/keyrings.py": "the name of a setting",
     "features/research/entities.py": "the name of a path parameter",
-    "features/research/models.py": "an id that matched ASCII letters and digits",
+    "features/research/models/schemas.py": "an id that matched ASCII letters and digits",
 }
 CHARACTERS: Final = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
 KELVIN, DOTLESS, LONG_S, DOTTED = "\u212a", "\u0131", "\u017f", "\u0130"

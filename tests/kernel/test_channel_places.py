@@ -4,9 +4,9 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.channels.entities import mask_url
-from chalicelib.features.channels.models import Provider
-from chalicelib.features.channels.rules import url_mismatch_reason
+from chalicelib.features.notifications.channels.entities import mask_url
+from chalicelib.features.notifications.channels.logic.provider_rules import url_mismatch_reason
+from chalicelib.features.notifications.channels.models import Provider
 
 TAKEN: Final[list[tuple[Provider, str]]] = [
     ("slack", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"),

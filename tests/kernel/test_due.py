@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.features.deliveries.log_consumer import ConsumerOffset
+from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log.ledger import append_pending
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem

@@ -2,7 +2,7 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.features.deliveries.log_consumer import ConsumerOffset
+from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log.ledger import append_pending, head_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled

@@ -21,7 +21,7 @@ from tests.harness.faults import Fault, failing
 from tests.harness.fresh_process import fresh
 from tests.harness.mailbox import SENDER, Mailbox
 
-INVITATION = "features/invitations/mail.jinja"
+INVITATION = "features/tenancy/invitations/mail.jinja"
 WORDS = {
     "inviter": "Ada Lovelace",
     "place": "Analytical Engines",
@@ -246,7 +246,7 @@ import json, sys
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.core.aws import client
 before = "jinja2" in sys.modules
-mail.render_email("features/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
+mail.render_email("features/tenancy/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
            accept_url="https://a.example", unsubscribe_url=None,
            email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
 print(json.dumps([before, "jinja2" in sys.modules]))

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.webhooks.standard_webhooks import decode_secret, generate_secret, signed_headers
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import (
+    decode_secret,
+    generate_secret,
+    signed_headers,
+)
 from chalicelib.kernel.core.encoding import to_base64
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["webhook"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chalicelib.features.migrations import running
-from chalicelib.features.migrations.catalogue import MIGRATIONS, Migration
+from chalicelib.features.admin.migrations.logic import runner
+from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
 from local.__main__ import main
 
 
@@ -22,7 +22,7 @@ def test_one_that_fails_is_named_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lost = Migration("0001-lost", "Does what nobody knows.", "0" * 64, "chalicelib.lost")
-    monkeypatch.setattr(running.run, "__defaults__", ((lost,),))
+    monkeypatch.setattr(runner.run, "__defaults__", ((lost,),))
     assert main(["migrate"]) == 1
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 

@@ -10,10 +10,10 @@ import iso4217
 import pytest
 from babel.core import get_global
 
-from chalicelib.features.organizations.countries import COUNTRIES
-from chalicelib.features.reference import packed
 from chalicelib.features.reference.entities import ReferenceData
-from chalicelib.features.reference.rules import offset_at
+from chalicelib.features.reference.logic.name_search import offset_at
+from chalicelib.features.reference.models import dataset_file
+from chalicelib.features.tenancy.models.country_codes import COUNTRIES
 from local.generators import reference_data
 from tests.harness.reference import SETS, columns, file, rows
 
@@ -28,22 +28,22 @@ def listed(name: str, field: str) -> set[str]:
 
 class TestTheFile:
     def test_is_what_the_script_makes_of_the_packages_as_pinned(self) -> None:
-        made = {name: packed.columns_digest(columns) for name, columns in reference_data.sets().items()}
+        made = {name: dataset_file.columns_digest(columns) for name, columns in reference_data.sets().items()}
         assert made == {name: said["sha256"] for name, said in file().heading["sets"].items()}
         assert reference_data.about() == {name: file().heading[name] for name in ("version", "years", "sources")}
 
     def test_is_small_and_makes_few_items(self) -> None:
-        assert packed.dataset_path(packed.LATEST_VERSION).stat().st_size < 2_500_000
+        assert dataset_file.dataset_path(dataset_file.LATEST_VERSION).stat().st_size < 2_500_000
         heading = ReferenceData.from_dataset(file())
         assert sum(heading.sets.values()) + 1 == len(file().parts()) + 1 <= 60
         assert b"".join(content for name, _, content in file().parts() if name == "cities") == file().sets["cities"]
 
     def test_writes_the_same_each_time_and_is_read_as_it_was_written(self, tmp_path: Any) -> None:
         sets = {"countries": columns("countries"), "countries.names": columns("countries.names")}
-        written = [packed.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
+        written = [dataset_file.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-        assert packed.read_dataset(tmp_path / "a") == written[0]
-        assert packed.decompress_columns(written[0].sets["countries"]) == sets["countries"]
+        assert dataset_file.read_dataset(tmp_path / "a") == written[0]
+        assert dataset_file.decompress_columns(written[0].sets["countries"]) == sets["countries"]
 
     def test_names_each_source_with_its_version_and_licence(self) -> None:
         sources = {source["package"]: source for source in file().heading["sources"]}
@@ -72,7 +72,7 @@ class TestEverySet:
             assert [row["id"] for row in found] == sorted(ids(name))
 
     def test_is_found_by_its_names(self, name: str) -> None:
-        known = packed.decompress_columns(file().sets[packed.search_names_set(name)])
+        known = dataset_file.decompress_columns(file().sets[dataset_file.search_names_set(name)])
         assert known["key"] == sorted(set(known["key"]))
         assert {int(place) for places in known["records"] for place in places.split()} == set(range(len(rows(name))))
 

@@ -9,9 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from chalicelib.features.channels.messages import MAX_NAME_CHARACTERS, MessageContent, build_body, delivery_url
-from chalicelib.features.channels.models import Provider
-from chalicelib.features.deliveries.event_types import EVENT_TYPES
+from chalicelib.features.notifications.channels.logic.chat_messages import (
+    MAX_NAME_CHARACTERS,
+    MessageContent,
+    build_body,
+    delivery_url,
+)
+from chalicelib.features.notifications.channels.models import Provider
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 
 MOMENT: Final = "2026-11-20T09:30:00.123Z"
 SIGNS: Final = "<>&*_~`|\\[](){}#-+=!@:/.^\"'$%;? \t\n\r\u202e\u200b\u2028"

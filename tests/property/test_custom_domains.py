@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.domains import rules
-from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.features.domains.models import CustomDomainOut
-from chalicelib.features.domains.rules import DnsAnswer, DnsObservation, Verdict
+from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.domains.logic import verification
+from chalicelib.features.platforms.domains.logic.verification import DnsAnswer, DnsObservation, Verdict
+from chalicelib.features.platforms.domains.models import CustomDomainOut
 from chalicelib.kernel.core.clock import after, timestamp
 from tests.harness.stored_records import beginning
 
@@ -27,7 +27,7 @@ VERDICTS = st.sampled_from([GOOD, FAULTY, MISSING, UNKNOWN])
 def pending(domain: str, moment: str, **fields: Any) -> CustomDomain:
     """Return a domain that was claimed at a moment."""
     named: dict[str, Any] = {"platform_slug": "engines", "platform_name": "Engines", "organization_id": PLATFORM}
-    claim = rules.claim_fields(PLATFORM, domain, moment) | fields
+    claim = verification.claim_fields(PLATFORM, domain, moment) | fields
     return CustomDomain(**beginning(moment) | {"id": PLATFORM}, platform_id=PLATFORM, **named, **claim)
 
 
@@ -51,7 +51,7 @@ def sights(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
     """A domain, and what DNS may say of it."""
     custom = pending(draw(DOMAINS), draw(MOMENTS))
     proof = draw(seen(f"atrium-verify={custom.proof}", "atrium-verify=other"))
-    return custom, DnsObservation(proof, draw(seen(rules.cname_target())), draw(addresses()), draw(addresses()))
+    return custom, DnsObservation(proof, draw(seen(verification.cname_target())), draw(addresses()), draw(addresses()))
 
 
 @given(st.uuids(), st.uuids(), DOMAINS, DOMAINS, MOMENTS, MOMENTS)
@@ -60,17 +60,17 @@ def test_a_proof_is_that_of_one_platform_and_one_domain(
     one: object, other: object, domain: str, another: str, now: str, later: str
 ) -> None:
     claims = [(str(platform), name) for platform in (one, other) for name in (domain, another)]
-    proofs = {claim: rules.claim_fields(*claim, now)["proof"] for claim in claims}
+    proofs = {claim: verification.claim_fields(*claim, now)["proof"] for claim in claims}
     assert len(set(proofs.values())) == len(set(claims))
     assert all(len(proof) == 32 and proof.isalnum() for proof in proofs.values())
-    assert all(rules.claim_fields(*claim, later)["proof"] == proof for claim, proof in proofs.items())
+    assert all(verification.claim_fields(*claim, later)["proof"] == proof for claim, proof in proofs.items())
 
 
 @given(sights())
 @settings(max_examples=300)
 def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[CustomDomain, DnsObservation]) -> None:
     custom, sight = looked
-    verdict = rules.evaluate(custom, sight)
+    verdict = verification.evaluate(custom, sight)
     assert (verdict.error is None) == all(record["ok"] for record in verdict.records)
     assert [r["expected"] for r in verdict.records] == [r["expected"] for r in custom.records]
     assert (verdict.is_owned is None) == (sight.ownership.error is not None)
@@ -84,9 +84,9 @@ def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[Cus
 @settings(max_examples=100)
 def test_what_dns_does_not_answer_is_taken_to_be_as_it_was(looked: tuple[CustomDomain, DnsObservation]) -> None:
     custom, sight = looked
-    before = rules.evaluate(custom, sight)
+    before = verification.evaluate(custom, sight)
     silent = DnsObservation(*[DnsAnswer(error="DNS_TIMEOUT")] * 4)
-    assert rules.evaluate(custom.replace(records=before.records), silent) == Verdict(
+    assert verification.evaluate(custom.replace(records=before.records), silent) == Verdict(
         before.records, "DNS_TIMEOUT", None
     )
 
@@ -96,7 +96,7 @@ def test_a_pending_domain_is_verified_by_dns_and_fails_by_time(
     *, domain: str, moment: str, days: float, verdict: Verdict, taken: bool, jitter: float
 ) -> None:
     custom, at = pending(domain, moment), after(moment, days=days)
-    fields = rules.fields_after_check(custom, verdict, at, is_taken=taken, jitter=jitter)
+    fields = verification.fields_after_check(custom, verdict, at, is_taken=taken, jitter=jitter)
     good = verdict is GOOD and not taken
     assert fields["status"] == ("verified" if good else "failed" if days >= 7 else "pending")
     assert (fields["verified_at"] == at) == good
@@ -112,7 +112,9 @@ def test_a_verified_domain_lapses_only_when_its_proof_was_missed_for_three_days(
         moment = after(moment, days=days)
         if verdict.is_owned is not None:
             missing_since = None if verdict.is_owned else missing_since or moment
-        custom = custom.replace(**rules.fields_after_check(custom, verdict, moment, is_taken=False, jitter=jitter))
+        custom = custom.replace(
+            **verification.fields_after_check(custom, verdict, moment, is_taken=False, jitter=jitter)
+        )
         missed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= moment
         assert custom.status == ("lapsed" if missed else "verified")
         if missed:
@@ -128,7 +130,7 @@ def test_it_is_looked_at_again_while_it_is_pending_or_verified_and_never_later_t
         (verified(moment, missing_since=moment if missing else None), after(moment, hours=72) if missing else "~"),
     ]:
         at = after(moment, days=days)
-        fields = rules.fields_after_check(custom, verdict, at, is_taken=False, jitter=jitter)
+        fields = verification.fields_after_check(custom, verdict, at, is_taken=False, jitter=jitter)
         if fields["status"] in ("failed", "lapsed"):
             assert fields["next_check_at"] is None
         else:
@@ -145,7 +147,7 @@ def test_a_pending_domain_is_looked_at_often_at_first_and_then_hourly(moment: st
     while custom.next_check_at:
         checks.append(custom.next_check_at)
         custom = custom.replace(
-            **rules.fields_after_check(custom, MISSING, custom.next_check_at, is_taken=False, jitter=jitter)
+            **verification.fields_after_check(custom, MISSING, custom.next_check_at, is_taken=False, jitter=jitter)
         )
     assert custom.status == "failed"
     assert checks[-1] == after(moment, days=7)
@@ -160,7 +162,7 @@ def test_what_failed_or_lapsed_is_pending_again_for_its_whole_time_when_somebody
 ) -> None:
     at = after(moment, days=days)
     custom = pending(domain, moment, status=status)
-    restarted = rules.reset_verification(custom, at)
+    restarted = verification.reset_verification(custom, at)
     if status in ("failed", "lapsed") or (status == "pending" and days >= 7):
         assert (restarted.status, restarted.pending_since) == ("pending", at)
     else:

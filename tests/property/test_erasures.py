@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import verify_next_window
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import Fault
+from chalicelib.features.audit.log.logic.log_verification import verify_next_window
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence

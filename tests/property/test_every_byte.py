@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.features.audit import anchors
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.anchors import BrokenAnchor
-from chalicelib.features.audit.rules import Fault, StoredEntry, VerifiedPrefix, find_head_fault
-from chalicelib.features.audit.verification import verify_next_window
+from chalicelib.features.audit.log.logic import anchors
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
+from chalicelib.features.audit.log.logic.entry_verification import Fault, StoredEntry, VerifiedPrefix, find_head_fault
+from chalicelib.features.audit.log.logic.log_verification import verify_next_window
 from chalicelib.kernel.audit_log.entries import body_key
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement

@@ -11,9 +11,9 @@ import rfc8785
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chalicelib.features.audit_exports import rules
-from chalicelib.features.audit_exports.formats import escape_formulas, file_header, format_entry
-from chalicelib.features.audit_exports.rules import OmittedRuns
+from chalicelib.features.audit.exports.logic import omitted_runs
+from chalicelib.features.audit.exports.logic.entry_formats import escape_formulas, file_header, format_entry
+from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
 from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from tests.harness import rfc6962
 
@@ -166,7 +166,7 @@ def test_evidence_and_entries_make_the_tree_wherever_a_turn_ends(drawn: tuple[in
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_as_much_evidence_as_allowed_is_given_and_no_more(runs: int, most: int) -> None:
-    with patch.object(rules, "MAX_EVIDENCE_HASHES", most):
+    with patch.object(omitted_runs, "MAX_EVIDENCE_HASHES", most):
         omitted = OmittedRuns([], CompactRange())
         for n in range(runs):
             omitted.add_leaves(2 * n + 1, [leaf_hash(b"")])

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.platforms.rules import space_slug_in_path
+from chalicelib.features.platforms.logic.navigation_targets import space_slug_in_path
 from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.outbound.domain_names import host_name
 

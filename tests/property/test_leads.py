@@ -9,14 +9,14 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from chalicelib.features.leads.entities import Lead, LeadSubmission
-from chalicelib.features.leads.models import LeadStatusCode
-from chalicelib.features.leads.rules import (
+from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
     can_merge,
     merge_fields,
     operator_change_fields,
     sender_change_fields,
 )
+from chalicelib.features.leads.models import LeadStatusCode
 from chalicelib.kernel.core.clock import timestamp
 from chalicelib.kernel.core.problems import Problem
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.members.entities import Member
-from chalicelib.features.organizations.entities import Organization
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id

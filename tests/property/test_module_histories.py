@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from chalicelib.features.modules.catalogue import MODULE_CATALOGUE
+from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Person

@@ -6,16 +6,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.modules.catalogue import MODULE_CATALOGUE, ModuleDefinition
-from chalicelib.features.modules.entities import ModuleOverride, PlatformModule
-from chalicelib.features.modules.models import ModuleChange
-from chalicelib.features.modules.rules import (
+from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
+from chalicelib.features.platforms.modules.logic import (
     EffectiveModule,
     apply_changes,
     configured_modules,
     deep_merge,
     effective_modules,
 )
+from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
+from chalicelib.features.platforms.modules.models.schemas import ModuleChange
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.research import rules
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.identifiers import identified, is_orcid
-from chalicelib.features.research.importing import stored
-from chalicelib.features.research.proposing import proposals
-from chalicelib.features.research.reconciling import advanced
-from chalicelib.features.research.sources import Record
+from chalicelib.features.research.logic import record_rules
+from chalicelib.features.research.logic.importing import stored
+from chalicelib.features.research.logic.merge_proposals import proposals
+from chalicelib.features.research.logic.reconciliation import advanced
+from chalicelib.features.research.logic.sources import Record
+from chalicelib.features.research.models.identifiers import identified, is_orcid
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
@@ -54,7 +54,7 @@ records = st.builds(
 @pytest.fixture(autouse=True)
 def _small_transactions() -> Iterator[None]:
     """What needs many transactions at a thousand artefacts does so at a dozen."""
-    with patch("chalicelib.features.research.reconciling._AT_ONCE", 2):
+    with patch("chalicelib.features.research.logic.reconciliation._AT_ONCE", 2):
         yield
 
 
@@ -168,13 +168,13 @@ def record_of(number: str, title: str, doi: str) -> Record:
         "identifiers": identified(doi=doi),
         "authors": [{"name": "Terra Ware", "orcid": None}],
     }
-    researcher_ids = [f"A{number}{n:02d}" for n in range(rules.MOST_RESEARCHERS)]
+    researcher_ids = [f"A{number}{n:02d}" for n in range(record_rules.MOST_RESEARCHERS)]
     return Record("dblp", number, content, researcher_ids, edition_id=f"neurips-202{number}")
 
 
 listings = st.lists(
     st.builds(
-        rules.Listing,
+        record_rules.Listing,
         id=st.just(""),
         year=st.sampled_from([2020, 2021, 2022, 2024]),
         common=st.sampled_from([None, "kilns ware", "kilns potter"]),
@@ -192,16 +192,18 @@ listings = st.lists(
 
 @given(listings)
 @settings(max_examples=200)
-def test_proposals_are_the_merges_that_the_pairs_which_look_alike_make_necessary(drawn: list[rules.Listing]) -> None:
+def test_proposals_are_the_merges_that_the_pairs_which_look_alike_make_necessary(
+    drawn: list[record_rules.Listing],
+) -> None:
     groups = [{each.id} for each in drawn]
     for one, other in combinations(drawn, 2):
         if look_alike(one, other):
             joined = [group for group in groups if group & {one.id, other.id}]
             groups = [set().union(*joined), *(group for group in groups if group not in joined)]
-    assert rules.proposals(drawn) == rules.proposals(drawn[::-1]) == len(drawn) - len(groups)
+    assert record_rules.proposals(drawn) == record_rules.proposals(drawn[::-1]) == len(drawn) - len(groups)
 
 
-def look_alike(one: rules.Listing, other: rules.Listing) -> bool:
+def look_alike(one: record_rules.Listing, other: record_rules.Listing) -> bool:
     """Return whether two works may be one, as the documentation says it."""
     if abs(one.year - other.year) > 1:
         return False
@@ -221,8 +223,8 @@ def test_one_check_digit_is_right(digits: str) -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=3), max_size=3))
 def test_first_researchers_are_the_same_whoever_came_when(groups: list[list[str]]) -> None:
-    with patch.object(rules, "MOST_RESEARCHERS", 2):
+    with patch.object(record_rules, "MOST_RESEARCHERS", 2):
         stepwise: list[str] = []
         for group in groups:
-            stepwise = rules.first_researchers([*stepwise, *group])
-        assert stepwise == rules.first_researchers(each for group in groups for each in group)
+            stepwise = record_rules.first_researchers([*stepwise, *group])
+        assert stepwise == record_rules.first_researchers(each for group in groups for each in group)

@@ -10,8 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic_core import Url
 
-from chalicelib.features.redirects.targets import MOST_BYTES, SPLAT, as_location, source, target, with_splat
-from chalicelib.features.redirects.url_paths import normalized
+from chalicelib.features.sites.models.redirect_targets import (
+    MOST_BYTES,
+    SPLAT,
+    as_location,
+    source,
+    target,
+    with_splat,
+)
+from chalicelib.features.sites.models.url_paths import normalized
 
 SITE: Final = "engines.example"
 TRICKS: Final = (

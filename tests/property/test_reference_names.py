@@ -6,9 +6,9 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.reference.memory import RecordColumns
-from chalicelib.features.reference.packed import search_names_set
-from chalicelib.features.reference.rules import prefix_range, search_key
+from chalicelib.features.reference.logic.cache import RecordColumns
+from chalicelib.features.reference.logic.name_search import prefix_range, search_key
+from chalicelib.features.reference.models.dataset_file import search_names_set
 from tests.harness.reference import SETS, columns, file
 
 WRITTEN = (str.upper, str.lower, str.title, lambda name: unicodedata.normalize("NFD", name), lambda name: f"  {name} ")

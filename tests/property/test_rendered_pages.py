@@ -7,9 +7,9 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.platforms.contrast import MIN_CONTRAST_RATIO, contrast_ratio
-from chalicelib.features.rendering.models import MenuItem
-from chalicelib.features.rendering.styles import palette, sheet
+from chalicelib.features.platforms.models.color_contrast import MIN_CONTRAST_RATIO, contrast_ratio
+from chalicelib.features.sites.rendering.logic.stylesheet import palette, sheet
+from chalicelib.features.sites.rendering.models.view import MenuItem
 from chalicelib.kernel.http.fields import LINK, is_visible
 from tests.harness.blocks import Stored, kept
 from tests.harness.pages import Element, rendered, theme

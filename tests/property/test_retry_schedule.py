@@ -3,7 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.deliveries.rules import JITTER_FRACTION, RETRY_SECONDS, matches_any_pattern, next_attempt_at
+from chalicelib.features.notifications.logic.retry_schedule import (
+    JITTER_FRACTION,
+    RETRY_SECONDS,
+    matches_any_pattern,
+    next_attempt_at,
+)
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
 MOMENTS = st.integers(0, 4_000_000_000_000).map(timestamp)

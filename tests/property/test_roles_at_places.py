@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.spaces.entities import Space
+from chalicelib.features.platforms.spaces.entities import Space
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization.memberships import role_at
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.audit import log as logs
-from chalicelib.features.audit.rules import Fault
-from chalicelib.features.audit.verification import verify_next_window
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import Fault
+from chalicelib.features.audit.log.logic.log_verification import verify_next_window
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.ledger import HEAD
 from chalicelib.kernel.storage import table

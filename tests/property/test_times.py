@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.features.sites.intervals import (
+from chalicelib.features.sites.models.intervals import (
     ALWAYS,
     MOST_SPANS,
     NEVER,

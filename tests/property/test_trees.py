@@ -12,10 +12,10 @@ from unittest.mock import patch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.taxonomy import finding
-from chalicelib.features.taxonomy.entities import ALL_NODES_LIST, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.rules import children_by_parent
-from chalicelib.features.taxonomy.trails import taxonomy_tree
+from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
+from chalicelib.features.taxonomy.logic import node_queries
+from chalicelib.features.taxonomy.logic.tree_shape import children_by_parent
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
@@ -165,7 +165,7 @@ def test_a_whole_tree_is_as_it_was_at_one_version(seed: int, eager: float) -> No
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
-            nodes = finding.load_all_nodes(PLATFORM, tree.tree)
+            nodes = node_queries.load_all_nodes(PLATFORM, tree.tree)
         except Problem:
             assume(eager == 0.0)  # It says so where others never rest.
             raise

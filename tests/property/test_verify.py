@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.audit.verify import Broken, read_checkpoint
+from chalicelib.features.audit.exports.logic.verify import Broken, read_checkpoint
 from tests.harness import offline
 from tests.harness.offline import PUBLIC_KEY, Exported, exported, found, unproven
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.features.pages.blocks import BlockType
-from chalicelib.features.rendering.models import MenuItem
+from chalicelib.features.sites.pages.models.blocks import BlockType
+from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import block, faults
 from tests.harness.pages import Element, rendered
 

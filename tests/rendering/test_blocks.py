@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.entrypoints.openapi import described_together
-from chalicelib.features.pages.blocks import MOST_BLOCKS, BlockOut
+from chalicelib.features.sites.pages.models.blocks import MOST_BLOCKS, BlockOut
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Caller, RouteGroup

@@ -11,8 +11,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from chalicelib.features.rendering.models import MenuItem
-from chalicelib.features.rendering.page import page
+from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import block
 from tests.harness.browser import logged, obstacles, picture, show, width_needed
 from tests.harness.pages import theme, view

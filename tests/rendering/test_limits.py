@@ -8,10 +8,10 @@ from pydantic_core import to_json
 
 from benchmarks.rendering import shapes
 from benchmarks.rendering.shapes import KINDS, PATTERNS, Page
-from chalicelib.features.menus.models import MOST_ITEMS
-from chalicelib.features.pages.models import MOST_BYTES
-from chalicelib.features.rendering import content
-from chalicelib.features.rendering.limits import (
+from chalicelib.features.sites.menus.models import MOST_ITEMS
+from chalicelib.features.sites.pages.models.schemas import MOST_BYTES
+from chalicelib.features.sites.rendering.logic import content
+from chalicelib.features.sites.rendering.logic.limits import (
     MAX_ADDRESS_CHARACTERS,
     MAX_CELLS,
     MAX_HTML_BYTES,
@@ -20,8 +20,8 @@ from chalicelib.features.rendering.limits import (
     Meter,
     TooComplex,
 )
-from chalicelib.features.rendering.models import MenuItem
-from chalicelib.features.rendering.page import page
+from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import Stored, block
 from tests.harness.pages import rendered, view
 

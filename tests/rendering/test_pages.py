@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.rendering.models import MenuItem
-from chalicelib.features.rendering.page import page
+from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import block
 from tests.harness.pages import Element, rendered, theme, view
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chalicelib.features.rendering.styles import grounds, palette, sheet
+from chalicelib.features.sites.rendering.logic.stylesheet import grounds, palette, sheet
 from tests.harness.pages import theme
 
 BRAND = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}

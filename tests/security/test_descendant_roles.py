@@ -4,10 +4,10 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.organizations.entities import Organization
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.sites.entities import Site
-from chalicelib.features.spaces.entities import Space
+from chalicelib.features.platforms.spaces.entities import Space
+from chalicelib.features.sites.entities.sites import Site
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.features.redirects.url_paths import prefixes
+from chalicelib.features.sites.models.url_paths import prefixes
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.tenant_fixture import World

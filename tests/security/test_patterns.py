@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.features.audit import verify
-from chalicelib.features.channels import rules
+from chalicelib.features.audit.exports.logic import verify
+from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.storage.pii import PersonalData
 from tests.harness.conformance import document
 from tests.security.patterns import Pattern, Unknown, found
@@ -77,10 +77,12 @@ def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
     ada = PersonalData(frozenset({uuid}), frozenset({"ada@example.com"}))
     of_paths = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
-        Unknown("chalicelib.features.audit.verify", "(_ERASED % organization).encode()"): (verify._ERASED % uuid,),  # noqa: SLF001
-        Unknown("chalicelib.features.channels.rules", "hosts"): tuple(
+        Unknown("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
+            verify._ERASED % uuid,  # noqa: SLF001
+        ),
+        Unknown("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
             hosts
-            for hosts, _ in rules._PROVIDER_URLS.values()  # noqa: SLF001
+            for hosts, _ in provider_rules._PROVIDER_URLS.values()  # noqa: SLF001
         ),
         Unknown("chalicelib.kernel.http.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
         Unknown("chalicelib.kernel.operations.operation", "pattern"): tuple(of_paths),

@@ -40,9 +40,13 @@ class Known(NamedTuple):
 KNOWN: Final = [
     Known("*", r"https://hooks\.slack\.com/services/T0+/B0+/(?:x|room|world|X+wxyz)", "a room that there is not"),
     Known("chalicelib/entrypoints/openapi/examples.py", r"[\w+/-]{43,}=*(?:\\n)?", "made of examples of answers"),
-    Known("chalicelib/features/*/models.py", r"[0-9a-f]{64}", "SHA-256 of examples"),
-    Known("chalicelib/features/migrations/catalogue.py", r"[0-9a-f]{64}", "SHA-256 of what was applied"),
-    Known("chalicelib/features/rendering/version.py", r"[0-9a-f]{16}", "digests of the renderer"),
+    Known("chalicelib/features/**/models*", r"[0-9a-f]{64}", "SHA-256 of examples"),
+    Known(
+        "chalicelib/features/admin/migrations/logic/migration_catalogue.py",
+        r"[0-9a-f]{64}",
+        "SHA-256 of what was applied",
+    ),
+    Known("chalicelib/features/sites/rendering/models/renderer_version.py", r"[0-9a-f]{16}", "digests of the renderer"),
     Known("local/generators/renderer_version.py", r"[0-9a-f]{16}", "digests of renamed code"),
     Known("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of what is fetched"),
     Known("tests/*", r"secret|pass|password", "passwords of nobody, in addresses that are refused"),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.features.audit import verification
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.settings import settings
@@ -122,7 +122,7 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
 
         patched.setattr(webhook_client, "post_webhook", post)
         patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
-        patched.setattr(verification, "WINDOW_ENTRIES", _WINDOW)
+        patched.setattr(log_verification, "WINDOW_ENTRIES", _WINDOW)
         with repeatable(label, moment):
             yield Stage(api, workers, people, mailbox, posts)
     settings.cache_clear()

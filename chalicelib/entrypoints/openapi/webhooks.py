@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
-from chalicelib.features.deliveries.event_types import EVENT_TYPES
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.operation import Operation, RequireRole
 from chalicelib.kernel.storage.entity import Entity

@@ -1,1 +1,1 @@
-"""The audit log: what happened in an organization, with cryptographic proof that no entry was altered."""
+"""The audit log of an organization, and its exports."""

@@ -4,8 +4,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.leads.entities import Lead, LeadSubmission
-from chalicelib.features.leads.finding import load_submission
-from chalicelib.features.leads.merging import (
+from chalicelib.features.leads.logic.lead_status import (
+    NEXT_STATUSES,
+    note_fields,
+    operator_change_fields,
+    reject_oversized,
+    sender_change_fields,
+)
+from chalicelib.features.leads.logic.lead_token import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
+from chalicelib.features.leads.logic.submission_queries import load_submission
+from chalicelib.features.leads.logic.submission_storage import (
     build_honeypot_reply,
     create_operator_lead,
     email_prefetch_keys,
@@ -21,14 +29,6 @@ from chalicelib.features.leads.models import (
     PublicLeadOut,
     PublicLeadStatusPatch,
 )
-from chalicelib.features.leads.rules import (
-    NEXT_STATUSES,
-    note_fields,
-    operator_change_fields,
-    reject_oversized,
-    sender_change_fields,
-)
-from chalicelib.features.leads.signing import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery

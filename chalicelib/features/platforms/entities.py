@@ -2,19 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
-from chalicelib.features.domains.entities import CustomDomain
-from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.platforms.contrast import contrast_warnings
-from chalicelib.features.platforms.models import HomePatch, NavigationPatch, PlatformOut, ThemePatch
-from chalicelib.kernel.http.request import Request
+from chalicelib.features.platforms.models.color_contrast import contrast_warnings
+from chalicelib.features.platforms.models.schemas import HomePatch, NavigationPatch, PlatformOut, ThemePatch
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.operations.operation import RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Container, Entity
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.schema_versions import Upcasts
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
+
+PAGE_KIND: Final = "page"
+SITE_KIND: Final = "site"
+
+
+class LinkTarget(Entity):
+    """A record that the navigation or the home of a platform can link to: a page or a site.
+
+    The context of sites depends on this one, so it defines the subclasses; `PAGE_KIND` and `SITE_KIND` name them.
+    """
+
+    organization_id: str
+
+    def is_public_at(self, timestamp: str) -> bool:
+        """Return whether everybody can see the record itself at a timestamp, regardless of its container."""
+        raise NotImplementedError
+
+
+class PageTarget(LinkTarget):
+    """A page. The public sees it only if it also sees its site."""
+
+    site_id: str
 
 
 class Platform(Container):
@@ -78,11 +98,6 @@ class Platform(Container):
         """Return the text and JSON fields with the person's data redacted."""
         names = ("name", "description", "theme", "navigation", "home")
         return person.redact_all({name: getattr(self, name) for name in names})
-
-
-def custom_domain_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item key of the custom domain of the platform in the path, for prefetching."""
-    return [CustomDomain.make_item_key(platform_id=request.parameters[CustomDomain.parameter])]
 
 
 def require_platform_role(

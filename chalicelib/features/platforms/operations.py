@@ -2,10 +2,21 @@
 
 from typing import Any
 
-from chalicelib.features.domains.entities import CustomDomain, platform_labels
-from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.platforms.entities import Platform, custom_domain_prefetch_keys, require_platform_role
-from chalicelib.features.platforms.models import (
+from chalicelib.features.platforms.domains.entities import (
+    CustomDomain,
+    custom_domain_prefetch_keys,
+    platform_labels,
+)
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.logic.navigation_targets import reject_invalid_targets
+from chalicelib.features.platforms.logic.navigation_visibility import (
+    NavigationVisibility,
+    can_edit_navigation,
+    require_own_site,
+)
+from chalicelib.features.platforms.logic.visibility import list_visible_platforms
+from chalicelib.features.platforms.models.nested_items import refuse_large, refuse_repeated_ids
+from chalicelib.features.platforms.models.schemas import (
     HomePatch,
     NavigationPatch,
     PlatformCreate,
@@ -16,13 +27,9 @@ from chalicelib.features.platforms.models import (
     Publication,
     ThemePatch,
 )
-from chalicelib.features.platforms.nested_items import refuse_large, refuse_repeated_ids
-from chalicelib.features.platforms.reach import list_visible_platforms
-from chalicelib.features.platforms.rules import reject_invalid_targets
-from chalicelib.features.platforms.showing import NavigationVisibility, can_edit_navigation
-from chalicelib.features.purges.entities import purge
-from chalicelib.features.sites.reach import refuse_foreign_site
-from chalicelib.features.spaces.reach import keys_of, seen
+from chalicelib.features.platforms.spaces.logic import keys_of, seen
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.purges.entities import purge
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRole, RouteGroup
@@ -119,7 +126,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
     if body.space_id and body.space_id != platform.home["space_id"]:
         _require_visible_space(ctx, platform, body.space_id)
     if body.site_id and body.site_id != platform.home["site_id"]:
-        refuse_foreign_site(ctx, platform.organization_id, body.site_id)
+        require_own_site(ctx, platform.organization_id, body.site_id)
     return _platform_response(ctx, ctx.changes.update(platform, home=home))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from chalicelib.features.reference.packed import Dataset
+from chalicelib.features.reference.models.dataset_file import Dataset
 from chalicelib.kernel.storage.entity import Entity
 
 

@@ -3,9 +3,9 @@
 from functools import partial
 from typing import Final
 
-from chalicelib.features.reference import showing
-from chalicelib.features.reference.finding import get_record, list_records
-from chalicelib.features.reference.models import (
+from chalicelib.features.reference.logic import record_output
+from chalicelib.features.reference.logic.record_queries import get_record, list_records
+from chalicelib.features.reference.models.schemas import (
     AtQuery,
     CityOut,
     CountryOut,
@@ -37,7 +37,7 @@ _CACHE_FOR_A_DAY: Final = "public, max-age=86400"
 )
 def list_countries(ctx: Context, query: NamesQuery) -> ListPage[CountryOut]:
     """List the countries of ISO 3166-1 by id. `q` matches their names in their own languages too."""
-    return list_records(ctx, "countries", query, showing.to_country)
+    return list_records(ctx, "countries", query, record_output.to_country)
 
 
 @routes.get(
@@ -45,7 +45,7 @@ def list_countries(ctx: Context, query: NamesQuery) -> ListPage[CountryOut]:
 )
 def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
     """Return a country."""
-    return get_record("countries", country_id, showing.to_country)
+    return get_record("countries", country_id, record_output.to_country)
 
 
 @routes.get(
@@ -59,7 +59,7 @@ def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
 )
 def list_currencies(ctx: Context, query: CountryQuery) -> ListPage[CurrencyOut]:
     """List the currencies of ISO 4217 by id. The currencies of a country are its legal tender."""
-    return list_records(ctx, "currencies", query, showing.to_currency)
+    return list_records(ctx, "currencies", query, record_output.to_currency)
 
 
 @routes.get(
@@ -67,7 +67,7 @@ def list_currencies(ctx: Context, query: CountryQuery) -> ListPage[CurrencyOut]:
 )
 def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
     """Return a currency."""
-    return get_record("currencies", currency_id, showing.to_currency)
+    return get_record("currencies", currency_id, record_output.to_currency)
 
 
 @routes.get(
@@ -81,7 +81,7 @@ def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
 )
 def list_languages(ctx: Context, query: CountryQuery) -> ListPage[LanguageOut]:
     """List the languages of ISO 639-3 by id. The languages of a country are those spoken there."""
-    return list_records(ctx, "languages", query, showing.to_language)
+    return list_records(ctx, "languages", query, record_output.to_language)
 
 
 @routes.get(
@@ -89,7 +89,7 @@ def list_languages(ctx: Context, query: CountryQuery) -> ListPage[LanguageOut]:
 )
 def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
     """Return a language."""
-    return get_record("languages", language_id, showing.to_language)
+    return get_record("languages", language_id, record_output.to_language)
 
 
 @routes.get(
@@ -103,7 +103,9 @@ def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
 )
 def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]:
     """List the IANA time zones by id, including former names. `at` adds their offsets at a given time."""
-    return list_records(ctx, "timezones", query, partial(showing.to_timezone, now=ctx.now, requested_time=query.at))
+    return list_records(
+        ctx, "timezones", query, partial(record_output.to_timezone, now=ctx.now, requested_time=query.at)
+    )
 
 
 @routes.get(
@@ -112,7 +114,7 @@ def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]
 def get_timezone(ctx: Context, timezone_id: ReferenceId, query: AtQuery) -> TimezoneOut:
     """Return a time zone by its id, or by its name with `/` as `%2F`. `at` adds its offset at a given time."""
     name = timezone_id.replace("/", ".")
-    return get_record("timezones", name, partial(showing.to_timezone, now=ctx.now, requested_time=query.at))
+    return get_record("timezones", name, partial(record_output.to_timezone, now=ctx.now, requested_time=query.at))
 
 
 @routes.get(
@@ -130,10 +132,10 @@ def list_cities(ctx: Context, query: CountryQuery) -> ListPage[CityOut]:
     The list contains the cities in GeoNames with at least 15,000 inhabitants, and capitals. Names are matched in Latin
     script: `q=mun` finds Munich, and so do `münchen`, `Muenchen` and `monaco di b`.
     """
-    return list_records(ctx, "cities", query, showing.to_city)
+    return list_records(ctx, "cities", query, record_output.to_city)
 
 
 @routes.get("/reference/cities/{city_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY)
 def get_city(_ctx: Context, city_id: ReferenceId) -> CityOut:
     """Return a city by its GeoNames id."""
-    return get_record("cities", city_id, showing.to_city)
+    return get_record("cities", city_id, record_output.to_city)

@@ -4,8 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
-from chalicelib.features.research.identifiers import alike, keys_of, title_digest
-from chalicelib.features.research.models import ArtefactOut, ResearchJobOut, Source, Status, Work, WorkOut
+from chalicelib.features.research.models.identifiers import alike, keys_of, title_digest
+from chalicelib.features.research.models.schemas import (
+    ArtefactOut,
+    ResearchJobOut,
+    Source,
+    Status,
+    Work,
+    WorkOut,
+)
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.table import Write

@@ -2,10 +2,12 @@
 
 from typing import Any, Final
 
-from chalicelib.features.research.catalogue import edition_of
 from chalicelib.features.research.entities import COMMON, JOBS_KEPT_DAYS, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.identifiers import doi_of
-from chalicelib.features.research.models import (
+from chalicelib.features.research.logic.job_steps import to_backfill, to_import
+from chalicelib.features.research.logic.list_filters import artefacts_by, outputs_by
+from chalicelib.features.research.logic.visibility import let_in, library_of, listed, refuse_unseen, venues
+from chalicelib.features.research.models.identifiers import doi_of
+from chalicelib.features.research.models.schemas import (
     ArtefactOut,
     ArtefactsQuery,
     EditionId,
@@ -17,9 +19,7 @@ from chalicelib.features.research.models import (
     Work,
     WorkOut,
 )
-from chalicelib.features.research.reach import let_in, library_of, listed, refuse_unseen, venues
-from chalicelib.features.research.steps import to_backfill, to_import
-from chalicelib.features.research.where import artefacts_by, outputs_by
+from chalicelib.features.research.models.venue_catalogue import edition_of
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context

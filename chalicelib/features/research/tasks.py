@@ -4,16 +4,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from chalicelib.features.organizations.entities import Organization
-from chalicelib.features.purges.clearing import elsewhere
-from chalicelib.features.research import dblp, openalex, orcid, proposing, reconciling
-from chalicelib.features.research.clearing import clear_library
 from chalicelib.features.research.entities import ResearchJob
-from chalicelib.features.research.identifiers import is_openalex_author, is_orcid
-from chalicelib.features.research.importing import stored
-from chalicelib.features.research.source_client import Later, Malformed, Missing, Refused
-from chalicelib.features.research.sources import Page
-from chalicelib.features.research.throttle import TooSoon
+from chalicelib.features.research.logic import dblp, merge_proposals, openalex, orcid, reconciliation
+from chalicelib.features.research.logic.importing import stored
+from chalicelib.features.research.logic.library_removal import clear_library
+from chalicelib.features.research.logic.source_client import Later, Malformed, Missing, Refused
+from chalicelib.features.research.logic.sources import Page
+from chalicelib.features.research.logic.throttle import TooSoon
+from chalicelib.features.research.models.identifiers import is_openalex_author, is_orcid
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.purges.logic import on_container_purge
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Container, Item
@@ -43,7 +43,7 @@ _FAILURES: Final[Mapping[type[Exception], Callable[[Exception], tuple[str, str]]
     Missing: lambda _: ("unknown_researcher", _UNKNOWN),
     Refused: lambda refused: ("refused_by_source", str(refused)),
     Malformed: lambda malformed: ("malformed_answer", str(malformed)),
-    reconciling.TooManyAlike: lambda alike: ("too_many_alike", _ALIKE.format(reconciling.MOST_ALIKE, alike)),
+    reconciliation.TooManyAlike: lambda alike: ("too_many_alike", _ALIKE.format(reconciliation.MOST_ALIKE, alike)),
 }
 """How a job fails by what it met: a word for programs, and a sentence."""
 
@@ -100,9 +100,9 @@ def _reconciled(job: ResearchJob) -> ResearchJob:
     """Return the job a step further in reconciling its library, or completed. An import does not reconcile."""
     if job.work == "import":
         return _end(job, "completed")
-    if advanced := reconciling.advanced(job):
+    if advanced := reconciliation.advanced(job):
         return advanced
-    outputs, conflicts = proposing.proposals(job.library_id)
+    outputs, conflicts = merge_proposals.proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, outputs - counts["created"] - counts["updated"])
@@ -135,7 +135,7 @@ def _end(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     return ended
 
 
-@elsewhere
+@on_container_purge
 def clear_research(place: type[Container], place_id: str, until: float) -> bool:
     """Remove the library of an organization that is gone; False if the time is over."""
     return place is not Organization or clear_library(place_id, until)

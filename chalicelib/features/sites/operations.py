@@ -1,10 +1,10 @@
 """Sites: create, find, change, publish, delete."""
 
-from chalicelib.features.organizations.entities import Organization, at_organization
-from chalicelib.features.purges.entities import purge
-from chalicelib.features.sites.entities import DRAFT, LIVE, Site, SiteTree, at_site
-from chalicelib.features.sites.models import SiteCreate, SiteOut, SitePatch
-from chalicelib.features.sites.reach import refuse_platform_of_others, with_domains
+from chalicelib.features.sites.entities.sites import DRAFT, LIVE, Site, SiteTree, at_site
+from chalicelib.features.sites.logic import refuse_platform_of_others, with_domains
+from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
+from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.purges.entities import purge
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.operation import ListPage, RequireRole, RouteGroup

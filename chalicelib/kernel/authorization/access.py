@@ -307,7 +307,10 @@ def _descendant_ids(
 
 def _descendant_rows(below: DescendantRule, pk: str, user_id: str) -> list[Item]:
     """Return what leads to the places that a user is a member of: rows of a partition, and beside them an index."""
-    asked = [(Partition(pk), below.row_prefix(user_id)), (below.user_index.partition(user_id=user_id), "")]
+    asked = [
+        (Partition(pk), below.membership_type.row_prefix(user_id)),
+        (below.membership_type.of_user.partition(user_id=user_id), ""),
+    ]
     found = table.gather(lambda where: table.query(where[0], prefix=where[1]), asked)
     return [row for each in found for row in each.items]
 

@@ -17,9 +17,11 @@ from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
-from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
+from chalicelib.kernel.storage.record_types import record_subtype
 
 _EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 _SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
@@ -39,15 +41,24 @@ class Caller(StrEnum):
 
 @dataclass(frozen=True)
 class DescendantRule:
-    """The kind of place below the one at hand where the role may be held instead, for what is about such a place.
+    """A kind of container below the one of the request where the role may be held instead.
 
-    The record that the path names says which, or the query does; else it is all of the caller's. Rows at the place at
-    hand lead there: `rows` returns what the sort keys of a user's begin with. The index `joined` finds older ones.
+    It applies to records of such a container. The record in the path says which container, or the query does;
+    otherwise it is every one that the caller is a member of. The kind of membership is given by its name, because its
+    class belongs to a feature that may depend on the one with the rule.
     """
 
-    container_type: type[Container]
-    user_index: Collection
-    row_prefix: Callable[[str], str]
+    membership_kind: str
+
+    @property
+    def membership_type(self) -> type[DescendantMembership]:
+        """Class of the memberships."""
+        return record_subtype(self.membership_kind, DescendantMembership)
+
+    @property
+    def container_type(self) -> type[Container]:
+        """Class of the containers."""
+        return self.membership_type.container_type
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Records that give rights: what a user is at a place, and what an API key may do, as the pipeline sees them."""
 
 from dataclasses import field
+from typing import ClassVar
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.entity import Collection, Container, Entity
 
 
 class Membership(Entity):
@@ -13,6 +14,19 @@ class Membership(Entity):
 
     user_id: str
     role: str
+
+
+class DescendantMembership(Membership):
+    """A user's role at a container that lies below the one with the log."""
+
+    container_type: ClassVar[type[Container]]
+    of_user: ClassVar[Collection]
+    """The memberships of a user in all organizations."""
+
+    @classmethod
+    def row_prefix(cls, user_id: str) -> str:
+        """Return the beginning of the sort keys, in the ancestor's partition, of the items that list a user's."""
+        raise NotImplementedError
 
 
 class Credential(Entity):

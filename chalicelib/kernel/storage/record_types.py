@@ -7,9 +7,11 @@ webhook. The functions here import such a class, so that no request depends on w
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final
+from typing import Final, TypeVar
 
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity, Item
+
+E = TypeVar("E", bound=Entity)
 
 _targets: Final[dict[str, str]] = {}
 
@@ -32,10 +34,22 @@ def find_record_type(name: str) -> type[Entity] | None:
 
 
 def record_type(name: str) -> type[Entity]:
-    """Return the class of records of a kind. Raises UnknownKind."""
+    """Return the class of records of a kind. Raises UnknownRecordType."""
     if kind := find_record_type(name):
         return kind
     raise UnknownRecordType(f"no kind of record is named {name!r}; if it is new, run `make generate`")
+
+
+def record_subtype(name: str, base: type[E]) -> type[E]:
+    """Return the class of records of a kind, which is a subclass of `base`.
+
+    A feature that must not import another one declares the base class itself and finds the subclass by the kind's name.
+    Raises UnknownRecordType if no kind has the name, and TypeError if its class is not a subclass of `base`.
+    """
+    found = record_type(name)
+    if not issubclass(found, base):
+        raise TypeError(f"{name!r} is not a kind of {base.__name__}")
+    return found
 
 
 def all_record_types() -> list[type[Entity]]:
@@ -49,5 +63,5 @@ def child_types(place: type[Container]) -> list[type[Container]]:
 
 
 def record_from_item(item: Item) -> Entity:
-    """Return the record that an item is, of whatever kind it says. Raises UnknownKind."""
+    """Return the record that an item is, of whatever kind it says. Raises UnknownRecordType."""
     return record_type(item["kind"]).from_item(item)

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_types import find_record_type
+from chalicelib.kernel.storage.record_types import find_record_type, record_type
 
 E = TypeVar("E", bound=Entity)
 Work = Callable[[dict[str, Any]], None]
@@ -14,11 +14,23 @@ Work = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Task:
-    """Work by its name. `emits`: the events it can emit, and the kind of record that each is about."""
+    """A function that a queue message names.
+
+    `event_records` maps each event that it can emit to the class of the record that the event is about, or to the name
+    of its kind where the class belongs to a feature that may not be imported.
+    """
 
     name: str
     work: Work
-    emits: Mapping[str, type[Entity]] = field(default_factory=dict)
+    event_records: Mapping[str, type[Entity] | str] = field(default_factory=dict)
+
+    @property
+    def emits(self) -> Mapping[str, type[Entity]]:
+        """The events that it can emit, each with the class of the record that it is about."""
+        return {
+            event: record_type(record) if isinstance(record, str) else record
+            for event, record in self.event_records.items()
+        }
 
 
 _tasks: Final[dict[str, Task]] = {}
@@ -28,7 +40,7 @@ class UnknownTask(Exception):
     """A message names no task of this service."""
 
 
-def task(name: str, *, emits: Mapping[str, type[Entity]] | None = None) -> Callable[[Work], Work]:
+def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) -> Callable[[Work], Work]:
     """Declare a task: a function of a message's arguments, which may run more than once."""
 
     def declare(work: Work) -> Work:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.audit_exports.entities import AuditExport
+from chalicelib.features.audit.exports.entities import AuditExport
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 

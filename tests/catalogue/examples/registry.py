@@ -16,7 +16,7 @@ def example_of(operation: Operation, world: World) -> Example:
     """Return an operation's example in a world."""
     name = feature_of(operation)
     made = _module(name).EXAMPLES.get(operation.id)
-    assert made, f"{operation.id} has no example: give it one in tests/catalogue/examples/{name}.py"
+    assert made, f"{operation.id} has no example: give it one in tests/catalogue/examples/{name.replace('.', '_')}.py"
     found: Example = made(world)
     return found
 
@@ -57,9 +57,9 @@ def crowd_of(feature: str, world: World, number: int) -> None:
 
 
 def feature_of(operation: Operation) -> str:
-    """Return the name of an operation's feature."""
-    return operation.function.__module__.removesuffix(".operations").rpartition(".")[2]
+    """Return the name of an operation's feature: its package below `chalicelib.features`, or its entrypoint."""
+    return operation.function.__module__.removeprefix("chalicelib.").partition(".")[2].removesuffix(".operations")
 
 
 def _module(name: str) -> ModuleType:
-    return import_module(f"tests.catalogue.examples.{name}")
+    return import_module(f"tests.catalogue.examples.{name.replace('.', '_')}")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.sites.entities import Site
+from chalicelib.features.sites.entities.sites import Site
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 

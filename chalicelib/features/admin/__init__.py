@@ -1,0 +1,1 @@
+"""Administration of the service: its status, and migrations of the table."""

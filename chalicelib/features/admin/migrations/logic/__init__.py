@@ -1,0 +1,1 @@
+"""The migrations, their history, and the runner that applies them."""

@@ -1,0 +1,184 @@
+"""Background export: reads the log, compresses matching entries, and stores the file part by part.
+
+Each stored object has a number that no other worker uses, so a worker that lost its lease without noticing can't
+overwrite anything. A worker that resumes from the stored state therefore makes the same file.
+"""
+
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+
+from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.exports.logic.entry_formats import file_header, format_entry
+from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
+from chalicelib.features.audit.exports.models import EntrySelection
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_displayable_entry
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.ledger import sequence_key
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto.merkle import HASH_BYTES
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.work import jobs
+
+CHECKPOINT_INTERVAL_SECONDS: Final = 60
+"""Interval between stored checkpoints of the job; well within its lease."""
+
+_COMPRESSION_LEVEL: Final = 6
+_GZIP_WINDOW_BITS: Final = 31
+"""The `wbits` value with which zlib writes gzip (RFC 1952)."""
+
+
+class UnreadableEntry(Exception):
+    """An entry can't be exported. `may_be_index_lag`: it is missing from the index, which may be catching up."""
+
+    def __init__(self, sequence: int, *, may_be_index_lag: bool) -> None:
+        self.sequence, self.may_be_index_lag = sequence, may_be_index_lag
+
+
+class GzipPart:
+    """The next part of the file as gzip members (RFC 1952); any number of members concatenate to one file."""
+
+    def __init__(self, compressed_prefix: bytes = b"") -> None:
+        self._packed = bytearray(compressed_prefix)
+        self._packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
+
+    def write(self, data: bytes) -> None:
+        """Compress and append data."""
+        self._packed += self._packer.compress(data)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the part has reached the minimum size of a multipart upload."""
+        return len(self._packed) >= files.MIN_PART_BYTES
+
+    def finish(self) -> bytes:
+        """Return the compressed part; nothing can be added afterwards."""
+        self._packed += self._packer.flush()
+        return bytes(self._packed)
+
+
+class ExportWriter:
+    """Writer of an export's file: the stored export, and everything read since it was stored."""
+
+    def __init__(self, export: AuditExport) -> None:
+        self.export = export
+        self._filters = EntrySelection.model_validate(export.filters)
+        self._omitted = OmittedRuns.from_item(export.omitted)
+        self._last_sequence, self._entry_count = export.at, export.entry_count or 0
+        self._start_part(_read_rest(export))
+        if not export.at:
+            self._part.write(file_header(export.format))
+
+    def write(self, deadline: float) -> AuditExport:
+        """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
+        for entries in logs.iter_sequenced(
+            self.export.organization_id, self._last_sequence, self.export.until, reread=True
+        ):
+            self._add_entries(entries)
+            if time.monotonic() > deadline:
+                return jobs.release(self._store_progress())
+            if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
+                self._store_progress()
+        if self._last_sequence < self.export.until:
+            raise UnreadableEntry(self._last_sequence + 1, may_be_index_lag=True)
+        return self._store_progress(is_complete=True)
+
+    def _add_entries(self, entries: Iterable[StoredEntry]) -> None:
+        formatted, skipped_leaves = list[bytes](), list[bytes]()
+        for sequence, sealed in enumerate(entries, self._last_sequence + 1):
+            entry = _parse_entry(self.export.organization_id, sequence, sealed)
+            if logs.matches(self._filters, entry):
+                self._omitted.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
+                skipped_leaves = []
+                formatted.append(_format_entry(self.export, sequence, entry, sealed.body))
+            else:
+                skipped_leaves.append(entry.leaf)
+            self._last_sequence = sequence
+        self._omitted.add_leaves(self._last_sequence + 1 - len(skipped_leaves), skipped_leaves)
+        self._part.write(b"".join(formatted))
+        self._entry_count += len(formatted)
+
+    def _store_progress(self, *, is_complete: bool = False) -> AuditExport:
+        """Store the compressed data, and the progress of the job."""
+        export, data = self.export, self._part.finish()
+        number, parts, rest = export.number + export.failures, export.parts, None
+        if is_complete or len(data) >= files.MIN_PART_BYTES:
+            files.upload_part(_bucket(), export.file_key, export.upload or "", number, data)
+            parts = [*parts, number]
+        else:
+            files.write_file(_bucket(), _rest_key(export, number), data)
+            rest = number
+        self.export = jobs.checkpoint(
+            export,
+            at=self._last_sequence,
+            parts=parts,
+            rest=rest,
+            number=number + 1,
+            whole=is_complete,
+            entry_count=self._entry_count,
+            omitted=self._omitted.to_item(),
+        )
+        self._start_part(data if rest else b"")
+        return self.export
+
+    def _start_part(self, compressed_prefix: bytes) -> None:
+        self._part = GzipPart(compressed_prefix)
+        self._checkpoint_deadline = time.monotonic() + CHECKPOINT_INTERVAL_SECONDS
+
+
+def start_upload(export: AuditExport) -> str:
+    """Start the multipart upload and return its id."""
+    return files.start_upload(_bucket(), export.file_key, "application/gzip")
+
+
+def complete_upload(export: AuditExport) -> Iterator[bytes]:
+    """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
+    with suppress(files.FileNotFound):  # Already completed, or deleted; if it was deleted, reading fails.
+        files.complete_upload(_bucket(), export.file_key, export.upload or "", export.parts)
+    return files.read_file(_bucket(), export.file_key)
+
+
+def delete_files(export: AuditExport) -> None:
+    """Delete all files of an export, including incomplete uploads."""
+    files.delete_prefix(_bucket(), export.key_prefix)
+
+
+def presigned_url(export: AuditExport, name: str, seconds: int) -> str:
+    """Return a URL with which anyone can download the file as `name`, for a number of seconds."""
+    return files.presign_url(_bucket(), export.file_key, name=name, seconds=seconds)
+
+
+def _read_rest(export: AuditExport) -> bytes:
+    return b"".join(files.read_file(_bucket(), _rest_key(export, export.rest))) if export.rest else b""
+
+
+def _rest_key(export: AuditExport, number: int | None) -> str:
+    return f"{export.key_prefix}rest/{number}"
+
+
+def _parse_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
+    """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
+    item = stored_entry.item
+    _, sort_key = sequence_key(log_id, sequence)
+    if item["index1sk"] > sort_key:
+        raise UnreadableEntry(sequence, may_be_index_lag=True)
+    if item["index1sk"] < sort_key or not is_displayable_entry(item) or len(item["leaf"]) != HASH_BYTES:
+        raise UnreadableEntry(sequence, may_be_index_lag=False)
+    return EntryItem.from_item(item)
+
+
+def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: object) -> bytes:
+    """Return an entry in the file's format. Raises UnreadableEntry if its body is missing or was altered."""
+    if not isinstance(body, bytes) and not entry.erased:
+        raise UnreadableEntry(sequence, may_be_index_lag=False)
+    try:
+        return format_entry(export.format, logs.entry_to_json(entry, body if isinstance(body, bytes) else None))
+    except ValueError as error:
+        raise UnreadableEntry(sequence, may_be_index_lag=False) from error
+
+
+def _bucket() -> str:
+    return settings().exports_bucket

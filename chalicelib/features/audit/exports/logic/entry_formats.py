@@ -1,0 +1,75 @@
+"""Serialization of entries as NDJSON or CSV."""
+
+import csv
+import re
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any, Final
+
+from pydantic_core import from_json, to_json
+
+from chalicelib.features.audit.exports.models import ExportFormat
+
+MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
+    "ndjson": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8; header=present",
+}
+
+_INVISIBLE: Final = r"\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+_QUOTES: Final = r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07"
+_SEPARATORS: Final = r";|\t"
+_FORMULA_SIGNS: Final = r"=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20"
+_FORMULA: Final = re.compile(rf"(\A|[{_SEPARATORS}])(?=[{_INVISIBLE}{_QUOTES}]*[{_FORMULA_SIGNS}])")
+"""The start of a possible formula in a cell.
+
+Spreadsheets skip invisible characters and quotes, and some accept full-width signs. A spreadsheet that splits the file
+at another separator than the comma sees a new cell after each of those characters.
+"""
+
+
+def file_header(export_format: ExportFormat) -> bytes:
+    """Return the bytes before the first entry: the CSV header row, or nothing."""
+    return _row(list(_COLUMNS)) if export_format == "csv" else b""
+
+
+def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
+    """Return an entry, given as one line of JSON, in a format. Raises ValueError if it is not one line of JSON."""
+    entry = from_json(entry_json)
+    if b"\n" in entry_json:
+        raise ValueError("the entry contains a newline")
+    return _row([column(entry) for column in _COLUMNS.values()]) if export_format == "csv" else entry_json + b"\n"
+
+
+def _row(cells: list[Any]) -> bytes:
+    text = StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(escape_formulas, cells))
+    return text.getvalue().encode()
+
+
+def escape_formulas(cell: Any) -> str:
+    """Return a cell as text that no spreadsheet evaluates, with an apostrophe before each possible formula (OWASP)."""
+    return _FORMULA.sub(r"\1'", "" if cell is None else str(cell))
+
+
+def _member_column(name: str, member: str) -> Callable[[Any], Any]:
+    return lambda entry: (entry[name] or {}).get(member)
+
+
+def _json_column(name: str) -> Callable[[Any], str | None]:
+    return lambda entry: None if entry[name] is None else to_json(entry[name]).decode()
+
+
+def _plain_column(name: str) -> Callable[[Any], Any]:
+    return lambda entry: entry[name]
+
+
+_COLUMNS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **{name: _plain_column(name) for name in ("sequence", "id", "occurredAt", "type")},
+    **{f"actor{member.capitalize()}": _member_column("actor", member) for member in ("type", "id", "name")},
+    **{f"target{member.capitalize()}": _member_column("target", member) for member in ("type", "id", "name")},
+    **{name: _member_column("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
+    **{name: _json_column(name) for name in ("changes", "data")},
+    **{name: _member_column("integrity", name) for name in ("leafHash", "treeSize")},
+    "erased": lambda entry: "true" if "erased" in entry else None,
+}
+"""The value of each column, by its name in the header row."""

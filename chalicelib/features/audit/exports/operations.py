@@ -1,0 +1,102 @@
+"""Operations on log exports: one response, or a file made in the background."""
+
+from typing import Annotated, Final
+
+from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.exports.logic import async_export
+from chalicelib.features.audit.exports.logic.entry_formats import MEDIA_TYPES
+from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export
+from chalicelib.features.audit.exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
+from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import RawResponse, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("organizations")
+
+_DOWNLOAD_URL_SECONDS: Final = 900
+_EXPIRED_DETAIL: Final = (
+    "The export expired at {}: it was a week old, or its filters named a person whose data was erased. Start another."
+)
+
+
+@routes.get(
+    "/organizations/{organization_id}/audit-log/export",
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits=None,
+)
+def export_audit_log(
+    ctx: Context, organization: Organization, query: ExportQuery
+) -> Annotated[RawResponse, "application/x-ndjson", "text/csv"]:
+    """Export the log, or the entries that match the filters, in one response, oldest entry first.
+
+    Entries without a sequence come last. The export never lags behind the log: recent entries are read from the log
+    itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
+    `export_too_large`. Start a background export in that case.
+    """
+    try:
+        text = build_inline_export(organization.log, query, query.format)
+    except ExportTooLarge as error:
+        async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
+        raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
+    name = _file_name(organization, ctx.now, query.format)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return RawResponse(text, MEDIA_TYPES[query.format], headers)
+
+
+@routes.post(
+    "/organizations/{organization_id}/audit-log/export-async",
+    success=202,
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits="organization.audit_export.requested",
+)
+def start_audit_export(ctx: Context, organization: Organization, body: AuditExportCreate) -> AuditExportOut:
+    """Start a background export: a gzip file of all matching entries that have a sequence by then.
+
+    Poll the export until it is completed or failed. At most 10 exports run at a time.
+    """
+    filters = (body.filters or EntrySelection()).model_dump(by_alias=True)
+    export = AuditExport(
+        **ctx.new_record_fields(), organization_id=organization.id, format=body.format, filters=filters, turn_at=ctx.now
+    )
+    ctx.changes.enqueue_after_commit(AuditExport.task, ctx.changes.create(export))
+    return AuditExportOut.of(export)
+
+
+@routes.get(
+    "/organizations/{organization_id}/audit-log/export-async/{export_id}",
+    access=at_organization(Role.ADMIN),
+    scope="audit-log:read",
+    emits="organization.audit_export.downloaded",
+)
+def get_audit_export(ctx: Context, organization: Organization, export: AuditExport) -> AuditExportOut:
+    """Get an export and, once it is completed, a URL to download its file.
+
+    Each request returns a new URL, which is valid for 15 minutes. The log records the download once in 15 minutes for
+    each caller. The problem is `export_expired` after a week, and immediately if the filters of the export name a
+    person whose data was erased. A URL that was issued before the erasure may work for some minutes more.
+    """
+    if export.is_expired:
+        raise Problem("export_expired", _EXPIRED_DETAIL.format(export.expires_at))
+    if export.status != "completed":
+        return AuditExportOut.of(export)
+    _log_download(ctx, export)
+    name = _file_name(organization, export.created_at, f"{export.format}.gz")
+    return AuditExportOut.of(export, download_url=async_export.presigned_url(export, name, _DOWNLOAD_URL_SECONDS))
+
+
+def _log_download(ctx: Context, export: AuditExport) -> None:
+    """Record the download in the log, unless the caller has a URL that is still valid."""
+    valid_from = after(ctx.now, seconds=-_DOWNLOAD_URL_SECONDS)
+    still_valid = {principal: at for principal, at in export.handed.items() if at > valid_from}
+    if ctx.principal.id not in still_valid:
+        ctx.changes.update_untracked(export, handed={**still_valid, ctx.principal.id: ctx.now})
+        ctx.changes.set_event_subject(export)
+
+
+def _file_name(organization: Organization, timestamp: str, suffix: str) -> str:
+    return f"{organization.slug}-audit-log-{timestamp[:10]}.{suffix}"

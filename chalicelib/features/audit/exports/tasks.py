@@ -1,0 +1,133 @@
+"""Tasks that make the file of an export in slices, and delete it when it expires."""
+
+import time
+from hashlib import sha256
+from typing import Any, Final
+
+from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.exports.logic import async_export
+from chalicelib.features.audit.exports.logic.async_export import ExportWriter, UnreadableEntry
+from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, head_key
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work.outbox import Origin
+from chalicelib.kernel.work.tasks import task
+
+RETENTION_DAYS: Final = 7
+
+_MAX_INDEX_WAITS: Final = 3
+_INDEX_WAIT_SECONDS: Final = 30
+"""Pause before the next attempt to find an entry that the sequence index may still lack."""
+
+_GIVEN_UP_ERROR: Final = (
+    "The file could not be made: the file store or the database failed again and again. Start it again."
+)
+_INVALID_HEAD_ERROR: Final = "The head of the log was altered. GET …/audit-log/verify-integrity says more."
+_UNREADABLE_ERROR: Final = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
+
+
+@task(
+    AuditExport.task,
+    emits={"organization.audit_export.completed": AuditExport, "organization.audit_export.failed": AuditExport},
+)
+def make_audit_export(message: dict[str, Any]) -> None:
+    """Make the file of an export, and commit the event of its completion or failure.
+
+    The file covers all entries that the log has at the first run. A run that is interrupted loses nothing: the next one
+    continues after the last stored part.
+    """
+    export = jobs.claim(AuditExport, message)
+    if export is None:
+        return
+    if export.failures > jobs.MAX_FAILURES:
+        _fail(export, _GIVEN_UP_ERROR)
+    else:
+        _make_file(export, jobs.slice_ends_at())
+
+
+@task("audit_exports.clear")
+def delete_audit_export_files(message: dict[str, Any]) -> None:
+    """Delete the files of an export that has expired or failed."""
+    export = tasks.load_record(AuditExport, message)
+    if export and export.clear_at and export.clear_at <= now():
+        async_export.delete_files(export)
+        changes = UnitOfWork(now())
+        changes.update_untracked(
+            export, clear_at=None, status="expired" if export.is_expired else export.status, evidence=None
+        )
+        changes.commit()
+
+
+def _make_file(export: AuditExport, deadline: float) -> None:
+    if not export.upload:
+        try:
+            export = _start(export)
+        except BrokenHead:
+            _fail(export, _INVALID_HEAD_ERROR)
+            return
+    if not export.whole:
+        draft = ExportWriter(export)
+        try:
+            export = draft.write(deadline)
+        except UnreadableEntry as unreadable:
+            _wait_or_fail(draft.export, unreadable)
+            return
+    if export.whole:
+        _finish(export)
+
+
+def _start(export: AuditExport) -> AuditExport:
+    """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
+    head = Head.of(table.get(head_key(export.organization_id)))
+    provable = export.format == "ndjson"
+    return jobs.checkpoint(
+        export,
+        status="running",
+        until=head.tree.size,
+        checkpoint=head.note or None,
+        entry_count=0,
+        upload=async_export.start_upload(export),
+        omitted=OmittedRuns([], CompactRange()).to_item() if provable else None,
+    )
+
+
+def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
+    if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
+        jobs.release(export, seconds=_INDEX_WAIT_SECONDS)
+    else:
+        _fail(export, _UNREADABLE_ERROR.format(unreadable.sequence))
+
+
+def _finish(export: AuditExport) -> None:
+    """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
+    digest, size, keep_by = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
+    for chunk in async_export.complete_upload(export):
+        digest.update(chunk)
+        size += len(chunk)
+        if time.monotonic() > keep_by:
+            export, keep_by = jobs.checkpoint(export), time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
+    expires_at = after(now(), days=RETENTION_DAYS)
+    _end_export(
+        export,
+        "completed",
+        size_bytes=size,
+        sha256=digest.hexdigest(),
+        evidence=OmittedRuns.from_item(export.omitted).finish(),
+        expires_at=expires_at,
+        clear_at=expires_at,
+    )
+
+
+def _fail(export: AuditExport, error: str) -> None:
+    _end_export(export, "failed", error=error, entry_count=None, clear_at=after(now(), seconds=jobs.LEASE_SECONDS))
+
+
+def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
+    changes = UnitOfWork(now())
+    changes.update(export, status=status, turn_at=None, omitted=None, **result_fields)
+    changes.set_diff_base(export.requested_state)
+    outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -1,0 +1,1 @@
+"""Queries and verification of the log, and its checkpoints outside the table."""

@@ -1,0 +1,238 @@
+"""Reads the audit log: pages by time and filter, and sequenced entries in the order of the log."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_displayable_entry
+from chalicelib.features.audit.log.models import EntryFilters
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.authenticity import is_authentic
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
+from chalicelib.kernel.audit_log.ledger import sealed_ids, sequence_key
+from chalicelib.kernel.core import ids
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
+
+_FILTERED_PAGE_SIZE: Final = 100
+_MAX_LONG_BODIES: Final = 100
+_BATCH_SIZE: Final = 100
+_INDEX_RETRY_SECONDS: Final = (0.2, 0.5, 1.0)
+"""Delays before the retries for an entry that is missing from both the sequence index and the table."""
+
+
+def matches(filters: EntryFilters, entry: EntryItem) -> bool:
+    """Return whether an entry matches all filters."""
+    ids_match = filters.actor_id in (None, entry.actor) and filters.target_id in (None, entry.target)
+    is_in_range = (filters.since or "") <= entry.created_at <= (filters.until or "~")
+    if not (ids_match and is_in_range) or filters.type is None:
+        return ids_match and is_in_range
+    return entry.type.startswith(filters.type[:-1]) if filters.type.endswith("*") else entry.type == filters.type
+
+
+def list_entries(
+    log_ids: Sequence[str], filters: EntryFilters, after_position: Item | None, limit: int, *, exact: bool = False
+) -> tuple[list[EntryItem], Item | None]:
+    """Return the newest entries of one or several logs that match, and the position to continue from.
+
+    Runs one Query for each log, in parallel, on the most selective index. With `exact`, it reads the table itself,
+    because an index lags. A page that needs further filtering reads at least 100 items. Entries that were altered so
+    much that they can't be shown are left out; verification reports them.
+    """
+    facet = None if exact else _narrowest_index(filters)
+    filter_count = _count_filters(filters)
+    is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
+    key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
+    result = table.query_filtered(
+        [
+            facet.partition(log_id=log_id, **key_values) if facet else EntryItem.pk.format(log_id=log_id)
+            for log_id in log_ids
+        ],
+        lambda item: _is_visible_match(log_ids, filters, item),
+        limit=limit,
+        most=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
+        after=after_position,
+        **ids.id_range(filters.since, filters.until),
+    )
+    return [EntryItem.from_item(item) for item in result.items], result.last_evaluated_key
+
+
+def uses_index(filters: EntryFilters) -> bool:
+    """Return whether an index serves these filters, unless the caller asks for an exact read."""
+    return _narrowest_index(filters) is not None
+
+
+def refetch_matching(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
+    """Return the current table version of the entries that still match, because an index lags behind an erasure."""
+    items = table.get_all(entry.item_key for entry in entries).values()
+    return [EntryItem.from_item(item) for item in items if _is_visible_match([log_id], filters, item)]
+
+
+def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
+    is_known = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
+    return is_known and matches(filters, EntryItem.from_item(item))
+
+
+def _is_committed(log_id: str, item: Item) -> bool:
+    """Return whether an entry is in the tree, or is authentic and will be."""
+    return "sequence" in item or is_pending(log_id, item)
+
+
+def _narrowest_index(filters: EntryFilters) -> Facet | None:
+    if filters.target_id is not None:
+        return EntryItem.by_target
+    if filters.actor_id is not None:
+        return EntryItem.by_actor
+    return EntryItem.by_type if filters.type and not filters.type.endswith("*") else None
+
+
+def _count_filters(filters: EntryFilters) -> int:
+    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id))
+
+
+def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
+    """Return the entries as JSON for callers; long bodies are loaded from items of their own.
+
+    Entries whose body is missing are left out; verification reports them.
+    """
+    entries = list(entries)
+    long_bodies = _load_long_bodies(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
+    bodies = [(entry, entry.body or long_bodies.get(entry.id)) for entry in entries]
+    return [entry_to_json(entry, body) for entry, body in bodies if body or entry.erased]
+
+
+def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
+    """Return an entry as JSON: its canonical bytes, followed by `sequence` and `integrity`.
+
+    The canonical bytes are spliced in, not parsed and written again, so a reader who cuts the line at `,"sequence":`
+    gets the data of the Merkle leaf. An erased entry has no body; its remaining fields and their signature are shown
+    instead.
+    """
+    body = canonical_json(_erased_entry(entry)) if body is None or entry.erased else body
+    signed = {"erasureSignature": redaction.redaction_signature(entry)} if entry.erased else {}
+    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signed} if entry.sequence else None
+    return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
+
+
+def _erased_entry(entry: EntryItem) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "type": entry.type,
+        "occurredAt": entry.created_at,
+        "organizationId": organization_id_from_log(entry.log_id),
+        "actor": None,
+        "target": None,
+        "context": None,
+        "changes": [],
+        "data": None,
+        "erased": True,
+    }
+
+
+def iter_sequenced(
+    log_id: str, after_sequence: int, last_sequence: int, *, reread: bool = False
+) -> Iterator[list[StoredEntry]]:
+    """Yield the sequenced entries after one sequence and up to another, in chunks that fit into memory.
+
+    Uses the sequence index and, where the index lags, the ledger's batches in the table. An index may show an entry as
+    it was before an erasure; `reread` loads every entry from the table. At a gap the last chunk starts with the entry
+    after the gap, or is empty at the end of the log.
+    """
+    retry_delays = iter(_INDEX_RETRY_SECONDS)
+    while after_sequence < last_sequence:
+        items = _query_index(log_id, after_sequence, last_sequence)
+        if consecutive := items[: _dense_prefix_length(log_id, items, after_sequence)] or _load_from_table(
+            log_id, after_sequence, last_sequence
+        ):
+            for chunk in _chunk_by_long_bodies(consecutive):
+                yield load_bodies(log_id, _refetch(chunk) if reread else chunk)
+            after_sequence += len(consecutive)
+        elif (delay_seconds := next(retry_delays, None)) is not None:
+            time.sleep(delay_seconds)  # Entries sequenced before the ledger stored batches are found by the index only.
+        else:
+            yield load_bodies(log_id, items[:1])
+            return
+
+
+def _query_index(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+    (pk, first), (_, last) = sequence_key(log_id, after_sequence + 1), sequence_key(log_id, last_sequence)
+    return table.query(Partition(pk, "index1"), since=first, until=last).items
+
+
+def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+    """Return the next consecutive entries, located by the ledger's batches."""
+    ids_by_sequence = sealed_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
+    keys = {
+        sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
+    }
+    items = table.get_all(keys.values())
+    consecutive: list[Item] = []
+    for sequence, key in keys.items():
+        if items.get(key, {}).get("index1sk") != sequence_key(log_id, sequence)[1]:
+            break
+        consecutive.append(items[key])
+    return consecutive
+
+
+def _refetch(items: list[Item]) -> list[Item]:
+    """Return the table's version of items from an index; items that left the sequence are returned unchanged."""
+    stored_items = table.get_all((item["pk"], item["sk"]) for item in items)
+    present = {key: item for key, item in stored_items.items() if "index1sk" in item}
+    return [present.get((item["pk"], item["sk"]), item) for item in items]
+
+
+def list_stored(log_id: str, after_position: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
+    """Return a page of everything stored for a log, by id, and the position to continue from.
+
+    Reads the table itself, so nothing lags, and entries that someone removed from the sequence or inserted are
+    included.
+    """
+    result = table.query(EntryItem.pk.format(log_id=log_id), after=after_position, limit=limit)
+    return load_bodies(log_id, result.items), result.last_evaluated_key
+
+
+def is_pending(log_id: str, item: Item) -> bool:
+    """Return whether an entry still waits for its sequence. An entry without a valid MAC never gets one."""
+    return "sequence" not in item and is_authentic(log_id, item)
+
+
+def load_bodies(log_id: str, items: list[Item]) -> list[StoredEntry]:
+    """Return the entries in these items, with long bodies loaded from items of their own."""
+    long_bodies = _load_long_bodies(
+        body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item
+    )
+    missing_ids = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long_bodies]
+    erased = _load_erased(log_id, missing_ids)
+    items = [erased.get(item["sk"], item) for item in items]
+    return [StoredEntry(item, item["body"] if "body" in item else long_bodies.get(item["sk"])) for item in items]
+
+
+def _dense_prefix_length(log_id: str, items: list[Item], after_sequence: int) -> int:
+    # Two entries with one sequence are no gap: verification has to see both.
+    gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log_id, after_sequence + n + 1)[1])
+    return next(gaps, len(items))
+
+
+def _chunk_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
+    # One Query returns a megabyte of items, but the bodies stored elsewhere can be a hundred times larger.
+    start, long = 0, 0
+    for end, item in enumerate(items):
+        if "body" not in item:
+            if long == _MAX_LONG_BODIES:
+                yield items[start:end]
+                start, long = end, 0
+            long += 1
+    yield items[start:]
+
+
+def _load_erased(log_id: str, ids: Iterable[str]) -> dict[str, Item]:
+    # The index lags, so it may return an entry from before its erasure.
+    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in ids)
+    return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
+
+
+def _load_long_bodies(keys: Iterable[ItemKey]) -> dict[str, bytes]:
+    items = table.get_all(keys)
+    return {sk: item["body"] for (_, sk), item in items.items() if "body" in item}

@@ -1,0 +1,133 @@
+"""Verification rules for sequenced entries: pure functions without I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.features.audit.log.models import Failure
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.entry_macs import public_keys, verify_entry_mac
+from chalicelib.kernel.audit_log.ledger import Head, origin, sequence_attributes, sequence_key, split_hashes
+from chalicelib.kernel.core.encoding import from_base64, to_base64
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import NoteError
+from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
+from chalicelib.kernel.storage.entity import Item
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The reason why a log does not verify, and the first sequence that is affected."""
+
+    failure: Failure
+    sequence: int | None
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """An entry as stored. `body`: its canonical bytes, possibly from an item of their own; None if they are missing."""
+
+    item: Item
+    body: object
+
+
+@dataclass(frozen=True)
+class VerifiedPrefix:
+    """The verified prefix of a log: the Merkle tree of all entries so far.
+
+    `chained_since_size`: the tree size from which the MAC chains cover entries, so each entry's own MAC has to confirm
+    that; None skips the check.
+    """
+
+    tree: CompactRange = field(default_factory=CompactRange)
+    chained_since_size: int | None = None
+
+    def extend(self, log_id: str, entries: Iterable[StoredEntry]) -> "VerifiedPrefix | Fault":
+        """Return the prefix extended by the following entries, or the first fault among them.
+
+        A gap is a fault, and so is a second entry with the same sequence.
+        """
+        leaves: list[bytes] = []
+        for sequence, entry in enumerate(entries, self.tree.size + 1):
+            _, sort_key = sequence_key(log_id, sequence)
+            if entry.item["index1sk"] < sort_key:
+                return Fault("modified", sequence - 1)
+            erased = "erased" in entry.item
+            if entry.item["index1sk"] > sort_key or (entry.body is None and not erased):
+                return Fault("missing", sequence)
+            failure = (
+                _erased_failure(log_id, sequence, entry)
+                if erased
+                else _failure(log_id, sequence, entry, self.chained_since_size)
+            )
+            if failure:
+                return Fault(failure, sequence)
+            leaves.append(entry.item["leaf"])
+        return VerifiedPrefix(self.tree.extend(leaves), self.chained_since_size)
+
+    def to_cursor(self) -> dict[str, Any]:
+        """Return the state as it is stored in a cursor."""
+        return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks)), "since": self.chained_since_size}
+
+    @classmethod
+    def from_cursor(cls, position: dict[str, Any]) -> "VerifiedPrefix":
+        """Return the state that a cursor holds."""
+        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
+
+
+def _failure(log_id: str, sequence: int, entry: StoredEntry, chained_since_size: int | None = None) -> Failure | None:
+    """Return the failure of an entry at its sequence, or None. Trusts none of the stored attributes.
+
+    The entry's MAC covers its sequence, so an entry whose MAC is valid for another sequence was moved. All attributes
+    that lists and filters use have to match the body; otherwise an attacker could hide an entry from them.
+    """
+    item, body = entry.item, entry.body
+    seal, size = item.get("seal"), item.get("tree_size")
+    if not isinstance(body, bytes) or not isinstance(seal, bytes) or not isinstance(size, int):
+        return "modified"
+    computed_leaf = leaf_hash(body)
+    is_chained = None if chained_since_size is None else size > chained_since_size
+    sealed_sequence = (
+        verify_entry_mac(seal, log_id, size, computed_leaf, chained=is_chained)
+        if computed_leaf == item.get("leaf")
+        else None
+    )
+    if sealed_sequence != sequence:
+        return "reordered" if sealed_sequence else "modified"
+    try:
+        decoded = EntryItem.of(log_id, body)
+    except (ValueError, KeyError, TypeError):
+        return "modified"
+    expected = decoded.item() | sequence_attributes(log_id, sequence, size) | {"seal": seal}
+    return None if expected.items() <= item.items() else "modified"
+
+
+def _erased_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
+    """Return the failure of an entry that claims to be erased; only the service's signature confirms that."""
+    return (
+        None if is_displayable_entry(entry.item) and redaction.is_intact(log_id, sequence, entry.item) else "modified"
+    )
+
+
+def has_valid_entry_mac(log_id: str, entry: StoredEntry) -> bool:
+    """Return whether an entry has a valid MAC for the sequence that it claims."""
+    sequence = entry.item.get("sequence")
+    return isinstance(sequence, int) and _failure(log_id, sequence, entry) is None
+
+
+def find_head_fault(log_id: str, head: Head) -> Fault | None:
+    """Return the fault in the head of a non-empty log: its signature, its size or its root."""
+    try:
+        signed = checkpoints.verify(head.note, public_keys())
+    except NoteError:
+        return Fault("bad_signature", None)
+    if (signed.origin, signed.size) != (origin(log_id), head.tree.size):
+        return Fault("bad_signature", None)
+    return None if signed.root == head.tree.root() else Fault("forked", None)
+
+
+def is_displayable_entry(item: Item) -> bool:
+    """Return whether an item has all attributes that are needed to show it as an entry."""
+    names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("target", "actor"))]
+    return isinstance(item.get("leaf"), bytes) and all(isinstance(item.get(name), str) for name in names)

@@ -1,0 +1,109 @@
+"""Hourly anchoring: stores the heads of all logs that grew outside the table, after verifying the new entries."""
+
+import time
+from itertools import zip_longest
+from typing import Any, Final
+
+from chalicelib.features.audit.log.logic import anchors
+from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
+from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
+from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, verify_through
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
+from chalicelib.kernel.core.logs import add_fields, add_metrics
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution import pagination
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import jobs, queues
+from chalicelib.kernel.work.tasks import task
+
+_TASK: Final = "audit.anchor"
+_QUEUE_TIMEOUT_SECONDS: Final = 600
+_INDEX_LAG_SECONDS: Final = 60
+"""Grace period for the sequence index; an entry that it lacks after that counts as missing."""
+
+
+def queue_anchor_tasks() -> int:
+    """Queue a task for every log that grew since its last anchor, and return how many were queued.
+
+    In each shard the logs that have waited longest come first. The next run continues where this one ran out of time.
+    """
+    queued_count, ends_at = 0, time.monotonic() + _QUEUE_TIMEOUT_SECONDS
+    for pages in zip_longest(*map(ledger.unanchored_heads, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
+        for head in (head for page in pages for head in page):
+            queues.enqueue(_TASK, (head["pk"], head["sk"]))
+            queued_count += 1
+        if time.monotonic() > ends_at:
+            break
+    return queued_count
+
+
+@task(_TASK)
+def anchor_log(message: dict[str, Any]) -> None:
+    """Anchor the head of a log after verifying that the entries since the last anchor lead to it.
+
+    A log that was forked, truncated or altered is not anchored. The task's log record gives the reason, and the metric
+    AnchorsRefused counts it. The log stays marked, so each hourly run refuses it again until somebody investigates.
+    """
+    log_id = message["pk"].partition("#")[2]
+    add_fields(tenant=log_id)
+    if not settings().anchors_bucket:
+        return
+    try:
+        # The anchor is read before the head, so an intact log is never shorter than its anchor.
+        latest_head = anchors.load_latest_anchor(log_id) or Head.of(None)
+        head = Head.of(table.get(ledger.head_key(log_id)))
+    except (BrokenAnchor, BrokenHead):
+        _report_refusal(Fault("bad_signature", None))
+        return
+    result = _verify_from_anchor(log_id, latest_head, head, _resume_progress(message, log_id, latest_head))
+    if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
+        queues.forward({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
+    elif isinstance(result, Fault):
+        _report_refusal(result)
+    elif result.tree.size < head.tree.size:
+        cursor = pagination.encode_cursor(result.to_cursor(), _cursor_binding(log_id, latest_head))
+        queues.forward({**message, "reached": cursor})
+    elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
+        ledger.mark_anchored(log_id, head.tree.size)
+        add_fields(anchored=head.tree.size)
+
+
+def _verify_from_anchor(
+    log_id: str, anchored_head: Head, head: Head, verified: VerifiedPrefix
+) -> VerifiedPrefix | Fault:
+    """Return the prefix verified in this run, or the fault that separates the anchor from the head."""
+    if head.tree.size < anchored_head.tree.size:
+        return Fault("truncated", head.tree.size + 1)
+    if head.tree.size > anchored_head.tree.size and (fault := find_head_fault(log_id, head)):
+        return fault
+    ends_at = jobs.slice_ends_at()
+    while verified.tree.size < head.tree.size:
+        result = verify_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
+        if isinstance(result, Fault):
+            return result
+        verified = result
+        if time.monotonic() > ends_at:
+            break
+    forked = verified.tree.size >= head.tree.size and verified.tree.root() != head.tree.root()
+    return Fault("forked", None) if forked else verified
+
+
+def _resume_progress(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
+    """Return how far earlier runs got from the same anchor; the signed cursor in the message holds it."""
+    try:
+        return VerifiedPrefix.from_cursor(
+            pagination.decode_cursor(message["reached"], _cursor_binding(log_id, anchored_head))
+        )
+    except (KeyError, Problem):
+        return VerifiedPrefix(anchored_head.tree)
+
+
+def _cursor_binding(log_id: str, anchored_head: Head) -> str:
+    return f"{_TASK}:{log_id}:{anchored_head.note}"
+
+
+def _report_refusal(fault: Fault) -> None:
+    add_fields(refused=fault.failure, sequence=fault.sequence)
+    add_metrics(AnchorsRefused=1)

@@ -1,0 +1,1 @@
+"""Submissions of leads: their storage, status and tokens."""

@@ -1,0 +1,92 @@
+"""Store submissions: in the open lead of the email address if there is one, otherwise in a new lead."""
+
+from chalicelib.features.leads.entities import Lead, LeadSubmission, StoredSubmission
+from chalicelib.features.leads.logic.lead_status import MERGE_WINDOW_HOURS, can_merge, merge_fields
+from chalicelib.features.leads.models import LeadCreate
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.core.case_folding import email_from_claim
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage.entity import ItemKey, system_log
+from chalicelib.kernel.transactions.unique_items import guard_key
+
+
+def email_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the key that maps the email address in the body to its open lead, for prefetching."""
+    value = request.unvalidated_body.get("contactEmail")
+    email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
+    return [_email_key(email_address)] if email_address else []
+
+
+def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
+    """Store a submission: in the open lead of the email address if it has room, otherwise in a new lead.
+
+    Concurrent submissions from one address conflict, and the later one is retried.
+    """
+    open_lead = _load_open_lead(ctx, body.contact_email)
+    submission = _new_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
+    if open_lead and can_merge(open_lead, submission):
+        lead = ctx.changes.update(open_lead, **merge_fields(open_lead, submission))
+    else:
+        lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
+    return ctx.changes.create(LeadSubmission.from_lead(lead, submission["id"]))
+
+
+def build_honeypot_reply(ctx: Context, body: LeadCreate) -> LeadSubmission:
+    """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
+    submission = _new_submission(ctx, body)
+    return LeadSubmission.from_lead(_new_lead(submission, body, None), submission["id"])
+
+
+def create_operator_lead(ctx: Context, body: LeadCreate) -> Lead:
+    """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
+    lead = _new_lead(_new_submission(ctx, body), body, ctx.user.id)
+    return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))
+
+
+def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
+    """Return the open lead of an email address, or None. Also loads the log chains of the lead."""
+    email_item = ctx.access.prefetched.get(_email_key(email_address))
+    if email_item is None or email_item["until"] <= ctx.now:
+        return None
+    lead_id = email_item["ref"]
+    key = Lead.make_item_key(id=lead_id)
+    ctx.changes.chains, items = Chains.read_beside(system_log(lead_id), [key])
+    return Lead.from_item(items[key]) if key in items else None
+
+
+def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
+    """Return the submission in a body, received now but later than `after_timestamp`."""
+    new = ctx.new_record_fields(later_than=after_timestamp)
+    submitted_at = new["created_at"]
+    fields = body.model_dump(include={"contact_name", "company_name", "message", "source", "consent"})
+    if consent := fields["consent"]:
+        consent["given_at"] = consent["given_at"] or submitted_at
+    history = [{"status": "new", "at": submitted_at}]
+    return {"id": new["id"], "submitted_at": submitted_at, **fields, "status": "new", "history": history}
+
+
+def _new_lead(submission: StoredSubmission, body: LeadCreate, operator_id: str | None) -> Lead:
+    """Return a new lead with its first submission."""
+    submitted_at = submission["submitted_at"]
+    return Lead(
+        id=submission["id"],
+        created_at=submitted_at,
+        updated_at=submitted_at,
+        contact_email=body.contact_email,
+        submissions=[submission],
+        history=[{"status": "new", "at": submitted_at, "by": operator_id}],
+        open_until=after(submitted_at, hours=MERGE_WINDOW_HOURS),
+    )
+
+
+def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
+    """Create a lead that becomes the open lead of its email address. Closes the lead that was open."""
+    if open_lead:
+        ctx.changes.update_untracked(open_lead, open_until=None)
+    return ctx.changes.create(lead)
+
+
+def _email_key(email_address: str) -> ItemKey:
+    return guard_key(Lead.open_by_email, {"contact_email": email_address})

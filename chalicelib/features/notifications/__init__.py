@@ -1,0 +1,1 @@
+"""Notifications: an organization's events are sent to its webhooks and chat channels."""

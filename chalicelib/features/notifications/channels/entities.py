@@ -1,0 +1,103 @@
+"""Stored records of integration channels and their messages."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from chalicelib.features.notifications.channels.models import MASK, ChannelOut, ChannelStatus, Provider
+from chalicelib.features.notifications.entities import Delivery, Subscriber
+from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.storage.entity import Collection, Quota
+from chalicelib.kernel.storage.pii import PersonalData
+
+MAX_CHANNELS: Final = 50
+SEND_TASK: Final = "channels.send"
+
+_ERASED_URL_FIELDS: Final = {
+    "status": "needs_attention",
+    "last_error": "Its URL named a person who was erased. Give it another.",
+}
+_VISIBLE_CHARACTERS: Final = 4
+_MIN_HIDDEN_CHARACTERS: Final = 12
+"""Minimum number of characters that stay hidden; a shorter secret is hidden completely."""
+
+
+class ChannelMessage(Delivery):
+    """The delivery of an event to a channel."""
+
+    kind = "organization.integration_channel.message"
+    pk, sk = "N#{channel_id}", "{id}"
+    subscriber_field = "channel_id"
+
+    channel_id: str
+
+
+class IntegrationChannel(Subscriber):
+    """An integration channel of an organization.
+
+    `sealed_url` is the encrypted URL for messages; `masked_url` is its public form. `free_at` is the earliest time for
+    the next message.
+    """
+
+    kind, parameter = "organization.integration_channel", "channel_id"
+    pk, sk = "O#{organization_id}", "C#{id}"
+    in_organization = Collection("O#{organization_id}", "C#{id}")
+    quota = Quota("integration channels", "O#{organization_id}", MAX_CHANNELS, lambda _channel: True)
+    output_model = ChannelOut
+    send_task, delivery_type, min_interval_seconds = SEND_TASK, ChannelMessage, 1
+    child_partition = "N#{id}"
+
+    provider: Provider
+    name: str
+    sealed_url: bytes
+    masked_url: str
+    status: ChannelStatus = "active"
+    last_error: str | None = None
+    free_at: str | None = None
+
+    @property
+    def endpoint(self) -> object:
+        """The encrypted URL that receives the messages."""
+        return self.sealed_url
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The masked URL, in its public form."""
+        return {"webhook_url": self.masked_url}
+
+    @property
+    def url(self) -> str:
+        """The decrypted URL. Raises DecryptionError if the stored value was altered."""
+        return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the changes that redact a person; a URL that names the person keeps only its host."""
+        redacted = person.redact_all({"name": self.name})
+        if not person.appears_in(url := self.url):
+            return redacted
+        parts = urlsplit(url)
+        return {
+            **redacted,
+            **encrypted_url_fields(self.id, f"{parts.scheme}://{person.redact(parts.netloc)}/"),
+            **_ERASED_URL_FIELDS,
+        }
+
+
+def encrypted_url_fields(channel_id: str, url: str) -> dict[str, Any]:
+    """Return the fields of a channel that store its URL, encrypted and masked."""
+    return {
+        "sealed_url": encryption.encrypt(url.encode(), _encryption_context(channel_id)),
+        "masked_url": mask_url(url),
+    }
+
+
+def mask_url(url: str) -> str:
+    """Return the public form of a URL: scheme, host and, if enough characters stay hidden, the last four."""
+    parts = urlsplit(url)
+    secret = url.partition("://")[2].removeprefix(parts.netloc)
+    visible_end = secret[-_VISIBLE_CHARACTERS:] if len(secret) >= _VISIBLE_CHARACTERS + _MIN_HIDDEN_CHARACTERS else ""
+    return f"{parts.scheme}://{parts.netloc}/{MASK}{visible_end}"
+
+
+def _encryption_context(channel_id: str) -> str:
+    return f"channel:{channel_id}"

@@ -1,0 +1,1 @@
+"""Messages for chat providers, and their delivery."""

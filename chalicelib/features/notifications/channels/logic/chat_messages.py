@@ -1,0 +1,197 @@
+"""Chat messages about events, in the format of each provider; without I/O.
+
+Names come from users. They are therefore escaped for the provider's markup, mentions such as `@everyone` are disabled,
+and long names are shortened, so a message never exceeds a provider's limit (Slack: 3,000 characters in a section,
+Discord: 4,096 in a description). Messages contain no links, because every page of the service needs a credential.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from pydantic_core import to_json
+
+from chalicelib.features.notifications.channels.entities import IntegrationChannel
+from chalicelib.features.notifications.channels.models import Provider
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
+from chalicelib.kernel.core.clock import timestamp_ms
+
+MAX_NAME_CHARACTERS: Final = 256
+"""Maximum characters of a name; two fully escaped names fit into one section of Slack."""
+
+_TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive here."
+_DEFAULT_ACTOR_NAMES: Final = {
+    "user": "Somebody",
+    "api_key": "An API key",
+    "operator": "An operator",
+    "system": "The service",
+}
+_BIDI_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Invisible characters that change the direction of the surrounding text."""
+_ZERO_WIDTH_SPACE: Final = "\u200b"
+
+_MENTIONS: Final = re.compile(r"@(?=everyone|here|channel|group)", re.IGNORECASE)
+_MARKDOWN_CHARACTERS: Final = re.compile(r"[\\`*_~|<>\[\](){}#&]|:(?=//)|^[-+=]")
+_LIST_NUMBER: Final = re.compile(r"^(\d+)\.")
+
+EscapeFunction = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class MessageContent:
+    """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs."""
+
+    sentence: str
+    actor: str
+    target: str
+    event: Mapping[str, Any]
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
+        """Return the content for a log entry with its sequence."""
+        return cls(EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _public_event(entry, sequence))
+
+    @classmethod
+    def create_test(cls, actor: Mapping[str, Any], channel: IntegrationChannel, timestamp: str) -> "MessageContent":
+        """Return the content of a test message, which is not an event of the log."""
+        entry = {
+            "type": "channel.test",
+            "occurredAt": timestamp,
+            "organizationId": channel.organization_id,
+            "actor": actor,
+            "target": {"name": channel.name},
+            "data": {"channelId": channel.id},
+        }
+        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _public_event(entry, None))
+
+    @property
+    def plain_text(self) -> str:
+        """The sentence as plain text."""
+        return self.render(str)
+
+    def render(self, escape: EscapeFunction) -> str:
+        """Return the sentence with escaped names."""
+        return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
+
+
+def build_body(provider: Provider, content: MessageContent) -> bytes:
+    """Return the body of a message in the provider's format."""
+    return to_json(_FORMATS[provider](content))
+
+
+def delivery_url(provider: Provider, url: str) -> str:
+    """Return the URL for a message; Discord reports the result only with `wait=true`."""
+    if provider != "discord":
+        return url
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "wait"]
+    return parts._replace(query=urlencode([*query, ("wait", "true")])).geturl()
+
+
+def escape_slack(text: str) -> str:
+    """Return text that Slack's mrkdwn shows as it is, except for bold and the like, which have no escape."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _break_mentions(text)
+
+
+def escape_markdown(text: str) -> str:
+    """Return text that Markdown shows as it is (CommonMark, section 2.4), as in Discord and Teams."""
+    return _break_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
+
+
+def _break_mentions(text: str) -> str:
+    return _MENTIONS.sub("@" + _ZERO_WIDTH_SPACE, text)
+
+
+def _format_slack(content: MessageContent) -> dict[str, Any]:
+    timestamp, event = content.event["timestamp"], content.event["type"]
+    when = f"<!date^{timestamp_ms(timestamp) // 1000}^{{date_short_pretty}} {{time}}|{timestamp}>"
+    text = content.render(escape_slack)
+    return {
+        "text": text,
+        "blocks": [
+            {"type": "section", "text": _mrkdwn(text)},
+            {"type": "context", "elements": [_mrkdwn(f"{when} · {event}")]},
+        ],
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+
+
+def _mrkdwn(text: str) -> dict[str, Any]:
+    # `verbatim` keeps Slack from turning plain text into links or mentions.
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def _format_discord(content: MessageContent) -> dict[str, Any]:
+    return {
+        "embeds": [
+            {
+                "description": content.render(escape_markdown),
+                "timestamp": content.event["timestamp"],
+                "footer": {"text": content.event["type"]},
+            }
+        ],
+        "allowed_mentions": {"parse": []},
+    }
+
+
+def _format_teams(content: MessageContent) -> dict[str, Any]:
+    text = content.render(escape_markdown)
+    # An Adaptive Card shows times in the reader's zone, and rejects fractions of a second.
+    timestamp = re.sub(r"\.\d+", "", content.event["timestamp"])
+    when = f"{{{{DATE({timestamp}, SHORT)}}}} {{{{TIME({timestamp})}}}}"
+    footer = f"{when} · {escape_markdown(content.event['type'])}"
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "fallbackText": text,
+        "body": [
+            {"type": "TextBlock", "text": text, "wrap": True},
+            {"type": "TextBlock", "text": footer, "wrap": True, "isSubtle": True, "size": "Small"},
+        ],
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _format_webhook(content: MessageContent) -> dict[str, Any]:
+    return {"text": content.plain_text, "event": content.event}
+
+
+_FORMATS: Final[Mapping[Provider, Callable[[MessageContent], dict[str, Any]]]] = {
+    "slack": _format_slack,
+    "discord": _format_discord,
+    "teams": _format_teams,
+    "webhook": _format_webhook,
+}
+
+
+def _public_event(entry: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
+    return {
+        "type": entry["type"],
+        "timestamp": entry["occurredAt"],
+        "organizationId": entry["organizationId"],
+        "sequence": sequence,
+        "data": entry["data"],
+    }
+
+
+def _actor_and_target_names(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the names of the actor and of the target."""
+    actor, target = entry["actor"], entry["target"]
+    name = _clean_name(actor["name"] or "")
+    if actor["type"] == "api_key" and name:
+        name = f"The API key {name}"
+    return name or _DEFAULT_ACTOR_NAMES.get(actor["type"], "Somebody"), _clean_name(target["name"] or "") or "something"
+
+
+def _clean_name(name: str) -> str:
+    """Return a name as a single line without direction controls, shortened if necessary."""
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _BIDI_CONTROLS.sub("", name))
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"

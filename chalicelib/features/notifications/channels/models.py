@@ -1,0 +1,74 @@
+"""Request and response models of integration channels."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, WrapValidator
+
+from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.kernel.http.fields import Name
+from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
+from chalicelib.kernel.outbound.webhook_urls import TargetUrl
+
+Provider = Literal["slack", "discord", "teams", "webhook"]
+ChannelStatus = Literal["active", "needs_attention"]
+
+MASK: Final = "…"
+"""Placeholder for the hidden part of a URL. It is not ASCII, so no real URL contains it."""
+
+_URL: Final = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
+_MASKED_URL: Final = "https://hooks.slack.com/…wxyz"
+
+
+def _validate_unless_masked(url: Any, validate: Callable[[Any], str]) -> str:
+    return url if isinstance(url, str) and MASK in url else validate(url)
+
+
+class ChannelTarget(Input):
+    """The URL that receives a channel's messages."""
+
+    webhook_url: Annotated[TargetUrl, WrapValidator(_validate_unless_masked)] = Field(
+        description="The provider's URL for incoming messages. Send the masked URL back to keep the current one.",
+        examples=[_URL],
+    )
+
+
+class ChannelCreate(Input):
+    """A new integration channel."""
+
+    provider: Provider = Field(examples=["slack"])
+    name: Name = Field(examples=["#engines"])
+    events: EventPatterns = Field(["*"])
+    config: ChannelTarget
+    enabled: bool = True
+
+
+class ChannelPatch(Patch):
+    """The changeable fields of an integration channel."""
+
+    provider: Provider = Field(examples=["slack"])
+    name: Name = Field(examples=["#engines"])
+    events: EventPatterns = Field(["*"])
+    config: ChannelTarget
+    enabled: bool = True
+
+
+class ChannelConfigOut(Output):
+    """The URL that receives a channel's messages."""
+
+    webhook_url: str = Field(
+        description="The masked URL: its scheme, host and last characters.", examples=[_MASKED_URL]
+    )
+
+
+class ChannelOut(RecordOutput):
+    """An integration channel. A channel that needs attention receives no messages until it is fixed."""
+
+    provider: Provider = Field(examples=["slack"])
+    name: str = Field(examples=["#engines"])
+    events: list[str] = Field(examples=[["organization.*"]])
+    areas: EventAreas
+    config: ChannelConfigOut
+    enabled: bool
+    status: ChannelStatus = Field(examples=["active"])
+    last_error: str | None = Field(description="Why the channel needs attention.", examples=[None])

@@ -1,0 +1,169 @@
+"""Operations on the integration channels of an organization, including test messages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.notifications.channels.logic.chat_messages import MessageContent
+from chalicelib.features.notifications.channels.logic.message_delivery import apply_response, send_message
+from chalicelib.features.notifications.channels.logic.provider_rules import (
+    HEALTHY_FIELDS,
+    failure_reason,
+    url_mismatch_reason,
+)
+from chalicelib.features.notifications.channels.models import MASK, ChannelCreate, ChannelOut, ChannelPatch, Provider
+from chalicelib.features.notifications.entities import SubscriberCleanup
+from chalicelib.features.notifications.logic.event_access import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.models.schemas import TrialOut
+from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.get(
+    "/organizations/{organization_id}/integration-channels",
+    access=at_organization(Role.ADMIN),
+    scope="channels:read",
+    emits=None,
+)
+def list_integration_channels(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ChannelOut]:
+    """List an organization's integration channels, in the order of their creation."""
+    listed = IntegrationChannel.in_organization
+    return ctx.list_records(IntegrationChannel, listed, query, ChannelOut.of, organization_id=organization.id)
+
+
+@routes.post(
+    "/organizations/{organization_id}/integration-channels",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.created",
+    grants_access=True,
+)
+def create_integration_channel(ctx: Context, organization: Organization, body: ChannelCreate) -> ChannelOut:
+    """Create an integration channel: a chat room of Slack, Discord or Teams that receives events as sentences.
+
+    Messages use the provider's format; at most one is sent each second. The provider `webhook` stands for any other
+    program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
+    """
+    _check_url(body.provider, body.config.webhook_url)
+    areas = authorize_event_areas(ctx, body.events)
+    record_fields = ctx.new_record_fields()
+    channel = IntegrationChannel(
+        **record_fields,
+        organization_id=organization.id,
+        provider=body.provider,
+        name=body.name,
+        events=body.events,
+        enabled=body.enabled,
+        areas=areas,
+        **encrypted_url_fields(record_fields["id"], body.config.webhook_url),
+    )
+    return ChannelOut.of(ctx.changes.create(channel))
+
+
+@routes.get(
+    "/organizations/{organization_id}/integration-channels/{channel_id}",
+    access=at_organization(Role.ADMIN),
+    scope="channels:read",
+    emits=None,
+)
+def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> ChannelOut:
+    """Get an integration channel."""
+    return ChannelOut.of(channel)
+
+
+@routes.patch(
+    "/organizations/{organization_id}/integration-channels/{channel_id}",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.updated",
+    grants_access=True,
+)
+def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: ChannelPatch) -> ChannelOut:
+    """Change an integration channel. A masked URL leaves the current URL unchanged.
+
+    A channel that needs attention works again after a change of its URL or provider, or after it was disabled and
+    enabled. After a creation or change by an API key, the channel receives only events within the areas that the key
+    may read.
+    """
+    requested_url = body.config.webhook_url
+    url = channel.url if requested_url == channel.masked_url else requested_url
+    url_changes: dict[str, Any] = (
+        {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.url else {}
+    )
+    if has_new_target := bool(url_changes) or body.provider != channel.provider:
+        _check_url(body.provider, url)
+    status_changes: Mapping[str, Any] = (
+        HEALTHY_FIELDS if has_new_target or (body.enabled and not channel.enabled) else {}
+    )
+    changed = ctx.changes.update(
+        channel,
+        provider=body.provider,
+        name=body.name,
+        events=body.events,
+        enabled=body.enabled,
+        **url_changes,
+        **status_changes,
+    )
+    return ChannelOut.of(limit_to_caller_areas(ctx, changed, channel))
+
+
+@routes.delete(
+    "/organizations/{organization_id}/integration-channels/{channel_id}",
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.deleted",
+    grants_access=True,
+)
+def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
+    """Delete an integration channel; pending messages are dropped."""
+    ctx.changes.delete(channel)
+    ctx.changes.enqueue_after_commit(
+        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(channel, ctx.now))
+    )
+
+
+@routes.post(
+    "/organizations/{organization_id}/integration-channels/{channel_id}/test",
+    success=200,
+    access=at_organization(Role.ADMIN),
+    scope="channels:write",
+    emits="organization.integration_channel.tested",
+    grants_access=True,
+    has_external_effects=True,
+    rate_limits=TEST_RATE_LIMITS,
+)
+def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
+    """Send a test message to an integration channel, whatever its status, and return the result within 5 s.
+
+    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
+    key over all organizations.
+
+    A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
+    """
+    content = MessageContent.create_test(ctx.principal.actor, channel, ctx.now)
+    response = ctx.once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
+    apply_response(ctx.changes, channel, response)
+    ctx.changes.set_event_subject(channel)
+    return TrialOut(
+        delivered=response.succeeded,
+        status_code=response.status,
+        error=failure_reason(channel.provider, response),
+        duration_ms=response.duration_ms,
+    )
+
+
+def _check_url(provider: Provider, url: str) -> None:
+    """Raise ValidationProblem if the provider can't receive messages at a URL."""
+    error = url_mismatch_reason(provider, url) if settings().stage != "local" else None
+    if MASK in url:
+        error = "is masked, but differs from the current masked URL; send the full URL"
+    if error:
+        raise ValidationProblem([FieldError("/config/webhookUrl", "malformed", error)])

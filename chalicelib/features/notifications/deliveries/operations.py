@@ -1,0 +1,74 @@
+"""Operations on the deliveries of a webhook: list, get and retry."""
+
+from chalicelib.features.notifications.deliveries import logic
+from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
+from chalicelib.features.notifications.models.event_types import area_of
+from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryOut
+from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
+from chalicelib.features.tenancy.entities.organizations import at_organization
+from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQuery) -> ListPage[DeliveryOut]:
+    """List the deliveries of a webhook, newest first. They are kept for 90 days.
+
+    `from` and `to` refer to the time of the event. A delivery that is changing may be listed by its previous status.
+    """
+    deliveries, last = logic.list_deliveries(webhook.id, query, ctx.decode_cursor(query))
+    return ctx.build_page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
+    """Get a delivery with all its attempts."""
+    return DeliveryOut.of(_require_unexpired(delivery))
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry",
+    success=202,
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.delivery_retried",
+    grants_access=True,
+    collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+)
+def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:
+    """Send a delivery again, whatever its status. If that fails, it is retried like a new delivery.
+
+    A delivery that waits for its next attempt is sent now. If the webhook is not active, the problem is
+    `invalid_transition`.
+    """
+    require_active(webhook)
+    if not webhook.may_receive(delivery.event_type):
+        detail = f"The webhook may no longer receive events of {area_of(delivery.event_type)}. See its areas."
+        raise Problem("invalid_transition", detail)
+    requeued = ctx.changes.update(_require_unexpired(delivery), **requeue_fields(ctx.now))
+    ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
+    if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
+        ctx.changes.update_untracked(webhook, probe_at=ctx.now)
+        ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
+    return DeliveryOut.of(requeued)
+
+
+def _require_unexpired(delivery: WebhookDelivery) -> WebhookDelivery:
+    if delivery.is_expired:
+        raise not_found()
+    return delivery

@@ -1,0 +1,184 @@
+"""Stored records of deliveries, and the base class of their subscribers."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Final, Self
+
+from chalicelib.features.notifications.models.event_types import is_in_areas
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.kernel.core.clock import after, now, timestamp_ms
+from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.storage.entity import Entity, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.work.jobs import Job
+from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
+
+RETENTION_DAYS: Final = 90
+
+QUEUE_TASK: Final = "deliveries.queue"
+"""The task that queues a delivery once it is due."""
+
+_RESPONSE_FIELDS: Final = ("error", "response_body")
+"""The fields of an attempt that may contain text from a third-party server."""
+
+_REDRIVE_DELAY_SECONDS: Final = 300
+"""Delay after the planned attempt before a delivery is queued again, because its message must be lost."""
+
+
+class Subscriber(Entity):
+    """A record that receives events. `events`: exact types, `page.*` or `*`.
+
+    `areas` limits the events to those that the last editor may read; None means no limit. The task `send_task` sends a
+    batch of its deliveries, at least `min_interval_seconds` apart. A subscriber owns its deliveries, which are deleted
+    with it.
+    """
+
+    gives_access = True
+    child_partition = "V#{id}"
+
+    send_task: ClassVar[str]
+    delivery_type: ClassVar[type["Delivery"]]
+    min_interval_seconds: ClassVar[int] = 0
+
+    organization_id: str
+    events: list[str]
+    enabled: bool = True
+    areas: list[str] | None = None
+
+    def may_receive(self, event_type: str) -> bool:
+        """Return whether the subscriber may receive events of a type."""
+        return is_in_areas(event_type, self.areas)
+
+    @property
+    def endpoint(self) -> object:
+        """The endpoint that receives the events; a different value means another server."""
+        raise NotImplementedError
+
+
+class Delivery(Entity):
+    """An event for a subscriber; it has the event's id.
+
+    `tries` counts the attempts since the delivery was last requested. `due_at` is when the scheduler queues it, if
+    nothing else did.
+    """
+
+    gives_access = True
+    subscriber_field: ClassVar[str]
+    """The name of the field with the subscriber's id."""
+
+    organization_id: str
+    event_type: str
+    sequence: int
+    status: DeliveryStatus = "pending"
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    tries: int = 0
+    next_attempt_at: str | None = None
+    completed_at: str | None = None
+    due_at: str | None = None
+    ttl: int
+
+    @classmethod
+    def plan(
+        cls,
+        subscriber_id: str,
+        *,
+        event_id: str,
+        event_type: str,
+        organization_id: str,
+        sequence: int,
+        occurred_at: str,
+        now: str,
+        attempt_at: str | None,
+    ) -> Self:
+        """Return a new delivery that is attempted at a time, or skipped without one."""
+        subscriber_fields: dict[str, Any] = {cls.subscriber_field: subscriber_id}
+        return cls(
+            id=event_id,
+            created_at=occurred_at,
+            updated_at=now,
+            organization_id=organization_id,
+            event_type=event_type,
+            sequence=sequence,
+            status="pending" if attempt_at else "skipped",
+            next_attempt_at=attempt_at,
+            completed_at=None if attempt_at else now,
+            due_at=attempt_at and redrive_at(attempt_at, now),
+            ttl=timestamp_ms(after(now, days=RETENTION_DAYS)) // 1000,
+            **subscriber_fields,
+        )
+
+    @property
+    def event_id(self) -> str:
+        """The id of the event, which is also the id of the delivery."""
+        return self.id
+
+    @property
+    def subscriber_id(self) -> str:
+        """The id of the subscriber."""
+        return str(getattr(self, self.subscriber_field))
+
+    @property
+    def log_label(self) -> str:
+        """The event type, which stands for the delivery in the log."""
+        return self.event_type
+
+    @property
+    def scheduled_task(self) -> ScheduledTask | None:
+        """When the scheduler queues a pending delivery."""
+        return ScheduledTask(QUEUE_TASK, self.due_at) if self.due_at else None
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the retention period is over; the table deletes the item some time later."""
+        return self.ttl <= timestamp_ms(now()) // 1000
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the changes that redact a person from stored responses."""
+        attempts = [
+            attempt | person.redact_all({name: attempt[name] for name in _RESPONSE_FIELDS}) for attempt in self.attempts
+        ]
+        return {"attempts": attempts} if attempts != self.attempts else {}
+
+
+class SubscriberCleanup(Job):
+    """The removal of the deliveries of a deleted subscriber, including those that the fan-out still creates.
+
+    `partition` holds them. `until` is the size of the log with the entry of the deletion: once the fan-out has passed
+    it, no more deliveries appear.
+    """
+
+    kind, task = "organization.clearing", "deliveries.clear"
+    pk, sk = "O#{organization_id}", "Y#{id}"
+    child_partition = "{partition}"
+
+    organization_id: str
+    partition: str
+    until: int | None = None
+
+    @classmethod
+    def from_subscriber(cls, subscriber: Subscriber, timestamp: str) -> "SubscriberCleanup":
+        """Return the job for a subscriber that is deleted at a time."""
+        organization_id, partition = subscriber.organization_id, str(subscriber.child_partition_key)
+        return cls(
+            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, partition=partition
+        )
+
+
+def requeue_fields(timestamp: str) -> dict[str, Any]:
+    """Return the fields of a delivery that is attempted again at a time, as if for the first time."""
+    return {
+        "status": "pending",
+        "tries": 0,
+        "next_attempt_at": timestamp,
+        "completed_at": None,
+        "due_at": redrive_at(timestamp, timestamp),
+    }
+
+
+def redrive_at(attempt_at: str, now: str) -> str:
+    """Return when the scheduler queues a delivery that is planned for a time.
+
+    A near attempt is queued directly, so the scheduler only has to find it if its message was lost.
+    """
+    is_queued_already = attempt_at <= after(now, seconds=MAX_DELAY_SECONDS)
+    return after(attempt_at, seconds=_REDRIVE_DELAY_SECONDS) if is_queued_already else attempt_at

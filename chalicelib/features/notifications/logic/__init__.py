@@ -1,0 +1,1 @@
+"""Delivery of events to subscribers: fan-out, batches, attempts and retries."""

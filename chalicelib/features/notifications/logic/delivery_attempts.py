@@ -1,0 +1,315 @@
+"""Sends batches: one delivery after the other, with the procedure of the subscriber's type."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.notifications.entities import Delivery, Subscriber, redrive_at
+from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.core.clock import after, backoff_seconds, now, now_ms, timestamp_ms
+from chalicelib.kernel.core.logs import add_fields, best_effort, correlate, log_event
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.record_types import find_record_type
+from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import queues, tasks
+from chalicelib.kernel.work.jobs import Job
+
+S = TypeVar("S", bound=Subscriber)
+
+MAX_STORED_ATTEMPTS: Final = 50
+"""Maximum number of attempts that a delivery records; requested retries can exceed the retry schedule."""
+
+_DEFERRAL_PREFIX: Final = "!"
+"""Sort key prefix of the items that list a subscriber's deferred deliveries; it sorts before every id."""
+
+_MAX_CONFLICTS: Final = 4
+_CLOCK_SKEW_SECONDS: Final = 1
+"""Tolerance for differing clocks: a delivery that is due this soon counts as due."""
+
+
+@dataclass(frozen=True)
+class DeliveryEvent:
+    """An event as its subscribers receive it: the log entry and its sequence."""
+
+    entry: Mapping[str, Any]
+    sequence: int
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the request that caused the event; None for an event of the service itself."""
+        asked_by: str | None = self.entry["context"]["requestId"]
+        return asked_by
+
+    def to_request_body(self) -> bytes:
+        """Return the event as the body of a webhook request; the same bytes in each attempt."""
+        return to_json(
+            {
+                "type": self.entry["type"],
+                "timestamp": self.entry["occurredAt"],
+                "data": self.entry["data"],
+                "organizationId": self.entry["organizationId"],
+                "sequence": self.sequence,
+            }
+        )
+
+
+def send_batch(
+    subscriber_type: type[S],
+    message: dict[str, Any],
+    attempt: Callable[[S, Delivery, DeliveryEvent], S],
+    on_start: Callable[[int], None] = lambda _number: None,
+) -> S | None:
+    """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
+
+    `attempt` returns the changed subscriber; `on_start` gets the number of deliveries before the first one. A message
+    without ids stands for the first deferred deliveries. Deliveries that are not sent by the message's `until` (ms
+    since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events, and
+    events that the subscriber may no longer receive, are skipped.
+    """
+    subscriber, deliveries = _load_batch(subscriber_type, message)
+    if subscriber is None:
+        _delete_deliveries(deliveries)
+        return None
+    ready = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
+    on_start(len(ready))
+    events = _load_events(ready)
+    for position, delivery in enumerate(ready):
+        if now_ms() > message.get("until", now_ms()):
+            if "ids" in message:
+                batches.queue_batches([(subscriber.item_key, ready[position:])])
+            break
+        try:
+            event = events.get(delivery.id)
+            if event and subscriber.may_receive(delivery.event_type):
+                with correlate(event.request_id):
+                    subscriber = attempt(subscriber, delivery, event)
+            else:
+                skip_delivery(delivery)
+        except ConcurrentModification:
+            add_fields(contended=True)  # The other worker queued it, or the scheduler will.
+    return subscriber
+
+
+def load_deferred(subscriber: Subscriber) -> list[Delivery]:
+    """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
+
+    Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
+    since, or are due later, leave the list; they are deferred again when necessary.
+
+    Raises ConcurrentModification if other workers keep changing the list.
+    """
+    delivery_type, conflicts = subscriber.delivery_type, 0
+    while conflicts < _MAX_CONFLICTS:
+        deferrals = table.query(
+            str(subscriber.child_partition_key), prefix=_DEFERRAL_PREFIX, limit=batches.MAX_BATCH_SIZE
+        ).items
+        keys = {
+            deferral["sk"]: delivery_type.make_item_key(
+                **{delivery_type.subscriber_field: subscriber.id}, id=deferral["delivery_id"]
+            )
+            for deferral in deferrals
+        }
+        items = table.get_all(keys.values())
+        present = {key: delivery_type.from_item(item) for key, item in items.items()}
+        due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
+        obsolete = [deferral for deferral in deferrals if keys[deferral["sk"]] not in due]
+        if obsolete:
+            try:
+                table.write_transaction([_delete_deferral(deferral) for deferral in obsolete])
+            except TransactionCancelled:  # One of them was deferred again meanwhile.
+                backoff_seconds(conflicts)
+                conflicts += 1
+        if due or not deferrals:
+            return sorted(due.values(), key=lambda delivery: delivery.sequence)
+    raise ConcurrentModification
+
+
+def _delete_deferral(deferral: Item) -> Write:
+    return Write(
+        "Delete",
+        (deferral["pk"], deferral["sk"]),
+        condition="attribute_not_exists(#pk) OR #put_at = :seen",
+        names=["pk", "put_at"],
+        values={"seen": deferral["put_at"]},
+    )
+
+
+def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S]) -> S:
+    """Store the change that `apply_change` makes to a subscriber after an attempt, and return the subscriber.
+
+    Nothing is stored if the subscriber is deleted or has another endpoint by now. Raises ConcurrentModification if
+    other workers keep changing it.
+    """
+    for attempt in range(_MAX_CONFLICTS):
+        changes = UnitOfWork(now())
+        changed = apply_change(changes, subscriber)
+        try:
+            if not changes.is_empty:
+                changes.commit()
+        except ConcurrentModification:
+            backoff_seconds(attempt)
+            item = table.get(subscriber.item_key)
+            present = type(subscriber).from_item(item) if item else None
+            if present is None or present.endpoint != subscriber.endpoint:
+                return present or subscriber
+            subscriber = present
+        else:
+            return changed
+    raise ConcurrentModification
+
+
+def skip_delivery(delivery: Delivery) -> None:
+    """Mark a delivery as skipped; it can be replayed. Raises ConcurrentModification."""
+    changes = UnitOfWork(now())
+    changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
+    changes.commit()
+
+
+def defer(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
+    """Defer a delivery until its subscriber is ready; the scheduler ignores it for a number of seconds.
+
+    Raises ConcurrentModification if the delivery changed meanwhile.
+    """
+    changes = UnitOfWork(now())
+    changes.update_untracked(delivery, due_at=after(changes.now, seconds=seconds))
+    pk, sk = deferral_key(subscriber, delivery.sequence, delivery.id)
+    deferral = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
+    changes.add_write(Write("Put", (pk, sk), item=deferral))
+    changes.commit()
+
+
+def deferral_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> ItemKey:
+    """Return the item key of a deferred delivery in the list of its subscriber."""
+    return str(subscriber.child_partition_key), f"{_DEFERRAL_PREFIX}{sequence:012d}#{delivery_id}"
+
+
+def store_attempt(
+    delivery: Delivery,
+    response: WebhookResponse,
+    next_at: str | None,
+    create_exhaustion_job: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
+) -> Delivery:
+    """Store the result of an attempt, and schedule the next one if there is any.
+
+    For a delivery that failed for good, `create_exhaustion_job` adds a job that records this in the log. It gets the
+    unit of work and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
+    """
+    changes = UnitOfWork(now())
+    changed = record_attempt(changes, delivery, response, next_at)
+    job = (
+        create_exhaustion_job(changes, delivery, changed)
+        if create_exhaustion_job and changed.status == "failed"
+        else None
+    )
+    changes.commit()
+    if job:
+        with best_effort("start"):
+            queues.enqueue(job.task, job.item_key)
+    batches.queue_at_next_attempt(changed)
+    return changed
+
+
+def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None) -> Delivery:
+    """Add the result of an attempt to the unit of work, and return the changed delivery."""
+    next_at = None if response.succeeded else next_at
+    status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
+    attempts = _append_attempts(delivery, response, changes.now)
+    log_event(
+        "attempt",
+        tenant=delivery.organization_id,
+        subscriberId=delivery.subscriber_id,
+        eventId=delivery.id,
+        event=delivery.event_type,
+        attempt=attempts[-1]["number"],
+        outcome=status,
+        status=response.status,
+        failure=response.error,
+        durationMs=response.duration_ms,
+        ageMs=now_ms() - timestamp_ms(delivery.created_at),
+    )
+    return changes.update(
+        delivery,
+        status=status,
+        attempts=attempts,
+        tries=delivery.tries + 1,
+        next_attempt_at=next_at,
+        due_at=next_at and redrive_at(next_at, changes.now),
+        completed_at=None if next_at else changes.now,
+    )
+
+
+def _append_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
+    """Return the attempts of a delivery with one added for each request that was sent."""
+    last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
+    responses = [*last_response.earlier, last_response]
+    ms_ago = sum(response.duration_ms for response in responses)
+    for number, response in enumerate(responses, last_number + 1):
+        attempts.append(
+            {
+                "number": number,
+                "at": after(now, seconds=-ms_ago / 1000),
+                "duration_ms": response.duration_ms,
+                "status_code": response.status,
+                "error": response.error,
+                "response_body": response.body or None,
+            }
+        )
+        ms_ago -= response.duration_ms
+    return [*delivery.attempts, *attempts][-MAX_STORED_ATTEMPTS:]
+
+
+def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
+    if deliveries:
+        changes = UnitOfWork(now())
+        for delivery in deliveries:
+            changes.delete(delivery)
+        changes.commit()
+
+
+def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
+    if "ids" not in message:
+        subscriber = tasks.load_record(subscriber_type, message)
+        return subscriber, load_deferred(subscriber) if subscriber else []
+    subscriber_item_key = (message["pk"], message["sk"])
+    fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
+    keys = [subscriber_type.delivery_type.make_item_key(**fields, id=name) for name in message["ids"]]
+    items = table.get_all([subscriber_item_key, *keys])
+    deliveries = [subscriber_type.delivery_type.from_item(items[key]) for key in keys if key in items]
+    return subscriber_type.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
+
+
+def is_due(delivery: Delivery) -> bool:
+    """Return whether an attempt should be made now."""
+    soon = after(now(), seconds=_CLOCK_SKEW_SECONDS)
+    return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= soon
+
+
+def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
+    """Return the events of deliveries by id, without erased ones."""
+    keys = {
+        EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
+    }
+    items = table.get_all(keys)
+    found_items = [(keys[key], item) for key, item in items.items()]
+    bodies = logs.load_bodies(deliveries[0].organization_id, [item for _, item in found_items]) if found_items else []
+    return {
+        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
+        for (delivery, _), entry in zip(found_items, bodies, strict=True)
+        if isinstance(entry.body, bytes)
+    }
+
+
+def load_delivery(key: ItemKey) -> Delivery | None:
+    """Return the delivery with an item key, of any type; None if there is none."""
+    item = table.get(key)
+    kind = find_record_type(item["kind"]) if item else None
+    return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

@@ -1,0 +1,62 @@
+"""Subscription patterns and the retry schedule; without I/O."""
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Final
+
+from chalicelib.features.notifications.models.event_types import area_of, is_in_areas
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import FieldError, Problem
+from chalicelib.kernel.rate_limits.buckets import RateLimit
+
+RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""Pauses between the attempts of a delivery. It is given up after the attempt that follows the last pause."""
+
+JITTER_FRACTION: Final = 0.2
+"""Random variation of a pause, as a fraction of it, so failed deliveries don't all return at once."""
+
+TEST_TIMEOUT_SECONDS: Final = 5.0
+"""Time limit of a test message, because the caller and a function instance wait for it."""
+
+TEST_RATE_LIMITS: Final = (
+    RateLimit("tests", limit=10, seconds=60, per="organization"),
+    RateLimit("tests-of-caller", limit=30, seconds=60, per="principal"),
+)
+"""Rate limits of test messages. The second one keeps a caller with many organizations from occupying many functions."""
+
+_MAX_RETRY_AFTER_SECONDS: Final = 86_400
+
+
+def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
+    """Return whether an event type matches a pattern: itself, a prefix such as `page.*`, or `*`."""
+    return any(
+        pattern in ("*", event_type) or (pattern.endswith(".*") and event_type.startswith(pattern[:-1]))
+        for pattern in patterns
+    )
+
+
+def reject_unreadable_types(patterns: Sequence[str], areas: Container[str] | None) -> None:
+    """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
+    errors = [
+        FieldError(f"/events/{index}", "insufficient_scope", f"This event requires the scope {area_of(pattern)}:read.")
+        for index, pattern in enumerate(patterns)
+        if "*" not in pattern and not is_in_areas(pattern, areas)
+    ]
+    if errors:
+        raise Problem("insufficient_scope", "The API key lacks the scope to read some of these events.", errors)
+
+
+def next_attempt_at(
+    tries: int,
+    now: str,
+    jitter: float,
+    retry_after_seconds: int | None = None,
+    delays_seconds: Sequence[int] = RETRY_SECONDS,
+) -> str | None:
+    """Return when a delivery is attempted again after a number of failures, or None if it is given up.
+
+    `jitter` is a number from -1 to 1. `retry_after_seconds` is the pause that the server requested.
+    """
+    if tries > len(delays_seconds):
+        return None
+    delay_seconds = delays_seconds[tries - 1] * (1 + JITTER_FRACTION * jitter)
+    return after(now, seconds=max(delay_seconds, min(retry_after_seconds or 0, _MAX_RETRY_AFTER_SECONDS)))

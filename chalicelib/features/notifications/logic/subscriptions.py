@@ -1,0 +1,119 @@
+"""The subscriptions of a log as of each entry.
+
+They follow from the log itself: an entry about a subscriber states its settings from then on. They are stored together
+with the offset of the fan-out, in the same transaction. So a change takes effect with its own entry, no matter when
+that entry is processed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from chalicelib.features.notifications.entities import Delivery, Subscriber
+from chalicelib.features.notifications.logic.retry_schedule import matches_any_pattern
+from chalicelib.features.notifications.models.event_types import is_in_areas
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.record_types import find_record_type, record_type
+
+_DELETED_SUFFIX: Final = ".deleted"
+_WEBHOOK_ID_FIELDS: Final = {
+    "organization.webhook.disabled": "id",
+    "organization.webhook.delivery_exhausted": "webhookId",
+}
+"""The field with the webhook's id in events about its own failures, which that webhook does not receive."""
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """The settings of a subscriber as of an entry.
+
+    `takes`: whether it is active; otherwise its deliveries are skipped. `free_at`: the earliest time for the next
+    message.
+    """
+
+    kind: str
+    events: Sequence[str]
+    takes: bool
+    free_at: str = ""
+    areas: Sequence[str] | None = None
+
+    def accepts(self, event_type: str) -> bool:
+        """Return whether the subscriber wants events of a type, and may receive them."""
+        return matches_any_pattern(self.events, event_type) and is_in_areas(event_type, self.areas)
+
+
+@dataclass(frozen=True)
+class SubscriptionSet:
+    """All subscriptions of a log as of an entry, by subscriber id."""
+
+    by_subscriber_id: Mapping[str, Subscription] = field(default_factory=dict)
+
+    @classmethod
+    def from_item(cls, item: Item | None) -> "SubscriptionSet":
+        """Return the subscriptions in an item."""
+        return cls({name: Subscription(**one) for name, one in item["of"].items()} if item else {})
+
+    def apply_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
+        """Return the subscriptions after an entry, which may be about a subscriber."""
+        target, data = entry["target"], entry["data"]
+        subscriber_type = find_record_type(target["type"])
+        if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
+            return self
+        others = {name: subscription for name, subscription in self.by_subscriber_id.items() if name != target["id"]}
+        if entry["type"].endswith(_DELETED_SUFFIX) or not data:
+            return SubscriptionSet(others)
+        is_active = data["enabled"] and data["status"] == "active"
+        previous = self.by_subscriber_id.get(target["id"])
+        subscription = Subscription(
+            subscriber_type.kind, data["events"], is_active, previous.free_at if previous else "", data.get("areas")
+        )
+        return SubscriptionSet(dict(sorted({**others, target["id"]: subscription}.items())))
+
+    def recipient_ids(self, entry: Mapping[str, Any]) -> list[str]:
+        """Return the ids of the subscribers that receive an entry, in a stable order."""
+        excluded_id = (
+            entry["data"].get(_WEBHOOK_ID_FIELDS[entry["type"]]) if entry["type"] in _WEBHOOK_ID_FIELDS else None
+        )
+        return [
+            subscriber_id
+            for subscriber_id, subscription in self.by_subscriber_id.items()
+            if subscription.accepts(entry["type"]) and subscriber_id != excluded_id
+        ]
+
+    def plan_delivery(
+        self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, now: str
+    ) -> tuple[Delivery, "SubscriptionSet"]:
+        """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""
+        subscription = self.by_subscriber_id[subscriber_id]
+        subscriber_type = record_type(subscription.kind)
+        assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `apply_entry` accepts no other types
+        attempt_at = max(now, subscription.free_at)
+        delivery = subscriber_type.delivery_type.plan(
+            subscriber_id,
+            event_id=entry["id"],
+            event_type=entry["type"],
+            organization_id=entry["organizationId"],
+            sequence=sequence,
+            occurred_at=entry["occurredAt"],
+            now=now,
+            attempt_at=attempt_at if subscription.takes else None,
+        )
+        if not (subscriber_type.min_interval_seconds and subscription.takes):
+            return delivery, self
+        spaced = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.min_interval_seconds))
+        return delivery, SubscriptionSet({**self.by_subscriber_id, subscriber_id: spaced})
+
+    def to_item(self, log_id: str) -> Item:
+        """Return the subscriptions as an item."""
+        pk, sk = subscriptions_key(log_id)
+        return {
+            "pk": pk,
+            "sk": sk,
+            "of": {name: vars(subscription) for name, subscription in self.by_subscriber_id.items()},
+        }
+
+
+def subscriptions_key(log_id: str) -> ItemKey:
+    """Return the item key of a log's subscriptions."""
+    return f"F#{log_id}", "#"

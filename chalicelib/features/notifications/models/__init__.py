@@ -1,0 +1,1 @@
+"""Event types, and request and response models that webhooks and channels share."""

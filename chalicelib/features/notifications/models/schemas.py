@@ -1,0 +1,114 @@
+"""Request and response models of deliveries, and of test messages."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching
+from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
+
+DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
+ExactEventType = Annotated[
+    str,
+    Field(max_length=100),
+    *matching(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
+]
+
+_MAX_PATTERN_CHARACTERS: Final = 100
+_FAILED_ATTEMPT: Final = {
+    "number": 10,
+    "at": "2026-11-20T09:30:00.000Z",
+    "durationMs": 84,
+    "statusCode": 500,
+    "error": None,
+    "responseBody": "Internal Server Error",
+}
+
+
+def _validate_pattern(pattern: str) -> str:
+    if pattern not in EVENT_PATTERNS:
+        suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
+        hint = f"did you mean {suggestion!r}? " if suggestion in EVENT_PATTERNS else ""
+        raise ValueError(f"{pattern!r} is not an event type or pattern; {hint}GET /event-types lists them")
+    return pattern
+
+
+def _deduplicate(patterns: list[str]) -> list[str]:
+    return list(dict.fromkeys(patterns))
+
+
+_EventPattern = Annotated[str, Field(max_length=_MAX_PATTERN_CHARACTERS), AfterValidator(_validate_pattern)]
+EventPatterns = Annotated[
+    list[_EventPattern],
+    Field(
+        min_length=1,
+        max_length=40,
+        description="Exact types, prefixes such as `page.*`, or `*`.",
+        examples=[["organization.*"]],
+    ),
+    AfterValidator(_deduplicate),
+]
+"""The events that a subscriber wants."""
+
+
+EventAreas = Annotated[
+    list[str] | None,
+    Field(
+        description="The areas whose events it receives: those that the API key which last changed it may read. Null "
+        "if a user changed it last: all areas.",
+        examples=[None],
+    ),
+]
+"""The areas whose events a subscriber may receive."""
+
+
+class AttemptOut(Output):
+    """One attempt to deliver an event."""
+
+    number: int = Field(ge=1, examples=[1])
+    at: Timestamp
+    duration_ms: int = Field(ge=0, examples=[84])
+    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    error: str | None = Field(description="Why there was no response.", examples=[None])
+    response_body: str | None = Field(
+        description="The first KiB of the response body; null if it was empty.", examples=[None]
+    )
+
+
+class DeliveryOut(RecordOutput):
+    """The delivery of an event to a webhook."""
+
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED_ATTEMPT]},
+        "organization.webhook.delivery_retried": {
+            "attempts": [_FAILED_ATTEMPT],
+            "next_attempt_at": "2026-11-20T09:30:00.000Z",
+        },
+    }
+
+    webhook_id: Uuid
+    event_id: Uuid = Field(description="The id of the log entry, which is also the `webhook-id` of each attempt.")
+    event_type: str = Field(examples=["organization.updated"])
+    status: DeliveryStatus = Field(examples=["succeeded"])
+    attempts: list[AttemptOut]
+    next_attempt_at: Timestamp | None = Field(examples=[None])
+    completed_at: Timestamp | None
+
+
+class DeliveriesQuery(TimeRange, ListQuery):
+    """Filters for deliveries, by event time among others. A delivery has to match all of them."""
+
+    status: DeliveryStatus | None = Field(None, examples=[None])
+    event_type: ExactEventType | None = Field(None, description="One event type.", examples=["organization.updated"])
+
+
+class TrialOut(Output):
+    """The result of a test message."""
+
+    delivered: bool
+    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    error: str | None = Field(description="Why the message was not delivered.", examples=[None])
+    duration_ms: int = Field(ge=0, examples=[84])

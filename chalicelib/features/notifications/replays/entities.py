@@ -1,0 +1,53 @@
+"""Stored record of a replay."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from chalicelib.features.notifications.replays.models import ReplayableStatus, ReplayOut, ReplayStatus
+from chalicelib.kernel.storage.entity import Item, Quota
+from chalicelib.kernel.work.jobs import Job
+
+MAX_RUNNING_REPLAYS: Final = 10
+"""Maximum number of replays that run at the same time in an organization."""
+
+
+class Replay(Job):
+    """A replay of the deliveries to a webhook whose events occurred from `since` to `until`.
+
+    Deliveries up to `position` are processed, and `done` of them were queued again. `requeued` is the public count. The
+    record is kept as long as a delivery.
+    """
+
+    gives_access = True
+    kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
+    pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
+    quota = Quota(
+        "running replays",
+        "O#{organization_id}",
+        MAX_RUNNING_REPLAYS,
+        lambda replay: replay.turn_at is not None,
+        "Wait until one has ended.",
+    )
+    output_model = ReplayOut
+
+    organization_id: str
+    webhook_id: str
+    since: str
+    until: str
+    delivery_status: ReplayableStatus | None = None
+    status: ReplayStatus = "queued"
+    requeued: int = 0
+    done: int = 0
+    position: Item | None = None
+    error: str | None = None
+    ttl: int
+
+    @property
+    def selected_statuses(self) -> Sequence[ReplayableStatus]:
+        """The statuses of the deliveries to replay."""
+        return statuses_to_replay(self.delivery_status)
+
+
+def statuses_to_replay(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
+    """Return the statuses of the deliveries to replay; the default is `failed` and `skipped`."""
+    return (status,) if status else ("failed", "skipped")

@@ -1,0 +1,62 @@
+"""Operations on replays: start one, and get its progress."""
+
+from chalicelib.features.notifications.deliveries import logic
+from chalicelib.features.notifications.entities import RETENTION_DAYS
+from chalicelib.features.notifications.replays.entities import Replay, statuses_to_replay
+from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
+from chalicelib.features.notifications.webhooks.entities import Webhook
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
+from chalicelib.features.tenancy.entities.organizations import at_organization
+from chalicelib.kernel.core.clock import after, timestamp_ms
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import Uuid
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
+    success=202,
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.replayed",
+    grants_access=True,
+    collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/replays",
+)
+def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:
+    """Send the deliveries of a time range again, oldest first.
+
+    The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
+    replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
+    """
+    require_active(webhook)
+    until = body.until or max(body.since, ctx.now)
+    replay = Replay(
+        **ctx.new_record_fields(),
+        organization_id=webhook.organization_id,
+        webhook_id=webhook.id,
+        turn_at=ctx.now,
+        since=body.since,
+        until=until,
+        delivery_status=body.status,
+        requeued=logic.count_deliveries(webhook.id, statuses_to_replay(body.status), body.since, until),
+        ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
+    )
+    ctx.changes.enqueue_after_commit(Replay.task, ctx.changes.create(replay))
+    return ReplayOut.of(replay)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/replays/{replay_id}",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def get_webhook_replay(_ctx: Context, webhook_id: Uuid, replay: Replay) -> ReplayOut:  # noqa: ARG001 - part of the record's key
+    """Get a replay: its progress, and how many deliveries it queued.
+
+    The record is kept for 90 days, even if the webhook is deleted.
+    """
+    return ReplayOut.of(replay)

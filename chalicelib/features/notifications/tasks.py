@@ -1,0 +1,55 @@
+"""Tasks that queue due or lost deliveries, and delete those of deleted subscribers."""
+
+import time
+from typing import Any, Final
+
+from chalicelib.features.notifications.entities import QUEUE_TASK, SubscriberCleanup
+from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.logic.delivery_attempts import is_due, load_delivery
+from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work.tasks import task
+
+_FAN_OUT_WAIT_SECONDS: Final = 60
+"""Pause until the job checks again whether the fan-out has passed the last entry."""
+
+
+@task(QUEUE_TASK)
+def queue_delivery(message: dict[str, Any]) -> None:
+    """Queue a due delivery after the messages that are queued for its subscriber."""
+    delivery = load_delivery((message["pk"], message["sk"]))
+    if delivery and is_due(delivery):
+        batches.queue_batches([(batches.subscriber_key(delivery), [delivery])])
+
+
+@task(SubscriberCleanup.task)
+def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
+    """Delete the deliveries of a deleted subscriber, until the fan-out creates no more of them.
+
+    If the fan-out stays blocked for long, deliveries that it creates later remain until they expire.
+    """
+    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_ends_at()
+    if job is None:
+        return
+    is_finished = job.failures > jobs.MAX_FAILURES
+    if not is_finished:
+        job = job if job.until else _start(job)
+        is_finished = ConsumerOffset.from_head(table.get(head_key(job.organization_id))).sequence >= (job.until or 0)
+    while table.delete_batch(job.partition):
+        if time.monotonic() > ends_at:
+            jobs.release(job)
+            return
+    if is_finished:
+        jobs.remove(job)
+    else:
+        jobs.release(job, seconds=_FAN_OUT_WAIT_SECONDS)
+
+
+def _start(job: SubscriberCleanup) -> SubscriberCleanup:
+    """Return the job with the size of the log, once the log contains the entry of the deletion."""
+    ledger.append_pending(job.organization_id)
+    head = table.get(head_key(job.organization_id)) or {}
+    return jobs.checkpoint(job, until=int(head.get("size", 0)))

@@ -1,0 +1,212 @@
+"""Stored records of webhooks and their deliveries."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Final
+
+from chalicelib.features.notifications.entities import Delivery, Subscriber
+from chalicelib.features.notifications.models.schemas import DeliveryOut
+from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
+from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.work.jobs import Job
+
+MAX_WEBHOOKS: Final = 50
+MAX_ACTIVE_SECRETS: Final = 5
+"""Maximum number of secrets of one webhook that sign at the same time."""
+
+_ERASED_URL_FIELDS: Final = {
+    "enabled": False,
+    "probe_at": None,
+    "disabled_reason": "Its URL named a person who was erased. Give it another.",
+}
+
+SEND_TASK: Final = "webhooks.send"
+PROBE_TASK: Final = "webhooks.probe"
+
+
+class WebhookDelivery(Delivery):
+    """The delivery of an event to a webhook."""
+
+    kind, parameter = "organization.webhook.delivery", "delivery_id"
+    pk, sk = "V#{webhook_id}", "{id}"
+    subscriber_field = "webhook_id"
+    by_status = Facet("V#{webhook_id}#S#{status}", "facet1")
+    by_event_type = Facet("V#{webhook_id}#E#{event_type}", "facet2")
+    output_model = DeliveryOut
+
+    webhook_id: str
+
+
+class Webhook(Subscriber):
+    """A webhook of an organization, with the state of its circuit breaker.
+
+    `secrets` holds `{sealed, until}` items, the current secret first; its `until` is null. `failing_since` is the time
+    of the first of the attempts that all failed. `misconfigured_since` is the time since when the host name does not
+    resolve, or the certificate is invalid.
+
+    `responsive` is false if the last request timed out, or none was sent yet. `consecutive_timeouts` counts the
+    time-outs in a row. While `backlog_drained` is false, new events wait: for a probe at `probe_at` to succeed, for the
+    backlog to be sent in order, or for the rate limit of the host. `pending_disable_reason` is set once nothing is sent
+    any more and a task is about to disable the webhook.
+    """
+
+    kind, parameter = "organization.webhook", "webhook_id"
+    pk, sk = "O#{organization_id}", "W#{id}"
+    in_organization = Collection("O#{organization_id}", "W#{id}")
+    quota = Quota("webhooks", "O#{organization_id}", MAX_WEBHOOKS, lambda _webhook: True)
+    output_model = WebhookOut
+    version_fields = ("version", "probe_at")
+    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # the service sets it, not a person
+    attribute_names: ClassVar = {
+        "responsive": "answers",
+        "consecutive_timeouts": "silences",
+        "backlog_drained": "caught_up",
+        "probe_at": "parked_until",
+        "pending_disable_reason": "disabling",
+    }
+    send_task, delivery_type = SEND_TASK, WebhookDelivery
+
+    url: str
+    description: str | None = None
+    secrets: list[dict[str, Any]] = field(default_factory=list)
+    failing_since: str | None = None
+    misconfigured_since: str | None = None
+    disabled_reason: str | None = None
+    responsive: bool = False
+    consecutive_timeouts: int = 0
+    backlog_drained: bool = False
+    probe_at: str | None = None
+    pending_disable_reason: str | None = None
+
+    @property
+    def endpoint(self) -> object:
+        """The URL that receives the events."""
+        return self.url
+
+    @property
+    def status(self) -> WebhookStatus:
+        """`active`, `paused` by a user, or `disabled` by the service."""
+        if self.disabled_reason:
+            return "disabled"
+        return "active" if self.enabled else "paused"
+
+    @property
+    def accepts_events(self) -> bool:
+        """Whether events are sent to it."""
+        return self.status == "active" and self.pending_disable_reason is None
+
+    @property
+    def log_label(self) -> str:
+        """The URL, which stands for the webhook in the log."""
+        return self.url
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the changes that redact a person from description and URL; a changed URL disables the webhook."""
+        redacted = person.redact_all({"description": self.description, "url": self.url})
+        return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
+
+    @property
+    def scheduled_task(self) -> ScheduledTask | None:
+        """The next probe, or the time to send the backlog."""
+        return ScheduledTask(PROBE_TASK, self.probe_at) if self.probe_at else None
+
+
+class DisabledNotice(Job):
+    """The email to an organization's admins about a webhook that the service disabled.
+
+    `last_notified_id` is the id of the last member who was notified.
+    """
+
+    kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
+    pk, sk = "O#{organization_id}", "N#{id}"
+    attribute_names: ClassVar = {"last_notified_id": "told"}
+
+    organization_id: str
+    webhook_id: str
+    last_notified_id: str | None = None
+
+    @classmethod
+    def create(cls, webhook: Webhook, timestamp: str) -> "DisabledNotice":
+        """Return the notice about a webhook that is disabled now."""
+        organization_id = webhook.organization_id
+        return cls(
+            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, webhook_id=webhook.id
+        )
+
+
+class DisableJob(Job):
+    """A webhook that receives no events any more and is about to be disabled."""
+
+    kind, task = "organization.webhook.disabling", "webhooks.disable"
+    pk, sk = "O#{organization_id}", "F#{id}"
+
+    organization_id: str
+    webhook_id: str
+    failing_since: str | None = None
+
+    @property
+    def webhook_key(self) -> ItemKey:
+        """The item key of the webhook."""
+        return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
+
+    @classmethod
+    def create(cls, webhook: Webhook, failing_since: str | None, timestamp: str) -> "DisableJob":
+        """Return the job that disables a webhook."""
+        organization_id = webhook.organization_id
+        return cls(
+            **new_record_fields(timestamp),
+            turn_at=timestamp,
+            organization_id=organization_id,
+            webhook_id=webhook.id,
+            failing_since=failing_since,
+        )
+
+
+class ExhaustionJob(Job):
+    """A delivery whose last attempt failed, as long as the log does not record that yet.
+
+    `due_before` and `completed_at` are the times when that attempt was due, and when it had failed.
+    """
+
+    kind, task = "organization.webhook.exhaustion", "webhooks.exhaust"
+    pk, sk = "O#{organization_id}", "E#{id}"
+
+    organization_id: str
+    webhook_id: str
+    delivery_id: str
+    attempt: int
+    due_before: str | None = None
+    completed_at: str | None = None
+
+    @property
+    def delivery_key(self) -> ItemKey:
+        """The item key of the delivery."""
+        return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
+
+    @classmethod
+    def create(cls, before: Delivery, failed: Delivery, timestamp: str) -> "ExhaustionJob":
+        """Return the job that records a failed delivery in the log."""
+        return cls(
+            **new_record_fields(timestamp),
+            turn_at=timestamp,
+            organization_id=failed.organization_id,
+            webhook_id=failed.subscriber_id,
+            delivery_id=failed.id,
+            attempt=failed.attempts[-1]["number"],
+            due_before=before.next_attempt_at,
+            completed_at=failed.completed_at,
+        )
+
+    def states_around_failure(self, current: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
+        """Return the delivery before and after its last attempt, without any retry that was requested since."""
+        attempts = [attempt for attempt in current.attempts if attempt["number"] <= self.attempt]
+        failed = current.replace(
+            status="failed", attempts=attempts, next_attempt_at=None, completed_at=self.completed_at
+        )
+        earlier_attempts = [attempt for attempt in attempts if attempt["number"] < self.attempt]
+        before = failed.replace(
+            status="pending", attempts=earlier_attempts, next_attempt_at=self.due_before, completed_at=None
+        )
+        return before, failed

@@ -1,0 +1,1 @@
+"""The circuit breaker, the secrets and the final outcomes of webhooks."""

@@ -1,0 +1,118 @@
+"""Final outcomes of deliveries, which a task of the jobs function commits together with a log entry.
+
+The functions that send requests to third-party servers have no key to authenticate log entries. They store what
+happened together with a job that is due at once, and the task of that job writes the log entry.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from chalicelib.features.notifications.entities import Delivery
+from chalicelib.features.notifications.webhooks.entities import (
+    PROBE_TASK,
+    DisabledNotice,
+    DisableJob,
+    ExhaustionJob,
+    Webhook,
+    WebhookDelivery,
+)
+from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.logs import best_effort
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import jobs, outbox, queues, tasks
+from chalicelib.kernel.work.outbox import Origin
+
+DISABLED_EVENT: Final = "organization.webhook.disabled"
+EXHAUSTED_EVENT: Final = "organization.webhook.delivery_exhausted"
+_MAX_ATTEMPTS: Final = 4
+
+
+def schedule_disable(
+    webhook: Webhook, reason: str, failing_since: str | None, record_last_attempt: Callable[[UnitOfWork], object]
+) -> Webhook:
+    """Stop all deliveries to a webhook and queue the job that disables it, unless the webhook changed meanwhile.
+
+    `record_last_attempt` adds the last attempt to the unit of work. Returns the webhook as stored.
+    """
+    changes = UnitOfWork(now())
+    changed = changes.update_untracked(webhook, pending_disable_reason=reason)
+    record_last_attempt(changes)
+    job = changes.create(DisableJob.create(webhook, failing_since, changes.now))
+    try:
+        changes.commit()
+    except ConcurrentModification:
+        item = table.get(webhook.item_key)
+        return Webhook.from_item(item) if item else changed
+    with best_effort("start"):
+        queues.enqueue(DisableJob.task, job.item_key)
+    return changed
+
+
+def create_exhaustion_job(changes: UnitOfWork, before: Delivery, failed: Delivery) -> ExhaustionJob:
+    """Add the job that records a failed delivery in the log, and return it."""
+    return changes.create(ExhaustionJob.create(before, failed, changes.now))
+
+
+def commit_disable(message: dict[str, Any]) -> None:
+    """Disable a webhook that accepts no events, and notify the organization's admins.
+
+    A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.
+    """
+    for attempt in range(_MAX_ATTEMPTS):
+        job = tasks.load_record(DisableJob, message)
+        if job is None:
+            return
+        item = table.get(job.webhook_key)
+        webhook = Webhook.from_item(item) if item else None
+        try:
+            if webhook is None or webhook.pending_disable_reason is None:
+                jobs.remove(job)
+            else:
+                _commit_disable_job(job, webhook)
+        except ConcurrentModification:
+            backoff_seconds(attempt)
+        else:
+            return
+    raise ConcurrentModification
+
+
+def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
+    changes = UnitOfWork(now())
+    probe_at = None if webhook.backlog_drained else changes.now
+    disabled = changes.update(
+        webhook,
+        enabled=False,
+        disabled_reason=webhook.pending_disable_reason,
+        pending_disable_reason=None,
+        failing_since=job.failing_since,
+        probe_at=probe_at,
+    )
+    if probe_at:
+        changes.enqueue_after_commit(PROBE_TASK, disabled)
+    if settings().mail_from:
+        changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.create(disabled, changes.now)))
+    changes.delete(job)
+    outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
+
+
+def commit_exhaustion(message: dict[str, Any]) -> None:
+    """Commit the log entry for a failed delivery; without the delivery there is nothing to record.
+
+    Raises ConcurrentModification if another worker committed first.
+    """
+    job = tasks.load_record(ExhaustionJob, message)
+    if job is None:
+        return
+    item = table.get(job.delivery_key)
+    if item is None:
+        jobs.remove(job)
+        return
+    before, failed = job.states_around_failure(WebhookDelivery.from_item(item))
+    changes = UnitOfWork(now())
+    changes.set_event_subject(failed)
+    changes.set_diff_base(before)
+    changes.delete(job)
+    outbox.commit(changes, EXHAUSTED_EVENT, Origin.system(ExhaustionJob.task))

@@ -1,0 +1,1 @@
+"""Request and response models of webhooks, and signatures by Standard Webhooks."""

@@ -1,0 +1,82 @@
+"""Request and response models of webhooks."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
+from chalicelib.kernel.http.fields import Text, Timestamp
+from chalicelib.kernel.http.models import Input, Patch, RecordOutput
+from chalicelib.kernel.outbound.webhook_urls import TargetUrl
+
+WebhookStatus = Literal["active", "paused", "disabled"]
+
+_ALL_EVENTS: Final = ["*"]
+_DISABLED_EXAMPLE: Final = {
+    "enabled": False,
+    "failing_since": "2026-11-15T09:30:00.000Z",
+    "disabled_reason": "Every attempt has failed for 5 days.",
+}
+_MAX_SECRET_CHARACTERS: Final = 100
+
+
+def _validate_secret(text: str) -> str:
+    decode_secret(text)
+    return text
+
+
+WebhookSecret = Annotated[str, Field(max_length=_MAX_SECRET_CHARACTERS), AfterValidator(_validate_secret)]
+
+
+class WebhookCreate(Input):
+    """A new webhook."""
+
+    url: TargetUrl = Field(
+        description="The https URL that receives the events.", examples=["https://example.com/hooks/atrium"]
+    )
+    events: EventPatterns = Field(_ALL_EVENTS)
+    description: Text | None = Field(None, examples=["Feeds the data warehouse."])
+    secret: WebhookSecret | None = Field(
+        None,
+        description="`whsec_` and the base64 of 24 to 64 random bytes. If it is omitted, the service generates one.",
+        examples=[None],
+    )
+    enabled: bool = True
+
+
+class WebhookPatch(Patch):
+    """The changeable fields of a webhook. `enabled` = true also reactivates one that the service disabled."""
+
+    url: TargetUrl = Field(examples=["https://example.com/hooks/atrium"])
+    events: EventPatterns = Field(_ALL_EVENTS)
+    description: Text | None = Field(None, examples=["Feeds the data warehouse."])
+    enabled: bool = True
+
+
+class SecretRotation(Input):
+    """How long the previous secret remains valid."""
+
+    grace_hours: int = Field(24, ge=0, le=168, examples=[24])
+
+
+class WebhookOut(RecordOutput):
+    """A webhook. Only the responses that create or rotate its secret contain it."""
+
+    secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED_EXAMPLE}
+
+    url: str = Field(examples=["https://example.com/hooks/atrium"])
+    events: list[str] = Field(examples=[["organization.*"]])
+    areas: EventAreas
+    description: str | None = Field(examples=["Feeds the data warehouse."])
+    enabled: bool
+    status: WebhookStatus = Field(examples=["active"])
+    secret: str | None = Field(
+        None, description="Only in the response that creates or rotates it; null otherwise.", examples=[None]
+    )
+    failing_since: Timestamp | None = Field(
+        description="The time since when every attempt has failed; null if the last one succeeded.", examples=[None]
+    )
+    disabled_reason: str | None = Field(description="Why the service disabled the webhook.", examples=[None])

@@ -1,0 +1,206 @@
+"""Operations on the webhooks of an organization, including test messages and secret rotation."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic_core import to_json
+
+from chalicelib.features.notifications.entities import SubscriberCleanup
+from chalicelib.features.notifications.logic.event_access import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.models.schemas import TrialOut
+from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
+from chalicelib.features.notifications.webhooks.logic import webhook_secrets
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import closed_circuit_fields, failure_reason
+from chalicelib.features.notifications.webhooks.models import standard_webhooks
+from chalicelib.features.notifications.webhooks.models.schemas import (
+    SecretRotation,
+    WebhookCreate,
+    WebhookOut,
+    WebhookPatch,
+)
+from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits import host_rates
+
+routes = RouteGroup("organizations")
+
+_TEST_MESSAGE: Final = "Somebody wanted to see whether messages arrive here. Nothing has happened."
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[WebhookOut]:
+    """List an organization's webhooks, in the order of their creation."""
+    return ctx.list_records(Webhook, Webhook.in_organization, query, WebhookOut.of, organization_id=organization.id)
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.created",
+    grants_access=True,
+)
+def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate) -> WebhookOut:
+    """Create a webhook, which receives events at its URL from now on, signed with a secret.
+
+    Only this response contains the secret. The webhook receives every event that is committed from now on, its own
+    creation first. The `webhooks` section of this document describes the messages and how to verify them. A webhook
+    that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
+    limited to these, and an exact type outside them is rejected.
+    """
+    areas = authorize_event_areas(ctx, body.events)
+    record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate_secret()
+    webhook = Webhook(
+        **record_fields,
+        organization_id=organization.id,
+        url=body.url,
+        events=body.events,
+        description=body.description,
+        enabled=body.enabled,
+        secrets=[webhook_secrets.encrypt_secret(record_fields["id"], secret)],
+        areas=areas,
+    )
+    return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
+    """Get a webhook, without its secret."""
+    return WebhookOut.of(webhook)
+
+
+@routes.patch(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.updated",
+    grants_access=True,
+)
+def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> WebhookOut:
+    """Change a webhook. The change takes effect with its own event.
+
+    Events that occur while the webhook is not enabled are recorded as skipped, and can be replayed. Enabling it again,
+    even after the service disabled it, or changing its URL forgets all earlier failures. After a change by an API key,
+    the webhook receives only events that the key may read.
+    """
+    fields, is_enabled_now = body.fields(), body.enabled and not webhook.enabled
+    if is_enabled_now:
+        fields["disabled_reason"] = None
+    if is_enabled_now or body.url != webhook.url:
+        fields |= closed_circuit_fields(ctx.now, enabled=body.enabled)
+    elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
+        fields["probe_at"] = ctx.now  # The task then skips the backlog.
+    changed = limit_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
+    if changed.probe_at == ctx.now:
+        ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
+    return WebhookOut.of(changed)
+
+
+@routes.delete(
+    "/organizations/{organization_id}/webhooks/{webhook_id}",
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.deleted",
+    grants_access=True,
+)
+def delete_webhook(ctx: Context, webhook: Webhook) -> None:
+    """Delete a webhook and all its deliveries at once; pending events are not sent any more."""
+    ctx.changes.delete(webhook)
+    ctx.changes.enqueue_after_commit(
+        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(webhook, ctx.now))
+    )
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/test",
+    success=200,
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.tested",
+    grants_access=True,
+    has_external_effects=True,
+    rate_limits=TEST_RATE_LIMITS,
+)
+def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
+    """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
+
+    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
+    key over all organizations.
+
+    The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
+    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
+    """
+    body = _test_body(webhook, organization, ctx.now)
+    headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
+    response = ctx.once(lambda: _send_test(webhook, body, headers))
+    if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
+        ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
+        ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
+    ctx.changes.set_event_subject(webhook)
+    return TrialOut(
+        delivered=response.succeeded,
+        status_code=response.status,
+        error=failure_reason(response),
+        duration_ms=response.duration_ms,
+    )
+
+
+def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> bytes:
+    content = {
+        "type": "webhook.test",
+        "timestamp": timestamp,
+        "data": {"webhookId": webhook.id, "message": _TEST_MESSAGE},
+        "organizationId": organization.id,
+        "sequence": None,
+    }
+    return to_json(content)
+
+
+def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+    """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
+    host_rates.acquire_slots(webhook.organization_id, webhook.url, 1)
+    return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/rotate-secret",
+    success=200,
+    access=at_organization(Role.ADMIN),
+    scope="webhooks:write",
+    emits="organization.webhook.secret_rotated",
+    grants_access=True,
+)
+def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
+    """Replace the secret of a webhook; for some hours the previous secret signs messages too."""
+    secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
+    active_secrets = webhook_secrets.active_secrets(webhook, ctx.now) if body.grace_hours else []
+    if len(active_secrets) == MAX_ACTIVE_SECRETS:
+        detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
+        raise Problem("limit_exceeded", detail)
+    previous_secrets = [
+        webhook_secrets.reencrypt_secret(webhook, item) | {"until": min(item["until"] or until, until)}
+        for item in active_secrets
+    ]
+    rotated = ctx.changes.update(
+        webhook, secrets=[webhook_secrets.encrypt_secret(webhook.id, secret), *previous_secrets]
+    )
+    return WebhookOut.of(rotated, secret=secret)

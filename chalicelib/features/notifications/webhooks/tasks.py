@@ -1,0 +1,298 @@
+"""Tasks that send events to webhooks, probe unresponsive ones, and disable those that checkpoint failing."""
+
+import random
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+from chalicelib.features.notifications.entities import Delivery
+from chalicelib.features.notifications.logic import batches, delivery_attempts
+from chalicelib.features.notifications.logic.delivery_attempts import DeliveryEvent
+from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
+from chalicelib.features.notifications.webhooks.entities import (
+    PROBE_TASK,
+    SEND_TASK,
+    DisabledNotice,
+    DisableJob,
+    ExhaustionJob,
+    Webhook,
+    WebhookDelivery,
+)
+from chalicelib.features.notifications.webhooks.logic import final_outcomes, webhook_secrets
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
+    find_disable_reason,
+    half_open_circuit_fields,
+    next_probe_at,
+    update_misconfigured_since,
+)
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.logs import add_fields
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound import mail, webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.rate_limits import host_rates
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import jobs, queues, tasks
+from chalicelib.kernel.work.tasks import task
+
+_DEFERRAL_SECONDS: Final = 3600
+"""How long the scheduler ignores a deferred delivery; the backlog is normally sent earlier, by a successful probe."""
+
+_PROBE_TIMEOUT_SECONDS: Final = 300
+"""Time after which a probe without a result counts as lost."""
+
+_BACKLOG_TIMEOUT_SECONDS: Final = 120
+"""Time after which a batch of the backlog without a result counts as lost."""
+
+
+class _HostAllowance:
+    """The requests that the host of a webhook may still be sent in this second.
+
+    They are acquired for the whole batch at its first request. `exhausted`: whether a request was denied; it can be
+    sent at `next_at`.
+    """
+
+    def __init__(self) -> None:
+        self._requested, self._remaining, self.exhausted, self.next_at = 1, -1, False, ""
+
+    def start_batch(self, size: int) -> None:
+        """Set the number of events in the batch."""
+        self._requested = size
+
+    def try_acquire(self, webhook: Webhook) -> bool:
+        """Return whether one more request may be sent now. Raises Problem `unavailable`."""
+        if self._remaining < 0:
+            turns = host_rates.acquire_slots(webhook.organization_id, webhook.url, self._requested)
+            self._remaining, self.next_at = turns.granted, turns.next_at
+        if self._remaining == 0:
+            self.exhausted = True
+            return False
+        self._remaining -= 1
+        return True
+
+
+@task(SEND_TASK)
+def send_to_webhook(message: dict[str, Any]) -> None:
+    """Send the events in a message to a webhook; an unresponsive or new webhook gets only one, as a probe.
+
+    A message with `catch_up` contains no events; it stands for the next batch of the backlog. Events over the rate
+    limit of the host are deferred, and so are all later ones.
+    """
+    is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
+
+    def attempt(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+        if not webhook.accepts_events:
+            delivery_attempts.skip_delivery(delivery)
+        elif webhook.backlog_drained or is_probe or (sends_backlog and webhook.responsive):
+            if allowance.try_acquire(webhook):
+                return _send_event(webhook, delivery, event)
+            if not sends_backlog:  # A delivery of the backlog is deferred already.
+                delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
+            return _pause_until(webhook, allowance.next_at)
+        else:
+            delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
+            if webhook.probe_at is None:
+                return _send_probe(webhook, delivery)
+        return webhook
+
+    webhook = delivery_attempts.send_batch(Webhook, message, attempt, allowance.start_batch)
+    if webhook and sends_backlog and not allowance.exhausted and (webhook.responsive or not webhook.accepts_events):
+        _continue_backlog(webhook)
+
+
+@task(PROBE_TASK)
+def probe_webhook(message: dict[str, Any]) -> None:
+    """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
+    webhook = tasks.load_record(Webhook, message)
+    if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
+        return
+    if webhook.responsive or not webhook.accepts_events:
+        _queue_backlog(webhook)
+    elif waiting := delivery_attempts.load_deferred(webhook):
+        _send_probe(webhook, waiting[0])
+    else:
+        _set_probe_at(webhook, None)
+
+
+def _send_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
+    # Queue before storing, so the stored time implies a queued probe. A duplicate probe finds nothing due.
+    queues.enqueue_slow({**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True})
+    return _set_probe_at(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
+
+
+def _pause_until(webhook: Webhook, probe_at: str) -> Webhook:
+    """Defer all new events of a webhook, in order, until its host may be sent more."""
+    if not webhook.backlog_drained and webhook.probe_at == probe_at:
+        return webhook
+
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
+        changes.update_untracked(present, backlog_drained=False, probe_at=probe_at)
+        return present.replace(backlog_drained=False, probe_at=probe_at)
+
+    changed = delivery_attempts.update_subscriber(webhook, apply_change)
+    queues.enqueue_at(PROBE_TASK, changed.item_key, probe_at)
+    return changed
+
+
+def _queue_backlog(webhook: Webhook) -> None:
+    """Queue the next batch of the backlog, after the messages that are queued already."""
+    until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
+    if _set_probe_at(webhook, until).probe_at == until:
+        (pk, sk) = webhook.item_key
+        queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
+
+
+def _continue_backlog(webhook: Webhook) -> None:
+    """Queue the next batch of the backlog, or mark the backlog as drained if there is none.
+
+    This runs in the webhook's message group of the queue, so no other message is sent to it meanwhile; new events are
+    deferred too.
+    """
+    if delivery_attempts.load_deferred(webhook):
+        _queue_backlog(webhook)
+    else:
+        _mark_backlog_drained(webhook)
+
+
+def _mark_backlog_drained(webhook: Webhook) -> None:
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
+        caught_up = present.responsive
+        changes.update_untracked(present, backlog_drained=caught_up, probe_at=None)
+        return present.replace(backlog_drained=caught_up, probe_at=None)
+
+    delivery_attempts.update_subscriber(webhook, apply_change)
+
+
+def _set_probe_at(webhook: Webhook, probe_at: str | None) -> Webhook:
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
+        if (present.responsive, present.probe_at) != (webhook.responsive, webhook.probe_at):
+            return present  # Another worker is handling it.
+        changes.update_untracked(present, probe_at=probe_at)
+        return present.replace(probe_at=probe_at)
+
+    return delivery_attempts.update_subscriber(webhook, apply_change)
+
+
+@task(DisabledNotice.task)
+def notify_webhook_disabled(message: dict[str, Any]) -> None:
+    """Notify the admins of an organization by email that the service disabled a webhook.
+
+    If the worker dies between sending an email and storing that, the email is sent twice.
+    """
+    notice = jobs.claim(DisabledNotice, message)
+    if notice is None:
+        return
+    if letter := _render_notice(notice):
+        for admin in _admins_to_notify(notice):
+            try:
+                _send_notice(admin, letter)
+            except Problem:
+                jobs.retry_later(notice)
+                return
+            notice = jobs.checkpoint(notice, last_notified_id=admin.id)
+    jobs.remove(notice)
+
+
+@task(DisableJob.task, emits={final_outcomes.DISABLED_EVENT: Webhook})
+def disable_webhook(message: dict[str, Any]) -> None:
+    """Disable a webhook that accepts no events, and notify the organization's admins."""
+    final_outcomes.commit_disable(message)
+
+
+@task(ExhaustionJob.task, emits={final_outcomes.EXHAUSTED_EVENT: WebhookDelivery})
+def log_exhausted_delivery(message: dict[str, Any]) -> None:
+    """Commit the log entry for a delivery whose last attempt failed."""
+    final_outcomes.commit_exhaustion(message)
+
+
+def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+    body = event.to_request_body()
+    headers = webhook_secrets.signed_headers(webhook, delivery.event_id, body, now())
+    headers |= {"x-request-id": event.request_id} if event.request_id else {}
+    response = webhook_client.post_webhook(webhook.url, body, headers)
+    failing_since = None if response.succeeded else webhook.failing_since or now()
+    misconfigured_since = update_misconfigured_since(response, webhook.misconfigured_since, now())
+    if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):
+        record_last_attempt = partial(
+            delivery_attempts.record_attempt, delivery=delivery, response=response, next_at=None
+        )
+        return final_outcomes.schedule_disable(webhook, reason, failing_since, record_last_attempt)
+    jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
+    next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
+    # Stored before the attempt: if the worker dies in between, the attempt is repeated.
+    updated = _update_health(webhook, response, failing_since, misconfigured_since, next_at)
+    delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.create_exhaustion_job)
+    return updated
+
+
+def _update_health(
+    webhook: Webhook,
+    response: WebhookResponse,
+    failing_since: str | None,
+    misconfigured_since: str | None,
+    next_at: str | None,
+) -> Webhook:
+    """Return the webhook with the state after an attempt that does not disable it."""
+    timestamp = now()
+    if response.timed_out:
+        timeouts = webhook.consecutive_timeouts + 1
+        probe_at = next_probe_at(next_at, timeouts, timestamp)
+        breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
+    else:
+        breaker_fields = (
+            {} if webhook.responsive else {"responsive": True, "consecutive_timeouts": 0, "probe_at": timestamp}
+        )
+
+    health = breaker_fields | {"misconfigured_since": misconfigured_since}
+
+    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
+        if present.failing_since != failing_since:  # A public field, so this creates a new version.
+            return changes.update(present, failing_since=failing_since, **health)
+        changes.update_untracked(present, **health)
+        return present.replace(**health)
+
+    updated = delivery_attempts.update_subscriber(webhook, apply_change)
+    if breaker_fields and updated.probe_at:
+        queues.enqueue_at(PROBE_TASK, updated.item_key, updated.probe_at)
+    return updated
+
+
+def _render_notice(notice: DisabledNotice) -> mail.Email | None:
+    """Return the email of a notice; None if the webhook is deleted or enabled again."""
+    webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
+    organization_key = Organization.make_item_key(id=notice.organization_id)
+    items = table.get_all([webhook_key, organization_key])
+    if webhook_key not in items or organization_key not in items:
+        return None
+    webhook, organization = Webhook.from_item(items[webhook_key]), Organization.from_item(items[organization_key])
+    if webhook.disabled_reason is None:
+        return None
+    return mail.render_email(
+        "features/notifications/webhooks/mail.jinja",
+        organization=organization.name,
+        url=webhook.url,
+        reason=webhook.disabled_reason,
+        failing_since=webhook.failing_since or webhook.updated_at,
+    )
+
+
+def _admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
+    """Yield the organization's admins and owner who were not notified yet."""
+    members = Member.in_organization.partition(organization_id=notice.organization_id)
+    for items in table.iter_pages(members, since=notice.last_notified_id):
+        # The index lags, so the current items decide who is an admin.
+        for member in map(Member.from_item, table.read_current(items)):
+            if member.id != notice.last_notified_id and Role(member.role).includes(Role.ADMIN):
+                yield member
+
+
+def _send_notice(admin: Member, email: mail.Email) -> None:
+    if admin.email:
+        try:
+            mail.send_email(admin.email, email)
+        except mail.EmailRejected as refused:
+            add_fields(mail=f"given up: {refused}")

@@ -1,0 +1,44 @@
+"""The stored capabilities of a space."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.platforms.capabilities.models import CapabilityOut, CapabilitySetOut
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
+from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
+
+
+class Capability(Entity):
+    """A capability of a space. The service stores it, and does not interpret its key or settings."""
+
+    kind, parameter, id_field = "space.capability", "capability_key", "capability_key"
+    parameter_pattern = IDENTIFIER_PATTERN
+    pk, sk = "S#{space_id}", "C#{capability_key}"
+    in_space = Collection("S#{space_id}", "C#{capability_key}")
+    output_model = CapabilityOut
+
+    organization_id: str
+    platform_id: str
+    space_id: str
+    capability_key: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def log_label(self) -> str:
+        """The capability key."""
+        return self.capability_key
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the settings with the person's data redacted."""
+        return person.redact_all({"settings": self.settings})
+
+
+class CapabilitySet(RecordSet):
+    """All capabilities of a space."""
+
+    kind = "space.capabilities"
+    keyed_by = "capabilityKey"
+    output_model = CapabilitySetOut

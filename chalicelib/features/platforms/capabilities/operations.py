@@ -1,0 +1,80 @@
+"""HTTP operations on the capabilities of a space."""
+
+from chalicelib.features.platforms.capabilities.entities import Capability, CapabilitySet
+from chalicelib.features.platforms.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
+from chalicelib.features.platforms.spaces.entities import Space, at_space
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SmallListQuery
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("spaces")
+
+
+@routes.get("/spaces/{space_id}/capabilities", access=at_space(Role.MEMBER), scope="spaces:read", emits=None)
+def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[CapabilityOut]:
+    """List the capabilities of a space, in the order they were added."""
+    return ctx.slice_page([CapabilityOut.of(capability) for capability in _stored_capabilities(ctx)], query)
+
+
+@routes.post(
+    "/spaces/{space_id}/capabilities",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.capability.added",
+)
+def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> CapabilityOut:
+    """Add a capability to a space. A space has at most 40."""
+    present = _stored_capabilities(ctx)
+    if any(capability.capability_key == body.capability_key for capability in present):
+        detail = "The space has this capability. Replace the capabilities to change its settings."
+        raise Problem.for_field("/capabilityKey", "already_exists", detail)
+    capability = ctx.changes.create(Capability(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
+    CapabilitySet.check_size([*present, capability])
+    ctx.changes.touch_if_changed(space)
+    return CapabilityOut.of(capability)
+
+
+@routes.put(
+    "/spaces/{space_id}/capabilities",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.capabilities.replaced",
+)
+def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut) -> ListPage[CapabilityOut]:
+    """Replace all capabilities of a space, up to 40. The response lists them.
+
+    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
+    """
+    wanted = ctx.new_records(Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids)
+    CapabilitySet.check_size(wanted)
+    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), wanted, CapabilitySet.of)
+    return ListPage([CapabilityOut.of(capability) for capability in stored], None)
+
+
+@routes.get(
+    "/spaces/{space_id}/capabilities/{capability_key}",
+    access=at_space(Role.MEMBER),
+    scope="spaces:read",
+    emits=None,
+)
+def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut:
+    """Get a capability of a space."""
+    return CapabilityOut.of(capability)
+
+
+@routes.delete(
+    "/spaces/{space_id}/capabilities/{capability_key}",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.capability.removed",
+)
+def remove_space_capability(ctx: Context, space: Space, capability: Capability) -> None:
+    """Remove a capability from a space."""
+    ctx.changes.delete(capability)
+    ctx.changes.touch_if_changed(space)
+
+
+def _stored_capabilities(ctx: Context) -> list[Capability]:
+    return ctx.load(Capability.in_space).instances_of(Capability)

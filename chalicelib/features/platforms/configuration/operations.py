@@ -1,0 +1,134 @@
+"""HTTP operations on the configuration of a platform, in general or for a host, space and locale."""
+
+from typing import Final, Literal
+
+from chalicelib.features.platforms.capabilities.entities import Capability
+from chalicelib.features.platforms.configuration.logic import HostMatch, config_fields, match_host
+from chalicelib.features.platforms.configuration.models import (
+    ConfigCapabilityOut,
+    ConfigOut,
+    MatchedOut,
+    MatchedSpaceOut,
+    ResolvedConfigOut,
+    ResolveRequest,
+)
+from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.logic.navigation_targets import space_slug_in_path
+from chalicelib.features.platforms.logic.navigation_visibility import NavigationVisibility
+from chalicelib.features.platforms.modules.entities import ModuleOverride
+from chalicelib.features.platforms.spaces.entities import Space
+from chalicelib.features.platforms.spaces.logic import keys_of, seen
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, ItemKey
+from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
+
+routes = RouteGroup("platforms")
+
+_PLATFORM_RECORDS: Final = Collection("P#{platform_id}", "C#{id}")
+"""The modules, project blocks and custom domain of a platform."""
+
+_TOO_LARGE_ADVICE: Final = "Get the platform, its modules and its project blocks with separate operations."
+
+
+@routes.get(
+    "/platforms/{platform_id}/config",
+    access=require_platform_role(Role.MEMBER, if_published=True),
+    scope="platforms:read",
+    emits=None,
+    alternative=_TOO_LARGE_ADVICE,
+)
+def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
+    """Get the configuration that a front end needs to start.
+
+    Callers without a role see the public parts of a published platform: the custom domain only if it is verified and
+    without its DNS records, no settings of modules that are off, and no project blocks that are off. The navigation and
+    home include private spaces, and unpublished sites and pages, only for callers who can see them.
+    """
+    ctx.allow_caching()
+    visibility = NavigationVisibility(ctx, platform)
+    records = ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    return ConfigOut.of(
+        config_fields(
+            platform, records, None, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+        )
+    )
+
+
+def _path_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
+    slug = space_slug_in_path(request.unvalidated_body.get("path"))
+    fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
+    return [guard_key(Space.by_slug, fields)] if slug else []
+
+
+@routes.post(
+    "/platforms/{platform_id}/resolve-config",
+    success=200,
+    access=require_platform_role(Role.MEMBER, if_published=True),
+    scope="platforms:read",
+    emits=None,
+    prefetch=_path_prefetch_keys,
+    alternative=_TOO_LARGE_ADVICE,
+)
+def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
+    """Get the configuration of a platform for a host, space and locale. `matched` tells how they were resolved.
+
+    `spaceId` selects a space, or else the slug in `path` does: its first segment, or the one after `/spaces`. The
+    module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
+    found. A path without a space, or a host that is not a domain of the platform, is not an error.
+    """
+    space_id, by = _selected_space(ctx, body)
+    visibility = NavigationVisibility(ctx, platform)
+    space, records = _load_records(ctx, platform, space_id, visibility)
+    if space is None and body.space_id:
+        raise not_found()
+    matched = MatchedOut(
+        host=_match_host(platform, body.host, records),
+        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
+        locale=body.locale or platform.default_locale,
+    )
+    capabilities = [ConfigCapabilityOut.of(capability) for capability in records.instances_of(Capability)]
+    config = config_fields(
+        platform, records, space, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+    )
+    return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
+
+
+def _match_host(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
+    """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
+    custom_domain = next(iter(records.instances_of(CustomDomain)), None)
+    return match_host(host, platform, custom_domain, settings().platforms_domain)
+
+
+def _load_records(
+    ctx: Context, platform: Platform, space_id: str | None, visibility: NavigationVisibility
+) -> tuple[Space | None, Records]:
+    """Return the space if the caller can see it, and the records of the configuration.
+
+    The records include the capabilities and module overrides of a visible space.
+    """
+    if space_id is None:
+        return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    keys = [*keys_of(ctx, platform, space_id), *visibility.prefetch_keys()]
+    collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
+    records = ctx.load(*collections, keys=keys, **{Space.parameter: space_id})
+    if space := seen(ctx, platform, space_id, records):
+        return space, records
+    platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))
+    return None, Records(platform_records, records.asked, records.read)
+
+
+def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+    """Return the id of the space that a request selects, if any, and the field that selects it."""
+    if body.space_id:
+        return body.space_id, "spaceId"
+    slug_items = [
+        ctx.access.prefetched[key] for key in _path_prefetch_keys(ctx.request) if key in ctx.access.prefetched
+    ]
+    return next(filter(None, map(referenced_id, slug_items)), None), "path"

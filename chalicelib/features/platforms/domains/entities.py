@@ -1,0 +1,155 @@
+"""The stored custom domain of a platform, and its entry in the domain inventory of the organization."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Final, Protocol
+
+from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.unique_values import Unique
+
+CHECK_TASK: Final = "domains.check"
+
+
+class PlatformDomain(Entity):
+    """The entry of a platform in the domain inventory of its organization.
+
+    Entries are ordered by platform id, a UUIDv7, so they are in the order in which the platforms were created.
+    """
+
+    kind = "platform.domain"
+    pk, sk = "O#{organization_id}", "D#{platform_id}"
+    in_organization = Collection("O#{organization_id}", "D#{platform_id}")
+    by_status = Facet("O#{organization_id}#D#{verification_status}", "facet1")
+    output_model = PlatformDomainOut
+
+    organization_id: str
+    platform_id: str
+    platform_slug: str
+    platform_name: str
+    subdomain: str
+    custom_domain: str | None = None
+    verification_status: str = "none"
+    verified_at: str | None = None
+    last_checked_at: str | None = None
+
+
+class PlatformLike(Protocol):
+    """The attributes of a platform that its custom domain copies. Avoids an import of the platform entity."""
+
+    @property
+    def id(self) -> str:
+        """The platform id, which is the id of the custom domain too."""
+
+    @property
+    def organization_id(self) -> str:
+        """The id of the owning organization."""
+
+    @property
+    def slug(self) -> str:
+        """The slug, which is the subdomain."""
+
+    @property
+    def name(self) -> str:
+        """The display name."""
+
+    @property
+    def created_at(self) -> str:
+        """The creation time."""
+
+
+class CustomDomain(Entity):
+    """The custom domain of a platform. It exists for every platform, has its id, and may hold no domain.
+
+    `records` are the fields of `DnsRecordOut` in snake case. `proof` is the expected value of the ownership record, and
+    `missing_since` the time since when that record has been missing. The entity writes the entry of the organization's
+    inventory, so it copies the slug and name of the platform.
+    """
+
+    gives_access = True
+    kind, parameter = "platform.custom_domain", "platform_id"
+    pk, sk = "P#{platform_id}", "C#D"
+    by_domain = Unique(
+        "custom-domain",
+        "{domain}",
+        error_code="",
+        field="domain",
+        applies_to=lambda custom: custom.status == "verified",
+    )
+    output_model = CustomDomainOut
+    # Observations of DNS are not changes made by a user.
+    untracked_fields = Entity.untracked_fields | {"records", "lastCheckedAt", "lastError"}
+    version_fields = ("version", "next_check_at", "platform_slug", "platform_name")
+
+    platform_id: str
+    organization_id: str
+    platform_slug: str
+    platform_name: str
+    domain: str | None = None
+    status: str = "none"
+    proof: str | None = None
+    records: list[dict[str, Any]] = field(default_factory=list)
+    pending_since: str | None = None
+    verified_at: str | None = None
+    missing_since: str | None = None
+    last_checked_at: str | None = None
+    last_error: str | None = None
+    next_check_at: str | None = None
+
+    @classmethod
+    def create_unclaimed(cls, platform: PlatformLike) -> "CustomDomain":
+        """Return the custom domain of a new platform, without a domain. Created in the platform's transaction."""
+        return cls(
+            id=platform.id,
+            created_at=platform.created_at,
+            updated_at=platform.created_at,
+            platform_id=platform.id,
+            organization_id=platform.organization_id,
+            **platform_labels(platform),
+        )
+
+    @property
+    def log_label(self) -> str:
+        """The domain, or the name of the platform if there is none."""
+        return self.domain or self.platform_name
+
+    @property
+    def scheduled_task(self) -> ScheduledTask | None:
+        """The next check of a pending or verified domain."""
+        return ScheduledTask(CHECK_TASK, self.next_check_at) if self.next_check_at else None
+
+    @property
+    def derived_items(self) -> tuple[Item, ...]:
+        """The item of the platform's entry in the inventory of its organization."""
+        entry = PlatformDomain(
+            id=self.id,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            version=self.version,
+            organization_id=self.organization_id,
+            platform_id=self.platform_id,
+            platform_slug=self.platform_slug,
+            platform_name=self.platform_name,
+            subdomain=self.platform_slug,
+            custom_domain=self.domain,
+            verification_status=self.status,
+            verified_at=self.verified_at,
+            last_checked_at=self.last_checked_at,
+        )
+        return (entry.item(),)
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the copied platform name with the person's data redacted."""
+        return person.redact_all({"platform_name": self.platform_name})
+
+
+def platform_labels(platform: PlatformLike) -> dict[str, Any]:
+    """Return the fields of a custom domain that copy the slug and name of its platform. Update both together."""
+    return {"platform_slug": platform.slug, "platform_name": platform.name}
+
+
+def custom_domain_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item key of the custom domain of the platform in the path, for prefetching."""
+    return [CustomDomain.make_item_key(platform_id=request.parameters[CustomDomain.parameter])]

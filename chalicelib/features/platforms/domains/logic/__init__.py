@@ -1,0 +1,1 @@
+"""Verification of custom domains in DNS."""

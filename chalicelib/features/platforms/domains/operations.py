@@ -1,0 +1,110 @@
+"""HTTP operations on the custom domain of a platform, and the domain inventory of an organization."""
+
+from chalicelib.features.platforms.domains.entities import CustomDomain, PlatformDomain
+from chalicelib.features.platforms.domains.logic.dns_check import check_domain_dns
+from chalicelib.features.platforms.domains.logic.verification import UNCLAIMED_FIELDS, claim_fields, reset_verification
+from chalicelib.features.platforms.domains.models import (
+    CustomDomainIn,
+    CustomDomainOut,
+    DomainInventoryQuery,
+    PlatformDomainOut,
+)
+from chalicelib.features.platforms.entities import require_platform_role
+from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("platforms")
+organization_routes = RouteGroup("organizations", routes.operations)
+
+
+@organization_routes.get(
+    "/organizations/{organization_id}/domains/inventory",
+    access=at_organization(Role.MEMBER),
+    scope="domains:read",
+    emits=None,
+)
+def list_domain_inventory(
+    ctx: Context, organization: Organization, query: DomainInventoryQuery
+) -> ListPage[PlatformDomainOut]:
+    """List the platforms of an organization with their domains, in the order the platforms were created."""
+    status = query.verification_status
+    collection = PlatformDomain.by_status if status else PlatformDomain.in_organization
+    return ctx.list_records(
+        PlatformDomain,
+        collection,
+        query,
+        PlatformDomainOut.of,
+        organization_id=organization.id,
+        verification_status=status,
+    )
+
+
+@routes.get(
+    "/platforms/{platform_id}/custom-domain",
+    access=require_platform_role(Role.MEMBER),
+    scope="domains:read",
+    emits=None,
+)
+def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
+    """Get the custom domain of a platform and its required DNS records. Without a domain its status is `none`."""
+    return CustomDomainOut.of(custom_domain)
+
+
+@routes.post(
+    "/platforms/{platform_id}/custom-domain",
+    access=require_platform_role(Role.ADMIN),
+    scope="domains:write",
+    emits="platform.custom_domain.added",
+    existing_status=200,
+    grants_access=True,
+)
+def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
+    """Claim a domain for a platform, replacing one that is not verified. `records` lists the required DNS records.
+
+    The service checks the DNS regularly, and immediately on `verify`. Several platforms may claim the same domain: the
+    first one to verify it gets it. Repeating a claim changes nothing (200).
+    """
+    if body.domain == custom_domain.domain and custom_domain.status in ("pending", "verified"):
+        ctx.already_existed = True
+        return CustomDomainOut.of(custom_domain)
+    if custom_domain.status == "verified":
+        detail = f"{custom_domain.domain} is verified. Remove it first to replace it by {body.domain}."
+        raise Problem.for_field("/domain", "already_exists", detail)
+    return CustomDomainOut.of(ctx.changes.update(custom_domain, **claim_fields(custom_domain.id, body.domain, ctx.now)))
+
+
+@routes.delete(
+    "/platforms/{platform_id}/custom-domain",
+    access=require_platform_role(Role.ADMIN),
+    scope="domains:write",
+    emits="platform.custom_domain.removed",
+    grants_access=True,
+)
+def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
+    """Remove the custom domain of a platform, so that others may verify it. Without a domain nothing happens."""
+    ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS)
+
+
+@routes.post(
+    "/platforms/{platform_id}/custom-domain/verify",
+    success=200,
+    access=require_platform_role(Role.ADMIN),
+    scope="domains:write",
+    emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
+    grants_access=True,
+)
+def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
+    """Check the DNS of a domain immediately. If the required records exist, the domain is verified.
+
+    The response contains the observed records and, in `lastError`, the problem. A failed or lapsed domain becomes
+    pending again.
+    """
+    if custom_domain.status == "none":
+        raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
+    fields = check_domain_dns(reset_verification(custom_domain, ctx.now), ctx.now)
+    if fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed"):
+        ctx.changes.event = f"platform.custom_domain.{fields['status']}"
+    return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))

@@ -1,0 +1,1 @@
+"""Which platforms, spaces and pages a caller sees."""

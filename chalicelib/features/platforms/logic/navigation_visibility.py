@@ -1,0 +1,197 @@
+"""Hide navigation items and home targets that the caller cannot see: spaces, pages and sites.
+
+Callers who see every space of the platform and belong to its organization see everything, without any read.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTarget, PageTarget, Platform
+from chalicelib.features.platforms.logic.navigation_targets import space_reference
+from chalicelib.features.platforms.models.nested_items import placed
+from chalicelib.features.platforms.spaces.entities import Space
+from chalicelib.features.platforms.spaces.logic import keys_of, seen, sees_all
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.execution.context import Context, Records
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.permissions.roles import Role, scopes_allow
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.record_types import record_subtype
+from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
+
+
+def can_edit_navigation(ctx: Context) -> bool:
+    """Return whether the caller may edit the navigation of the platform of the request."""
+    if ctx.scopes is not None:
+        return scopes_allow(ctx.scopes, "platforms:write", Role.EDITOR)
+    return ctx.role is not None and ctx.role.includes(Role.EDITOR)
+
+
+@dataclass(frozen=True)
+class NavigationVisibility:
+    """The parts of a platform's navigation and home that a caller can see."""
+
+    ctx: Context
+    platform: Platform
+
+    def prefetch_keys(self) -> list[ItemKey]:
+        """Return the keys of the known records that decide visibility, to be read together with other records.
+
+        The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
+        """
+        slug_keys = [self._slug_key(slug) for slug in self._slugs]
+        pointer_keys = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
+        cached = [ancestor_cache.cached_ids(key) for key in (*slug_keys, *pointer_keys)]
+        space_ids = self._space_ids | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
+        pages = [*zip(self._page_ids, cached[len(slug_keys) :], strict=True)]
+        return [
+            *slug_keys,
+            *pointer_keys,
+            *self._space_keys(space_ids),
+            *_page_keys(pages),
+            *self._home_keys(),
+        ]
+
+    def visible_fields(self, records: Records) -> dict[str, Any]:
+        """Return the visible `navigation` and `home` of the platform. `records` includes those at `prefetch_keys()`.
+
+        Spaces and pages that are not cached yet take a second read.
+        """
+        records = self._with_uncached(records)
+        home = {**self.platform.home}
+        if home.get("space_id") and not self._sees_space(home["space_id"], records):
+            home["space_id"] = None
+        if home.get("site_id") and not self._sees_site(home["site_id"], records):
+            home["site_id"] = None
+        items = [*self._visible_items(self.platform.navigation.get("items", ()), records)]
+        return {"navigation": {**self.platform.navigation, "items": items}, "home": home}
+
+    @cached_property
+    def _sees_all(self) -> bool:
+        return sees_all(self.ctx)
+
+    @cached_property
+    def _sees_unpublished(self) -> bool:
+        """Whether the caller sees unpublished pages and sites of the organization."""
+        if isinstance(self.ctx.principal, ApiKeyPrincipal):
+            return self.ctx.role is not None
+        return Organization in self.ctx.access.memberships.roles or can_edit_navigation(self.ctx)
+
+    @cached_property
+    def _items(self) -> list[Mapping[str, Any]]:
+        return [item for _, item in placed(self.platform.navigation.get("items", ()), "")]
+
+    @cached_property
+    def _space_references(self) -> list[str]:
+        references = [] if self._sees_all else [space_reference(item) for item in self._items]
+        return [*dict.fromkeys(reference for reference in references if reference)]
+
+    @cached_property
+    def _slugs(self) -> list[str]:
+        return [each for each in self._space_references if not re.fullmatch(UUID_PATTERN, each)]
+
+    @cached_property
+    def _space_ids(self) -> set[str]:
+        home_space_ids = [] if self._sees_all else [self.platform.home.get("space_id")]
+        references = (*self._space_references, *home_space_ids)
+        return {each for each in references if each and re.fullmatch(UUID_PATTERN, each)}
+
+    @cached_property
+    def _page_ids(self) -> list[str]:
+        page_ids = [] if self._sees_unpublished else [_page_id(item) for item in self._items]
+        return [*dict.fromkeys(page_id for page_id in page_ids if page_id)]
+
+    def _slug_key(self, slug: str) -> ItemKey:
+        return guard_key(Space.by_slug, {Platform.parameter: self.platform.id, "slug": slug})
+
+    def _space_keys(self, ids: Iterable[str]) -> Iterator[ItemKey]:
+        for space_id in sorted(ids):
+            yield from keys_of(self.ctx, self.platform, space_id)
+
+    def _home_keys(self) -> list[ItemKey]:
+        site_id = self.platform.home.get("site_id")
+        return [_site_type().make_item_key(id=site_id)] if site_id and not self._sees_unpublished else []
+
+    def _with_uncached(self, records: Records) -> Records:
+        """Return the records together with those of spaces and pages that were not cached before."""
+        space_ids: set[str] = set()
+        for slug in self._slugs:
+            if space_id := self._space_id(slug, records):
+                space_ids.add(space_id)
+                ancestor_cache.store(self._slug_key(slug), {Space.parameter: space_id})
+        pages = [(each, records.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
+        for _, pointer in pages:
+            ancestor_cache.store_pointer(pointer)
+        needed = [*self._space_keys(space_ids), *_page_keys(pages)]
+        missing = [key for key in needed if key not in records.asked and key not in self.ctx.access.prefetched]
+        return records.merged_with(self.ctx.load(keys=missing)) if missing else records
+
+    def _space_id(self, slug: str, records: Records) -> str | None:
+        return referenced_id(records.read.get(self._slug_key(slug)))
+
+    def _sees_space(self, space_id: str, records: Records) -> bool:
+        return self._sees_all or seen(self.ctx, self.platform, space_id, records) is not None
+
+    def _sees_site(self, site_id: str, records: Records) -> bool:
+        return self._sees_unpublished or any(
+            site.id == site_id and site.is_public_at(self.ctx.now) for site in records.instances_of(_site_type())
+        )
+
+    def _visible_items(self, items: Iterable[Mapping[str, Any]], records: Records) -> Iterator[dict[str, Any]]:
+        """Yield the items whose target is visible to the caller, each with its visible children."""
+        for item in items:
+            if self._has_visible_space(item, records) and self._has_visible_page(item, records):
+                yield {**item, "children": [*self._visible_items(item.get("children", ()), records)]}
+
+    def _has_visible_space(self, item: Mapping[str, Any], records: Records) -> bool:
+        reference = space_reference(item)
+        if reference is None or self._sees_all:
+            return True
+        space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id(reference, records)
+        if space_id and self._sees_space(space_id, records):
+            return True
+        # A path that refers to no space of this platform leads elsewhere, unless the item has the type space.
+        own_ids = {space.id for space in records.instances_of(Space) if space.platform_id == self.platform.id}
+        return item["type"] != "space" and space_id not in own_ids
+
+    def _has_visible_page(self, item: Mapping[str, Any], records: Records) -> bool:
+        page_id = _page_id(item)
+        page = next((page for page in records.instances_of(_page_type()) if page.id == page_id), None)
+        if page is None or self._sees_unpublished or page.organization_id != self.platform.organization_id:
+            return True
+        return page.is_public_at(self.ctx.now) and self._sees_site(page.site_id, records)
+
+
+def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
+    """Raise ValidationProblem if the organization has no site with this id."""
+    site_type = _site_type()
+    sites = ctx.load(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
+    if not any(site.organization_id == organization_id for site in sites):
+        raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
+
+
+def _site_type() -> type[LinkTarget]:
+    return record_subtype(SITE_KIND, LinkTarget)
+
+
+def _page_type() -> type[PageTarget]:
+    return record_subtype(PAGE_KIND, PageTarget)
+
+
+def _page_id(item: Mapping[str, Any]) -> str | None:
+    """Return the id of the page that an item leads to, or None if its target is not a page id."""
+    target = ascii_lower(str(item.get("target") or ""))
+    return target if item["type"] == "page" and re.fullmatch(UUID_PATTERN, target) else None
+
+
+def _page_keys(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
+    for page_id, ids in pages:
+        if site_id := ids.get(_site_type().parameter):
+            yield from (_page_type().make_item_key(site_id=site_id, id=page_id), _site_type().make_item_key(id=site_id))

@@ -1,0 +1,130 @@
+"""List the platforms that a caller can see: those of their organizations, and those of which they are a member."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.platforms.members.entities import PlatformMember
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership, membership_key
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_group
+
+T = TypeVar("T")
+
+_INDEX_ATTRIBUTES: Final = ("pk", "sk", "kind", "id", "platform_id", "organization_id", "created_at")
+"""The attributes that are read of platforms in an index, and of other records that refer to a platform."""
+
+_LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed_attributes())
+"""The attributes that are read of platforms, their organizations, and the records that decide visibility."""
+
+
+def list_visible_platforms(
+    ctx: Context,
+    collection: Collection,
+    query: ListQuery,
+    serialize: Callable[[Platform], T | None],
+    *,
+    organization_id: str | None = None,
+    required_key: Callable[[str], ItemKey] | None = None,
+    **names: str | None,
+) -> ListPage[T]:
+    """Return a page of the platforms that the caller can see, grouped by organizations.
+
+    Each organization of the group takes one Query, and all of them run in parallel with one for the caller's own
+    platform memberships. Platforms of a group are in the order of their creation.
+
+    `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted
+    by it. `serialize` returns None for platforms to omit. `required_key` maps a platform id to the key of a record
+    without which the platform is omitted. `names` fill the key of the collection.
+    """
+    group, organization_ids = _organizations_on_page(ctx, query, organization_id)
+    partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
+    if isinstance(ctx.principal, User) and group.is_first:
+        partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
+    result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
+    page_scope = _PageScope(group, organization_ids, organization_id)
+    outputs = [serialize(platform) for platform in _visible_platforms(ctx, result.items, page_scope, required_key)]
+    return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
+
+
+@dataclass(frozen=True)
+class _PageScope:
+    """The platforms that belong on a page: those of its organizations, and those of which the caller is a member.
+
+    `requested_id` is the id of the only organization that the caller asked for.
+    """
+
+    group: MembershipGroup
+    organization_ids: Sequence[str]
+    requested_id: str | None
+
+    def includes(self, organization_id: str, *, is_platform_member: bool, is_organization_member: bool) -> bool:
+        """Return whether the page shows a platform of an organization.
+
+        A platform whose organization is in a later group is shown with that group.
+        """
+        if organization_id in self.organization_ids:
+            return is_organization_member
+        is_later = is_organization_member and self.group.belongs_to_later_group(organization_id)
+        return is_platform_member and self.requested_id in (None, organization_id) and not is_later
+
+
+def _organizations_on_page(
+    ctx: Context, query: ListQuery, requested_id: str | None
+) -> tuple[MembershipGroup, Sequence[str]]:
+    """Return the group of a page and the ids of its organizations: the caller's own, or the requested one."""
+    position = ctx.decode_cursor(query)
+    if isinstance(ctx.principal, ApiKeyPrincipal):
+        own_id = ctx.principal.credential.organization_id
+        return MembershipGroup(position=position), [own_id] if requested_id in (None, own_id) else []
+    user_id = ctx.user.id
+    if requested_id:
+        member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
+        return MembershipGroup(position=position), [requested_id] if member else []
+    group = read_membership_group(Member.of_user.partition(user_id=user_id, shelf="active"), position)
+    return group, [item["organization_id"] for item in group.memberships]
+
+
+def _visible_platforms(
+    ctx: Context, index_items: list[Item], page_scope: _PageScope, required_key: Callable[[str], ItemKey] | None
+) -> Iterator[Platform]:
+    """Yield the current state of the platforms in some index items that the caller can see."""
+    joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
+    organization_ids = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in index_items}
+    platform_keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in organization_ids}
+    organization_keys = {each: Organization.make_item_key(id=each) for each in organization_ids.values()}
+    required_keys = {platform_id: required_key(platform_id) for platform_id in organization_ids} if required_key else {}
+    # Indexes are eventually consistent, so the caller's memberships are read from the table.
+    caller_id = ctx.principal.id or ""
+    member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
+    decisive_keys = [
+        *member_keys.values(),
+        *(departure_key(key, caller_id) for key in organization_keys.values()),
+        *(membership_key(platform_keys[platform_id], caller_id) for platform_id in joined_ids),
+    ]
+    keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]
+    items = table.get_all(keys, _LOADED_ATTRIBUTES)
+    is_api_key = isinstance(ctx.principal, ApiKeyPrincipal)
+    for platform_id, organization_id in organization_ids.items():
+        platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
+        platform, organization = items.get(platform_key), items.get(organization_key)
+        is_lacking = required_key is not None and required_keys[platform_id] not in items
+        if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
+            continue
+        is_platform_member = platform_id in joined_ids and is_current_membership(
+            caller_id, platform_key, [organization_key], items
+        )
+        is_organization_member = is_api_key or member_keys[organization_id] in items
+        if page_scope.includes(
+            organization_id, is_platform_member=is_platform_member, is_organization_member=is_organization_member
+        ):
+            yield Platform.from_item(platform)

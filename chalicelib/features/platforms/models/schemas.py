@@ -1,0 +1,250 @@
+"""Request and response models of the platform operations."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from chalicelib.features.platforms.models.nested_items import NothingBelow
+from chalicelib.kernel.http.fields import (
+    ElementId,
+    Identifier,
+    JsonObject,
+    Locale,
+    Name,
+    Slug,
+    Text,
+    Timestamp,
+    Uuid,
+    WebUrl,
+    lower_case,
+    matching,
+)
+from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
+
+JoinPolicy = Literal["open", "invite"]
+PlatformStatus = Literal["draft", "published"]
+NavigationItemType = Literal["page", "space", "module", "url", "group"]
+
+_MAX_ITEMS: Final = 50
+_MAX_NAMES: Final = 100
+_MAX_TOKEN_CHARACTERS: Final = 200
+_PLAIN_TEXT_ADVICE: Final = (
+    "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
+)
+
+Color = Annotated[
+    str,
+    BeforeValidator(lower_case),
+    *matching("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
+]
+NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+def _check_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+    for name, token in value.items():
+        pointer = f"{path}/{name}"
+        if isinstance(token, dict):
+            _check_tokens(token, pointer)
+        elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_plain(token)):
+            raise ValueError(f"{pointer[:100]} {_PLAIN_TEXT_ADVICE}")
+    return value
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether text can be inserted into a style sheet without closing the surrounding declaration."""
+    return len(text) <= _MAX_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
+
+
+def _check_font(text: str) -> str:
+    if not _is_plain(text):
+        raise ValueError("must be the name of a font family, without any of < > { } ;")
+    return text
+
+
+FontFamily = Annotated[Name, AfterValidator(_check_font)]
+
+
+class PlatformCreate(Input):
+    """A platform to create."""
+
+    organization_id: Uuid = Field(description="The owning organization. It cannot be changed later.")
+    name: Name = Field(examples=["Engines"])
+    slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
+    description: Text | None = Field(None, examples=["Where the engines are discussed."])
+    join_policy: JoinPolicy = Field("invite", description="`open`: anyone may join the published platform.")
+    default_locale: Locale = Field("en", description="BCP 47 language tag.", examples=["en"])
+
+
+class PlatformPatch(Patch):
+    """Changes to a platform. Theme, navigation, home and publication have separate operations."""
+
+    name: Name = Field(examples=["Engines"])
+    slug: Slug = Field(description="The former slug becomes available at once.", examples=["engines"])
+    description: Text | None = Field(None, examples=["Where the engines are discussed."])
+    join_policy: JoinPolicy = Field("invite", examples=["open"])
+    default_locale: Locale = Field("en", examples=["en"])
+
+
+class Publication(Input):
+    """Whether the platform is published."""
+
+    published: bool = True
+
+
+class ThemePatch(Patch):
+    """The theme of a platform."""
+
+    part = "theme"
+
+    mode: Literal["light", "dark", "auto"] | None = None
+    colors: dict[Identifier, Color] = Field(
+        {},
+        max_length=_MAX_NAMES,
+        description="Colours by name. `warnings` lists pairs such as `text` on `background` with too little contrast.",
+        examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
+    )
+    fonts: dict[Identifier, FontFamily] = Field(
+        {}, max_length=_MAX_NAMES, description="Font families by usage.", examples=[{"body": "Source Sans 3"}]
+    )
+    logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
+    favicon_url: WebUrl | None = Field(None, examples=["https://example.com/favicon.ico"])
+    tokens: Annotated[JsonObject, AfterValidator(_check_tokens)] = Field(
+        {}, description="Design tokens: groups of text, numbers or booleans by name.", examples=[{"radius": "4px"}]
+    )
+
+
+class NavigationLeafIn(Input):
+    """A navigation item."""
+
+    id: ElementId = Field(examples=["start"])
+    label: Name = Field(examples=["Start"])
+    type: NavigationItemType = Field(examples=["space"])
+    target: NavigationTarget | None = Field(
+        None,
+        description="Where the item leads: an id or a path. For type `url`, an http(s) or mailto URL, or a path.",
+        examples=["/spaces/looms"],
+    )
+    children: NothingBelow = Field([], examples=[[]])
+
+
+class NavigationBranchIn(NavigationLeafIn):
+    """A navigation item that may have child items."""
+
+    children: list[NavigationLeafIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])
+
+
+class NavigationItemIn(NavigationBranchIn):
+    """A top-level navigation item."""
+
+    children: list[NavigationBranchIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])  # type: ignore[assignment]
+
+
+class NavigationPatch(Patch):
+    """The navigation of a platform, at most three levels deep. Item ids are unique."""
+
+    part = "navigation"
+
+    items: list[NavigationItemIn] = Field([], max_length=_MAX_ITEMS)
+
+
+class HomeBlockIn(Input):
+    """A block of a platform's home page."""
+
+    id: ElementId = Field(examples=["welcome"])
+    type: Identifier = Field(examples=["hero"])
+    settings: JsonObject = Field({}, examples=[{"title": "Welcome"}])
+
+
+class HomePatch(Patch):
+    """The home page of a platform. Block ids are unique."""
+
+    part = "home"
+
+    layout: Name | None = Field(None, examples=["two-columns"])
+    blocks: list[HomeBlockIn] = Field([], max_length=_MAX_ITEMS)
+    space_id: Uuid | None = Field(None, description="The space that the home page opens.", examples=[None])
+    site_id: Uuid | None = Field(None, description="The site that the home page opens.", examples=[None])
+
+
+class ThemeOut(Output):
+    """The theme of a platform."""
+
+    mode: Literal["light", "dark", "auto"] | None = Field(None, examples=["light"])
+    colors: dict[str, str] = Field({}, examples=[{"text": "#1a1a1a", "background": "#ffffff"}])
+    fonts: dict[str, str] = Field({}, examples=[{"body": "Source Sans 3"}])
+    logo_url: str | None = Field(None, examples=["https://example.com/logo.svg"])
+    favicon_url: str | None = Field(None, examples=["https://example.com/favicon.ico"])
+    tokens: dict[str, Any] = Field({}, examples=[{"radius": "4px"}])
+
+
+class NavigationItemOut(Output):
+    """A navigation item."""
+
+    id: str = Field(examples=["start"])
+    label: str = Field(examples=["Start"])
+    type: NavigationItemType = Field(examples=["space"])
+    target: str | None = Field(None, examples=["/spaces/looms"])
+    children: list["NavigationItemOut"] = Field([], examples=[[]])
+
+
+class NavigationOut(Output):
+    """The navigation of a platform."""
+
+    items: list[NavigationItemOut] = Field([])
+
+
+class HomeBlockOut(Output):
+    """A block of a platform's home page."""
+
+    id: str = Field(examples=["welcome"])
+    type: str = Field(examples=["hero"])
+    settings: dict[str, Any] = Field({}, examples=[{"title": "Welcome"}])
+
+
+class HomeOut(Output):
+    """The home page of a platform."""
+
+    layout: str | None = Field(None, examples=["two-columns"])
+    blocks: list[HomeBlockOut] = Field([])
+    space_id: Uuid | None = Field(None, examples=[None])
+    site_id: Uuid | None = Field(None, examples=[None])
+
+
+class Warned(Output):
+    """A problem with a value that the service accepted."""
+
+    pointer: str = Field(description="JSON Pointer into the theme.", examples=["/colors/text"])
+    code: Literal["low_contrast"] = Field(examples=["low_contrast"])
+    detail: str = Field(examples=["text on background has a contrast of 3.2:1; text that people can read has 4.5:1."])
+
+
+class PlatformSummary(RecordOutput):
+    """A platform in a list."""
+
+    organization_id: Uuid
+    name: str = Field(examples=["Engines"])
+    slug: str = Field(examples=["engines"])
+    description: str | None = Field(examples=["Where the engines are discussed."])
+    join_policy: JoinPolicy = Field(examples=["invite"])
+    default_locale: str = Field(examples=["en"])
+    status: PlatformStatus = Field(examples=["draft"])
+    published_at: Timestamp | None = Field(
+        description="When it was published; null while it is a draft.", examples=[None]
+    )
+    subdomain: str = Field(description="The permanent subdomain of the platform.", examples=["engines"])
+
+
+class PlatformOut(PlatformSummary):
+    """A platform."""
+
+    theme: ThemeOut
+    navigation: NavigationOut
+    home: HomeOut
+    warnings: list[Warned] = Field(description="Colour pairs of the theme that are hard to read.", examples=[[]])
+
+
+class PlatformsQuery(ListQuery):
+    """Filters of the list of platforms."""
+
+    organization_id: Uuid | None = Field(None, description="Only the platforms of this organization.", examples=[None])
+    status: PlatformStatus | None = None

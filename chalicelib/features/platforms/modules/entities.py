@@ -1,0 +1,74 @@
+"""The stored module settings of platforms, and the overrides of spaces."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.platforms.modules.models.schemas import ModuleSetOut, OverrideOut, OverrideSetOut
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
+from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
+
+
+class PlatformModule(Entity):
+    """The settings of a module on a platform. `enabled` is None while the default applies."""
+
+    kind = "platform.module"
+    pk, sk = "P#{platform_id}", "C#M#{module_id}"
+    in_platform = Collection("P#{platform_id}", "C#M#{module_id}")
+
+    organization_id: str
+    platform_id: str
+    module_id: str
+    enabled: bool | None = None
+    locked: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the settings with the person's data redacted."""
+        return person.redact_all({"settings": self.settings})
+
+
+class ModuleSet(RecordSet):
+    """The modules of a platform, including those of the catalogue without stored settings."""
+
+    kind = "platform.modules"
+    most = 100
+    advice = "Remove the settings of another first: send null for its enabled, locked and settings."
+    keyed_by = "moduleId"
+    output_model = ModuleSetOut
+
+
+class ModuleOverride(Entity):
+    """The override of a module by a space."""
+
+    kind, parameter, id_field = "space.module_override", "module_id", "module_id"
+    parameter_pattern = IDENTIFIER_PATTERN
+    pk, sk = "S#{space_id}", "V#{module_id}"
+    in_space = Collection("S#{space_id}", "V#{module_id}")
+    output_model = OverrideOut
+
+    organization_id: str
+    platform_id: str
+    space_id: str
+    module_id: str
+    enabled: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def log_label(self) -> str:
+        """The module id."""
+        return self.module_id
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the settings with the person's data redacted."""
+        return person.redact_all({"settings": self.settings})
+
+
+class ModuleOverrideSet(RecordSet):
+    """All module overrides of a space."""
+
+    kind = "space.module_overrides"
+    keyed_by = "moduleId"
+    output_model = OverrideSetOut

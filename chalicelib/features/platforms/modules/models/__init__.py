@@ -1,0 +1,1 @@
+"""Request and response models of modules, and the catalogue of modules."""

@@ -1,0 +1,161 @@
+"""HTTP operations on the modules of platforms, and their overrides and effective state in spaces."""
+
+from collections.abc import Sequence
+
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
+from chalicelib.features.platforms.modules.logic import apply_changes, configured_modules, effective_modules
+from chalicelib.features.platforms.modules.models.schemas import (
+    EffectiveModuleOut,
+    ModuleOut,
+    ModulesPatch,
+    OverrideOut,
+    OverridesPut,
+    OverrideWrite,
+)
+from chalicelib.features.platforms.spaces.entities import Space, at_space
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import SmallListQuery
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Container
+
+routes = RouteGroup("platforms")
+space_routes = RouteGroup("spaces", routes.operations)
+
+
+@routes.get(
+    "/platforms/{platform_id}/modules", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None
+)
+def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
+    """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
+    stored = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
+    return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
+
+
+@routes.patch(
+    "/platforms/{platform_id}/modules",
+    access=require_platform_role(Role.ADMIN),
+    scope="platforms:write",
+    emits="platform.modules.updated",
+)
+def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch) -> ListPage[ModuleOut]:
+    """Change up to 40 modules atomically. The response lists all modules of the platform.
+
+    Each change is a JSON Merge Patch: omitted fields keep their values, null resets to the default, and `settings` are
+    merged. A well-formed id that is not in the catalogue creates a module of the platform's own. Null for `enabled`,
+    `locked` and `settings` removes the settings of a module: a module of the catalogue returns to its defaults, a
+    module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
+    platform's `ETag`.
+    """
+    present = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
+    states = apply_changes({module.module_id: module for module in present}, body.modules)
+    fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
+    unchanged = [module for module in present if module.module_id not in states]
+    wanted = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
+    ModuleSet.check_size(wanted)
+
+    def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
+        return ModuleSet.of(container, configured_modules(modules))
+
+    stored = ctx.changes.replace_set(platform, present, wanted, module_set)
+    return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
+
+
+@space_routes.get(
+    "/spaces/{space_id}/effective-modules",
+    access=at_space(Role.MEMBER),
+    scope="spaces:read",
+    emits=None,
+)
+def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[EffectiveModuleOut]:
+    """List the effective state of all modules in a space, with the source of each state.
+
+    Modules are on by default. The platform may switch a module off or on, and the space may override it unless the
+    platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
+    doesn't have are listed last, as off.
+    """
+    records = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
+    modules = effective_modules(
+        configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
+    )
+    return ctx.slice_page([EffectiveModuleOut.of(module) for module in modules], query)
+
+
+@space_routes.get(
+    "/spaces/{space_id}/module-overrides",
+    access=at_space(Role.MEMBER),
+    scope="spaces:read",
+    emits=None,
+)
+def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideOut]:
+    """List the module overrides of a space, in the order of their creation."""
+    return ctx.slice_page([OverrideOut.of(override) for override in _overrides(ctx)], query)
+
+
+@space_routes.post(
+    "/spaces/{space_id}/module-overrides",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.module_override.set",
+    existing_status=200,
+)
+def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> OverrideOut:
+    """Create (201) or replace (200) the override of a module by a space. Omitted fields get their defaults.
+
+    The override applies while the platform has the module and doesn't lock it.
+    """
+    present = {override.module_id: override for override in _overrides(ctx)}
+    existing = present.get(body.module_id)
+    ctx.already_existed = existing is not None
+    if existing:
+        override = ctx.changes.update(existing, **body.fields())
+    else:
+        override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
+    ModuleOverrideSet.check_size([*(present | {body.module_id: override}).values()])
+    ctx.changes.touch_if_changed(space)
+    return OverrideOut.of(override)
+
+
+@space_routes.put(
+    "/spaces/{space_id}/module-overrides",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.module_overrides.replaced",
+)
+def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> ListPage[OverrideOut]:
+    """Replace all module overrides of a space, up to 40. The response lists them.
+
+    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
+    """
+    wanted = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
+    ModuleOverrideSet.check_size(wanted)
+    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, ModuleOverrideSet.of)
+    return ListPage([OverrideOut.of(override) for override in stored], None)
+
+
+@space_routes.get(
+    "/spaces/{space_id}/module-overrides/{module_id}",
+    access=at_space(Role.MEMBER),
+    scope="spaces:read",
+    emits=None,
+)
+def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
+    """Get the override of a module by a space."""
+    return OverrideOut.of(override)
+
+
+@space_routes.delete(
+    "/spaces/{space_id}/module-overrides/{module_id}",
+    access=at_space(Role.ADMIN),
+    scope="spaces:write",
+    emits="space.module_override.removed",
+)
+def remove_module_override(ctx: Context, space: Space, override: ModuleOverride) -> None:
+    """Remove the override of a module, so that the space inherits the module from its platform."""
+    ctx.changes.delete(override)
+    ctx.changes.touch_if_changed(space)
+
+
+def _overrides(ctx: Context) -> list[ModuleOverride]:
+    return ctx.load(ModuleOverride.in_space).instances_of(ModuleOverride)

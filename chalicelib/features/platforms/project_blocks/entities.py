@@ -1,0 +1,46 @@
+"""The stored project blocks of a platform."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any
+
+from chalicelib.features.platforms.project_blocks.models import ProjectBlockSetOut
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
+from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
+
+
+class ProjectBlock(Entity):
+    """A project block of a platform. Positions start at 0."""
+
+    kind, parameter, id_field = "platform.project_block", "project_block_id", "project_block_id"
+    parameter_pattern = IDENTIFIER_PATTERN
+    pk, sk = "P#{platform_id}", "C#B#{project_block_id}"
+    in_platform = Collection("P#{platform_id}", "C#B#{project_block_id}")
+    in_organization = Collection("O#{organization_id}#B#{project_block_id}", "{platform_id}", index="index1")
+
+    organization_id: str
+    platform_id: str
+    project_block_id: str
+    position: int
+    title: str | None = None
+    enabled: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the title and settings with the person's data redacted."""
+        return person.redact_all({"title": self.title, "settings": self.settings})
+
+
+class ProjectBlockSet(RecordSet):
+    """All project blocks of a platform, by position."""
+
+    kind = "platform.project_blocks"
+    keyed_by = "projectBlockId"
+    output_model = ProjectBlockSetOut
+
+
+def sort_by_position(blocks: Iterable[ProjectBlock]) -> list[ProjectBlock]:
+    """Return project blocks in the order of their positions."""
+    return sorted(blocks, key=lambda block: block.position)

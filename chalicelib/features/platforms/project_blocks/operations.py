@@ -1,0 +1,84 @@
+"""HTTP operations on the project blocks of a platform, and the platforms that use a block."""
+
+from collections.abc import Sequence
+
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.logic.visibility import list_visible_platforms
+from chalicelib.features.platforms.models.schemas import PlatformSummary
+from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, ProjectBlockSet, sort_by_position
+from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut, ProjectBlocksPatch
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import Identifier
+from chalicelib.kernel.http.models import ListQuery, SmallListQuery
+from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Container
+
+routes = RouteGroup("platforms")
+
+
+@routes.get(
+    "/platforms/{platform_id}/project-blocks",
+    access=require_platform_role(Role.MEMBER),
+    scope="platforms:read",
+    emits=None,
+)
+def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[ProjectBlockOut]:
+    """List the project blocks of a platform, by position."""
+    return ctx.slice_page([ProjectBlockOut.of(block) for block in _stored_blocks(ctx)], query)
+
+
+@routes.patch(
+    "/platforms/{platform_id}/project-blocks",
+    access=require_platform_role(Role.ADMIN),
+    scope="platforms:write",
+    emits="platform.project_blocks.updated",
+)
+def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksPatch) -> ListPage[ProjectBlockOut]:
+    """Replace all project blocks of a platform, up to 40 in order. The response lists them.
+
+    Each change raises the version of the platform: `If-Match` takes the platform's `ETag`.
+    """
+    present = _stored_blocks(ctx)
+    if "project_blocks" not in body.model_fields_set:
+        return ListPage([ProjectBlockOut.of(block) for block in present], None)
+    wanted = [
+        ProjectBlock(**ctx.new_record_fields(), **platform.ancestor_ids, position=position, **block.fields())
+        for position, block in enumerate(body.project_blocks or [])
+    ]
+    ProjectBlockSet.check_size(wanted)
+
+    def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
+        return ProjectBlockSet.of(container, sort_by_position(blocks))
+
+    stored = ctx.changes.replace_set(platform, present, wanted, block_set)
+    return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)
+
+
+@routes.get(
+    "/project-blocks/{project_block_id}/platforms",
+    access=Caller.PRINCIPAL,
+    scope="platforms:read",
+    emits=None,
+)
+def list_project_block_platforms(
+    ctx: Context, project_block_id: Identifier, query: ListQuery
+) -> ListPage[PlatformSummary]:
+    """List the caller's platforms that use a project block, in the order of the list of platforms.
+
+    A page may be short or empty. The list ends when `nextCursor` is null.
+    """
+    return list_visible_platforms(
+        ctx,
+        ProjectBlock.in_organization,
+        query,
+        PlatformSummary.of,
+        required_key=lambda platform_id: ProjectBlock.make_item_key(
+            platform_id=platform_id, project_block_id=project_block_id
+        ),
+        project_block_id=project_block_id,
+    )
+
+
+def _stored_blocks(ctx: Context) -> list[ProjectBlock]:
+    return sort_by_position(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))

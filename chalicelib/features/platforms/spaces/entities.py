@@ -1,0 +1,65 @@
+"""The stored records of spaces and of their members."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.platforms.members.entities import WITH_PLATFORM_MEMBER
+from chalicelib.features.platforms.spaces.models import SpaceOut
+from chalicelib.features.tenancy.entities.memberships import WITH_MEMBER, Joined
+from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Collection, Container
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.unique_values import FormerName, Unique
+
+
+class Space(Container):
+    """A room of a platform. Spaces are listed by position, and those at the same one in the order they were created."""
+
+    kind, parameter, parent_type, scope_area = "space", "space_id", Platform, "spaces"
+    pk, sk = "S#{id}", "#"
+    sibling_index = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
+    by_visibility = Collection("P#{platform_id}#S#{visibility}", "{position:09d}#{id}", index="index2")
+    by_slug = Unique(
+        "space-slug#{platform_id}", "{slug}", error_code="slug_taken", field="slug", former_values_field="former_slugs"
+    )
+    output_model = SpaceOut
+
+    organization_id: str
+    platform_id: str
+    name: str
+    slug: str
+    description: str | None = None
+    visibility: Literal["open", "private"] = "open"
+    position: int = 0
+    former_slugs: list[FormerName] = field(default_factory=list)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is there for its own members and its platform's admins only."""
+        return self.visibility == "private"
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return what lets its name and description not say the person."""
+        return person.redact_all({"name": self.name, "description": self.description})
+
+
+def at_space(role: Role | None, *, at_its_platform: bool = False) -> RequireRole:
+    """Return the need for a role at the space that the path names, or at the platform that it is in."""
+    return RequireRole(Space, role, role_at=Platform if at_its_platform else None)
+
+
+class SpaceMember(Joined):
+    """A user's membership of a space."""
+
+    kind, parameter, id_field = "space.member", "user_id", "user_id"
+    pk, sk = "S#{space_id}", "M#{user_id}"
+    of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")
+    in_space = Collection("S#{space_id}#M", "{id}", index="index2")
+    with_member = WITH_MEMBER
+    with_platform_member = WITH_PLATFORM_MEMBER
+
+    platform_id: str
+    space_id: str

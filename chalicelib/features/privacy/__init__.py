@@ -1,0 +1,1 @@
+"""Privacy: the erasure of a person's data."""

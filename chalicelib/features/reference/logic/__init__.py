@@ -1,0 +1,1 @@
+"""Queries of reference data, and the cache of each process."""

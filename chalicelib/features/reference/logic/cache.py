@@ -1,0 +1,131 @@
+"""The cache of reference data in a process: each set is read once, and decompressed on first use."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from chalicelib.features.reference.entities import ReferenceData, ReferencePart, version_timestamp
+from chalicelib.features.reference.logic.name_search import prefix_range, search_key
+from chalicelib.features.reference.models.dataset_file import (
+    LATEST_VERSION,
+    decompress_columns,
+    search_names_set,
+)
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.storage import table
+
+_REFRESH_AFTER_SECONDS: Final = 60
+_SEPARATELY_READ_SET: Final = "cities"
+"""A set of about a megabyte, read on demand only. The other sets are small and read together."""
+
+
+@dataclass
+class RecordColumns:
+    """The records of a set, stored by column. A record has the same index in all columns."""
+
+    columns: Mapping[str, Sequence[str]]
+    search_names: bytes
+
+    @cached_property
+    def row_index(self) -> Mapping[str, int]:
+        """The index of each record by its id in lower case."""
+        return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[str]]:
+        return decompress_columns(self.search_names)
+
+    def row(self, index: int) -> dict[str, str]:
+        """Return the values of a record by column name."""
+        return {name: values[index] for name, values in self.columns.items()}
+
+    def search(self, prefix: str) -> list[int]:
+        """Return the indexes of the records with a name that starts with a prefix, in order."""
+        keys, key_prefix = self._by_name["key"], search_key(prefix)
+        name_indexes = prefix_range(keys, key_prefix) if key_prefix else range(0)
+        record_indexes = (self._by_name["records"][name_index].split(" ") for name_index in name_indexes)
+        return sorted({int(index) for indexes in record_indexes for index in indexes})
+
+    @cached_property
+    def indexes_by_country(self) -> Mapping[str, list[int]]:
+        """The indexes of the records of each country by country id, in order."""
+        indexes: dict[str, list[int]] = {}
+        for index, countries in enumerate(self.columns["countries"]):
+            for country_id in countries.split():
+                indexes.setdefault(country_id, []).append(index)
+        return indexes
+
+
+@dataclass
+class DatasetCache:
+    """The cached sets of one version. `compressed_sets` holds the content of the sets by name."""
+
+    data: ReferenceData
+    read_at: float
+    compressed_sets: dict[str, bytes] = field(default_factory=dict)
+    _sets: dict[str, RecordColumns] = field(default_factory=dict)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the version is the one that this code expects, or was read recently."""
+        return self.data.id == LATEST_VERSION or time.monotonic() - self.read_at < _REFRESH_AFTER_SECONDS
+
+    @property
+    def timestamp(self) -> str:
+        """The timestamp of the records of the version."""
+        return version_timestamp(self.data.id)
+
+    def get_set(self, set_name: str) -> RecordColumns:
+        """Return a set, read from the table if necessary. Raises Problem `unavailable` if a part is missing."""
+        if set_name not in self._sets:
+            if set_name not in self.compressed_sets:
+                is_separate = set_name.startswith(_SEPARATELY_READ_SET)
+                self._read([n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate])
+            self._sets[set_name] = RecordColumns(
+                decompress_columns(self.compressed_sets[set_name]), self.compressed_sets[search_names_set(set_name)]
+            )
+        return self._sets[set_name]
+
+    def _read(self, names: Sequence[str]) -> None:
+        keys_by_set = {
+            name: [ReferencePart.make_item_key(id=part) for part in self.data.part_ids(name)] for name in names
+        }
+        items = table.get_all([key for keys in keys_by_set.values() for key in keys])
+        if len(items) < sum(map(len, keys_by_set.values())):
+            raise _not_loaded()
+        contents = {key: ReferencePart.from_item(item).content for key, item in items.items()}
+        for name, keys in keys_by_set.items():
+            self.compressed_sets[name] = b"".join(contents[key] for key in keys)
+
+
+_cached: Final[list[DatasetCache]] = []
+
+
+def current_dataset() -> DatasetCache:
+    """Return the cache of the current version. Raises Problem `unavailable` if no version has been loaded."""
+    if not _cached or not _cached[0].is_current:
+        item = table.get(ReferenceData.make_item_key())
+        if item is None:
+            raise _not_loaded()
+        _cached[:] = [_refreshed(ReferenceData.from_item(item))]
+    return _cached[0]
+
+
+def reset_cache() -> None:
+    """Clear the cache."""
+    _cached.clear()
+
+
+def _refreshed(data: ReferenceData) -> DatasetCache:
+    """Return the present cache if it has the version of the data, else a new one."""
+    if _cached and _cached[0].data.id == data.id:
+        _cached[0].read_at = time.monotonic()
+        return _cached[0]
+    return DatasetCache(data, time.monotonic())
+
+
+def _not_loaded() -> Any:
+    return unavailable("The reference data are not loaded yet. Run the migrations of the service.", 60)

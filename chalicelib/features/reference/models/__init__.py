@@ -1,0 +1,1 @@
+"""Response models of reference data, and the format of their file."""

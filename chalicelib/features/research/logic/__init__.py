@@ -1,0 +1,1 @@
+"""Public sources, import, reconciliation and visibility of works."""

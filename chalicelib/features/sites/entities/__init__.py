@@ -1,0 +1,1 @@
+"""The stored records of sites and of their redirects."""

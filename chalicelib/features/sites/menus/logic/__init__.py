@@ -1,0 +1,1 @@
+"""Changes of menus, and the entries that a visitor sees."""

@@ -1,0 +1,1 @@
+"""Request and response models of sites, intervals of time, and paths of URLs."""

@@ -1,0 +1,1 @@
+"""The stored records of pages, their revisions, renderings and slug index."""

@@ -1,0 +1,1 @@
+"""Tokens of previews, and pages as of a revision."""

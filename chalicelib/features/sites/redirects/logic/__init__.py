@@ -1,0 +1,1 @@
+"""Queries, changes and resolution of redirects."""

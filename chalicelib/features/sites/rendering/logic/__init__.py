@@ -1,0 +1,1 @@
+"""Markdown, blocks and themes rendered as HTML and CSS."""

@@ -1,0 +1,1 @@
+"""What a rendered page shows, and the version of the renderer."""

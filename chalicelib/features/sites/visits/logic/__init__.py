@@ -1,0 +1,1 @@
+"""Resolution of hosts and paths, page views, sitemaps and robots.txt."""

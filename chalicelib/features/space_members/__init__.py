@@ -1,1 +1,0 @@
-"""Space members: who belongs to a space, and with which role."""

@@ -1,0 +1,84 @@
+"""The stored taxonomy attachments, and the items that list the attached nodes of an entity."""
+
+from typing import Final
+
+from chalicelib.features.taxonomy.attachments.models import AttachmentOut
+from chalicelib.features.taxonomy.entities.slug_index import TAXONOMY_PARTITION
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.table import Write
+
+MAX_ATTACHMENTS_PER_ENTITY: Final = 50
+"""Maximum number of taxonomy nodes per entity."""
+
+
+class TaxonomyAttachment(Entity):
+    """The assignment of a taxonomy node to an entity, which is identified by its type and id.
+
+    Attachments are listed by platform, node, entity and entity type.
+    """
+
+    kind, parameter = "taxonomy.attachment", "attachment_id"
+    pk, sk = TAXONOMY_PARTITION, "A#{id}"
+    in_platform = Collection(TAXONOMY_PARTITION, "A#{id}")
+    of_entity = Collection("E#{entity_id}", "{platform_id}#{id}", index="index1")
+    of_node = Facet("P#{platform_id}#T#N#{node_id}", "facet1")
+    of_type = Facet("P#{platform_id}#T#Y#{entity_type}", "facet2")
+    output_model = AttachmentOut
+
+    organization_id: str
+    platform_id: str
+    node_id: str
+    entity_type: str
+    entity_id: str
+
+    @property
+    def log_label(self) -> str:
+        """The type and id of the entity."""
+        return f"{self.entity_type} {self.entity_id}"
+
+    @property
+    def entity_ref(self) -> tuple[str, str]:
+        """The type and id of the entity."""
+        return self.entity_type, self.entity_id
+
+
+def entity_attachments_key(platform_id: str, entity_type: str, entity_id: str) -> ItemKey:
+    """Return the key of the item that lists the attachments of an entity in `nodes`, a set of strings."""
+    return TAXONOMY_PARTITION.format(platform_id=platform_id), f"E#{entity_type}#{entity_id}"
+
+
+def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
+    """Return the ids of the attachments of an entity by node id."""
+    return dict(member.split("/") for member in _members(entity_item))
+
+
+def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
+    """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
+    members = _members(entity_item)
+    return Write(
+        "Update",
+        _entity_key_of(attachment),
+        update="ADD #nodes :one",
+        names=["nodes"],
+        condition="#nodes = :was" if members else "attribute_not_exists(#nodes)",
+        values={"one": frozenset({_member(attachment)}), **({"was": members} if members else {})},
+    )
+
+
+def detach_write(attachment: TaxonomyAttachment) -> Write:
+    """Return the write that removes an attachment from the item of its entity."""
+    values = {"one": frozenset({_member(attachment)})}
+    return Write("Update", _entity_key_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
+
+
+def _entity_key_of(attachment: TaxonomyAttachment) -> ItemKey:
+    return entity_attachments_key(attachment.platform_id, *attachment.entity_ref)
+
+
+def _members(entity_item: Item | None) -> frozenset[str]:
+    members: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
+    return members
+
+
+def _member(attachment: TaxonomyAttachment) -> str:
+    return f"{attachment.node_id}/{attachment.id}"

@@ -1,0 +1,1 @@
+"""Queries and removal of attachments, and the visibility of their entities."""

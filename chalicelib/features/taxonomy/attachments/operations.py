@@ -1,0 +1,137 @@
+"""HTTP operations on taxonomy attachments."""
+
+import re
+
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.taxonomy.attachments.entities import (
+    MAX_ATTACHMENTS_PER_ENTITY,
+    TaxonomyAttachment,
+    attach_write,
+    attachment_ids_by_node,
+    detach_write,
+    entity_attachments_key,
+)
+from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
+    node_attachments_page,
+    platform_attachments_page,
+)
+from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, hidden_entities
+from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
+from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
+from chalicelib.features.taxonomy.logic.node_queries import tree_prefetch_keys, tree_state
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, UUID_PATTERN
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import ItemKey
+
+routes = RouteGroup("taxonomy")
+platform_routes = RouteGroup("platforms", routes.operations)
+
+
+def entity_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the keys of the entity in the body and of the item that lists its attachments, for prefetching."""
+    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_body
+    entity_type, entity_id = (str(body.get(name)).strip() for name in ("entityType", "entityId"))
+    entity_id = ascii_lower(entity_id)
+    is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
+    if not (platform_id and is_valid):
+        return []
+    return [entity_attachments_key(platform_id, entity_type, entity_id), *entity_item_keys((entity_type, entity_id))]
+
+
+@platform_routes.get(
+    "/platforms/{platform_id}/taxonomy-attachments",
+    access=require_platform_role(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=tree_prefetch_keys,
+)
+def list_platform_taxonomy_attachments(
+    ctx: Context, platform: Platform, query: AttachmentsQuery
+) -> ListPage[AttachmentOut]:
+    """List the attachments of all nodes of a platform, in the order of their creation.
+
+    A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
+    the space.
+    """
+    return platform_attachments_page(ctx, platform.id, tree_state(ctx, platform.id), query)
+
+
+@routes.get(
+    "/taxonomy-nodes/{taxonomy_node_id}/attachments",
+    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    scope="taxonomy:read",
+    emits=None,
+)
+def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) -> ListPage[AttachmentOut]:
+    """List the attachments of a node in the order of their creation, except those to spaces hidden from the caller."""
+    return node_attachments_page(ctx, node.platform_id, node.id, query)
+
+
+@routes.post(
+    "/taxonomy-nodes/{taxonomy_node_id}/attachments",
+    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.attachment.created",
+    prefetch=entity_prefetch_keys,
+    existing_status=200,
+)
+def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreate) -> AttachmentOut:
+    """Attach a node to an entity. Returns the existing attachment if there is one (200).
+
+    An entity of the type `platform`, `space`, `site`, `page`, `research-output` or `research-artefact` must be in the
+    organization and visible to the caller. At most 50 nodes may be attached to an entity.
+    """
+    if hidden_entities(ctx, [(body.entity_type, body.entity_id)]):
+        detail = f"There is no {body.entity_type} with this id in the organization."
+        raise ValidationProblem([FieldError("/entityId", "unknown", detail)])
+    entity_item = ctx.access.prefetched.get(entity_attachments_key(node.platform_id, body.entity_type, body.entity_id))
+    attachment_ids = attachment_ids_by_node(entity_item)
+    if node.id in attachment_ids and (attachment := ctx.find(TaxonomyAttachment, id=attachment_ids[node.id])):
+        ctx.already_existed = True
+        return AttachmentOut.of(attachment)
+    if len(attachment_ids) >= MAX_ATTACHMENTS_PER_ENTITY:
+        detail = f"At most {MAX_ATTACHMENTS_PER_ENTITY} nodes can be attached to one entity. Detach another node first."
+        raise Problem("limit_exceeded", detail)
+    attachment = ctx.changes.create(
+        TaxonomyAttachment(**ctx.new_record_fields(), **node.ids, node_id=node.id, **body.fields())
+    )
+    ctx.changes.add_write(attach_write(attachment, entity_item))
+    ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
+    return AttachmentOut.of(attachment)
+
+
+@routes.get(
+    "/taxonomy-nodes/{taxonomy_node_id}/attachments/{attachment_id}",
+    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    scope="taxonomy:read",
+    emits=None,
+)
+def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> AttachmentOut:
+    """Get an attachment of a node."""
+    _require_visible(ctx, node, attachment)
+    return AttachmentOut.of(attachment)
+
+
+@routes.delete(
+    "/taxonomy-nodes/{taxonomy_node_id}/attachments/{attachment_id}",
+    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.attachment.deleted",
+)
+def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
+    """Detach a node from an entity."""
+    _require_visible(ctx, node, attachment)
+    ctx.changes.delete(attachment)
+    ctx.changes.add_write(detach_write(attachment))
+    ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
+
+
+def _require_visible(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
+    if attachment.node_id != node.id or hidden_entities(ctx, [attachment.entity_ref]):
+        raise not_found()

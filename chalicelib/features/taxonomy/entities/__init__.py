@@ -1,0 +1,1 @@
+"""The stored records of a taxonomy, and its slug index."""

@@ -1,0 +1,192 @@
+"""The stored taxonomy of a platform: its nodes, the state of the tree, and the items that look nodes up.
+
+All of it is in one partition. A node stores its parent only. Its path and depth follow from its ancestors when it is
+read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a
+node by its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
+index items of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many
+nodes is index *overflowed* and not used; the path is resolved level by level then. A *former position* item redirects
+from the parent and slug that a node had to the node, and so from all paths below it (`trails.py`).
+
+The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
+and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
+children and attachments, and is deleted on the condition that both counts are zero, so nothing is orphaned. `height` is
+an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks, which makes it
+cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Final, Literal, Self
+
+from chalicelib.features.taxonomy.entities.slug_index import (
+    LABEL_KEY_SUFFIX,
+    NAME_KEY_PREFIX,
+    SLUG_KEY_SUFFIX,
+    TAXONOMY_PARTITION,
+    WORD_KEY_PREFIX,
+    taxonomy_tree,
+)
+from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSetOut
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.storage import trees
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
+from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.work.jobs import Job
+
+ALL_NODES_LIST: Final = "L"
+ROOT_TERMS_LIST: Final = "roots"
+SYSTEM_TAG: Final = "system"
+
+
+class Taxonomy(Entity):
+    """The state of a platform's taxonomy tree.
+
+    `tags` maps the slugs of system tags to node ids. `moved` maps the ids of recently moved nodes to the version of the
+    tree. `pending_removals` counts deleted nodes whose subtrees are still stored.
+    """
+
+    kind = "taxonomy"
+    pk, sk = TAXONOMY_PARTITION, trees.STATE
+    version_fields = ("version", "pending_removals")
+    attribute_names: ClassVar = {"pending_removals": "felled"}
+
+    organization_id: str
+    platform_id: str
+    moved: dict[str, int] = field(default_factory=dict)
+    last_position: int = -1
+    pending_removals: int = 0
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def recent_moves_with(self, node_ids: Iterable[str]) -> dict[str, int]:
+        """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
+        return trees.add_move(self.moved, self.version + 1, node_ids)
+
+
+class TaxonomyNode(Entity):
+    """A node of a taxonomy.
+
+    `tree_version` is the version of the tree with which the node got its slug and parent, and `ancestor_ids` holds its
+    ancestors at that time. `listed` names the list of all nodes. `sibling_list` names the list of the node's siblings:
+    the id of the parent, `roots` or `system`. Both are None once the node is deleted, which hides its descendants too.
+    `last_position` is the highest position of its children. `ancestors` is set when the node is hydrated.
+    """
+
+    kind, parameter = "taxonomy.node", "taxonomy_node_id"
+    pk, sk = TAXONOMY_PARTITION, trees.NODE
+    in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
+    among_siblings = Collection("P#{platform_id}#T#C#{sibling_list}", "{position:010d}#{id}", index="index2")
+    by_slug = Unique(
+        "taxonomy-slug#{platform_id}#{parent_id}",
+        "{slug}",
+        error_code="slug_taken",
+        field="slug",
+        applies_to=lambda node: node.listed is not None,
+        advice="Siblings have different slugs: choose another.",
+    )
+    quota = Quota("taxonomy nodes", TAXONOMY_PARTITION, MAX_NODES, lambda _node: True)
+    output_model = NodeOut
+    version_fields = ("version", "child_count", "attachment_count", "height")
+    attribute_names: ClassVar = {"ancestor_ids": "lineage", "tree_version": "placed", "sibling_list": "shelf"}
+    computed_fields = frozenset({"ancestors"})
+
+    organization_id: str
+    platform_id: str
+    name: str
+    slug: str
+    parent_id: str | None = None
+    description: str | None = None
+    alt_labels: list[str] = field(default_factory=list)
+    position: int = 0
+    sort: Literal["term", "system"] = "term"
+    listed: str | None = None
+    sibling_list: str | None = None
+    ancestor_ids: list[str] = field(default_factory=list)
+    tree_version: int = 1
+    child_count: int = 0
+    attachment_count: int = 0
+    height: int = 0
+    last_position: int = -1
+    ancestors: tuple["TaxonomyNode", ...] = field(default=(), compare=False)
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The ids of the organization and platform, by path parameter, which related records carry too."""
+        return {"organization_id": self.organization_id, "platform_id": self.platform_id}
+
+    @property
+    def path(self) -> str:
+        """The slugs from the root to the node, joined by slashes."""
+        return "/".join(node.slug for node in self.ancestors_and_self)
+
+    @property
+    def depth(self) -> int:
+        """The level of the node; 1 for a root."""
+        return len(self.ancestors_and_self)
+
+    @property
+    def ancestors_and_self(self) -> tuple["TaxonomyNode", ...]:
+        """The ancestors and the node itself, the root first. Raises ValueError if the node was not hydrated."""
+        if bool(self.parent_id) != bool(self.ancestors):
+            raise ValueError(f"the ancestors of {self.id} were not loaded")
+        return (*self.ancestors, self)
+
+    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
+        """Return the node with its ancestors, or None if any of them is deleted.
+
+        Loads the ancestors of the other prefetched nodes in the same reads.
+        """
+        reading = TreeReader.of(taxonomy_tree(self.platform_id), read)
+        reading.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
+        return self.from_reading(reading, self.id)
+
+    @classmethod
+    def from_reading(cls, reading: TreeReader, node_id: str) -> Self | None:
+        """Return a node with its ancestors from a complete reading, or None if it doesn't exist."""
+        nodes: tuple[Self, ...] = ()
+        for item in reading.chain(node_id) or ():
+            nodes = (*nodes, cls.from_item(item).replace(ancestors=nodes))
+        return nodes[-1] if nodes else None
+
+    @property
+    def derived_items(self) -> tuple[Item, ...]:
+        """The items that find the node by its id, name, slug and other labels."""
+        sort_keys = [
+            exact_key(NAME_KEY_PREFIX, fold_text(self.name)),
+            exact_key(WORD_KEY_PREFIX, self.slug) + SLUG_KEY_SUFFIX,
+            *(exact_key(WORD_KEY_PREFIX, fold_text(label)) + LABEL_KEY_SUFFIX for label in self.alt_labels),
+        ]
+        row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.ancestor_ids}
+        return ancestor_cache.ancestor_pointer(self.id, **self.ids), *(
+            {**row, "sk": sort_key + self.id} for sort_key in sort_keys
+        )
+
+    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+        """Return the text fields with the person's data redacted."""
+        fields = person.redact_all({"name": self.name, "description": self.description})
+        labels = [person.redact(label) for label in self.alt_labels]
+        return fields if labels == self.alt_labels else {**fields, "alt_labels": [*dict.fromkeys(labels)]}
+
+
+class SystemTagSet(RecordSet):
+    """The system tags of a platform."""
+
+    kind = "taxonomy.system_tags"
+    keyed_by = "slug"
+    output_model = SystemTagSetOut
+
+
+class NodeRemovalJob(Job):
+    """The removal of a deleted node and its subtree. `turns` counts the time slices that were used up."""
+
+    kind, task = "taxonomy.felling", "taxonomy.remove"
+    pk, sk = TAXONOMY_PARTITION, "G#{node_id}"
+
+    organization_id: str
+    platform_id: str
+    node_id: str
+    turns: int = 0

@@ -1,0 +1,1 @@
+"""Queries of nodes, and rules about the shape of the tree."""

@@ -1,0 +1,87 @@
+"""Queries for nodes: a page of nodes, nodes by rows of an index, the whole tree, and the state of the tree."""
+
+from collections.abc import Iterable
+
+from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, SYSTEM_TAG, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree
+from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.search_keys import prefix_key
+from chalicelib.kernel.storage.trees import TreeReader, read_tree
+
+
+def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[NodeOut]:
+    """Return a page of a platform's nodes by position, or by name if the query has a name prefix.
+
+    One Query reads the index of the first filter given: name, parent, system tags. Nodes that fail the other filters
+    are omitted from the page. A second read loads the ancestors.
+    """
+    reading, after = start_reading(ctx, platform_id), ctx.decode_cursor(query)
+    if query.q:
+        key_prefix = prefix_key(NAME_KEY_PREFIX, fold_text(query.q))
+        result = table.query(reading.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
+        node_ids = load_matches(reading, result.items)
+    else:
+        sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
+        collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
+        partition = collection.partition(platform_id=platform_id, sibling_list=sibling_list, listed=ALL_NODES_LIST)
+        result = table.query(partition, after=after, limit=query.limit)
+        reading.add_items(result.items)
+        node_ids = [item["id"] for item in result.items]
+    outputs = [NodeOut.of(node) for node in existing_nodes(reading, node_ids) if _matches(node, query)]
+    return ctx.build_page(outputs, result.last_evaluated_key, query)
+
+
+def load_matches(reading: TreeReader, rows: list[Item]) -> list[str]:
+    """Read the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
+    node_ids = [row["node_id"] for row in rows]
+    if rows:
+        reading.read(reading.tree.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+    return node_ids
+
+
+def existing_nodes(reading: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
+    """Return the nodes with some ids that exist, with their ancestors and in the same order."""
+    reading.load_ancestors(node_ids)
+    nodes = (TaxonomyNode.from_reading(reading, node_id) for node_id in node_ids)
+    return [node for node in nodes if node]
+
+
+def _matches(node: TaxonomyNode, query: NodesQuery) -> bool:
+    has_prefix = query.q is None or fold_text(node.name).startswith(fold_text(query.q))
+    return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
+
+
+def load_all_nodes(platform_id: str, last_state: Taxonomy | None) -> list[TaxonomyNode]:
+    """Return a consistent snapshot of all nodes of a platform, without ancestors: one Query per megabyte.
+
+    `last_state` is the state of the tree before this read. Nodes that moved since then are read again.
+    """
+    reading = read_tree(taxonomy_tree(platform_id), last_state.version if last_state else 0)
+    return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree.state_key]
+
+
+def tree_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the key of the tree state of the platform in the request, for prefetching."""
+    platform_id = request.parameters.get("platform_id")
+    return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
+
+
+def start_reading(ctx: Context, platform_id: str) -> TreeReader:
+    """Return a new reading that contains the prefetched state of the tree."""
+    reading = TreeReader(taxonomy_tree(platform_id))
+    reading.asked.add(reading.tree.state_key)
+    if item := ctx.access.prefetched.get(reading.tree.state_key):
+        reading.items[reading.tree.state_key] = item
+    return reading
+
+
+def tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:
+    """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
+    item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
+    return Taxonomy.from_item(item) if item else None

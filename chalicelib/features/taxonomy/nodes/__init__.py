@@ -1,0 +1,1 @@
+"""Nodes: the terms of a taxonomy, in a tree."""

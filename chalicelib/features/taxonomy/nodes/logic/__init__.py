@@ -1,0 +1,1 @@
+"""Changes of nodes, resolution of paths, and views of the tree."""

@@ -1,0 +1,107 @@
+"""Create system tags: permanent root nodes with fixed slugs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.taxonomy.entities.nodes import (
+    ALL_NODES_LIST,
+    SYSTEM_TAG,
+    SystemTagSet,
+    Taxonomy,
+    TaxonomyNode,
+)
+from chalicelib.features.taxonomy.entities.slug_index import slug_index_add_writes, slug_index_key
+from chalicelib.features.taxonomy.logic.node_queries import tree_state
+from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
+from chalicelib.kernel.core.problems import FieldError, Problem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.transactions.unique_items import guard_key
+
+TagsBySlug = Mapping[str, TaxonomyNode]
+"""System tags by slug."""
+
+
+def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTagsOut:
+    """Return the system tags with some slugs, after creating the missing ones.
+
+    Raises Problem `slug_taken` if another root has one of the slugs, and `limit_exceeded`.
+    """
+    tree = tree_state(ctx, platform.id)
+    tag_ids = tree.tags if tree else {}
+    missing = [slug for slug in slugs if slug not in tag_ids]
+    node_keys = {
+        slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
+    }
+    slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing}
+    index_keys = [slug_index_key(platform.id, slug) for slug in missing]
+    items = table.get_all([*node_keys.values(), *slug_keys.values(), *index_keys])
+    _reject_taken_slugs(slugs, [slug for slug in missing if slug_keys[slug] in items])
+    present = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
+    last_position = tree.last_position if tree else -1
+    new = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing, 1)}
+    if len(tag_ids) + len(new) > MAX_SYSTEM_TAGS:
+        raise Problem("limit_exceeded", f"A platform has at most {MAX_SYSTEM_TAGS} system tags.")
+    if new:
+        _add_tags(ctx, platform, tree, present, new, items)
+    outputs = [NodeOut.of({**present, **new}[slug]) for slug in slugs]
+    return SystemTagsOut(items=outputs, created=len(new))
+
+
+def _add_tags(
+    ctx: Context,
+    platform: Platform,
+    tree: Taxonomy | None,
+    present: TagsBySlug,
+    new: TagsBySlug,
+    items: dict[ItemKey, Item],
+) -> None:
+    """Add new tags to the tree. Also touches the platform, so that concurrent requests conflict."""
+    ctx.derived = True  # If another node takes a slug meanwhile, the request is retried and finds it.
+    tags = {**present, **new}
+    fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
+    fields["last_position"] = max(node.position for node in new.values())
+    for slug, node in new.items():
+        ctx.changes.create(node)
+        key = slug_index_key(platform.id, slug)
+        for write in slug_index_add_writes(key, items.get(key), node.id):
+            ctx.changes.add_write(write)
+    if tree:
+        ctx.changes.update_untracked(tree, **fields)
+    else:
+        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
+    before, after = (_outputs(each) for each in (present, tags))
+    ctx.changes.set_event_diff(
+        SystemTagSet.of(platform, before), SystemTagSet.of(ctx.changes.touch_if_changed(platform), after)
+    )
+
+
+def _reject_taken_slugs(slugs: list[str], taken: list[str]) -> None:
+    if taken:
+        detail = "A term that is a root has this slug. Give that term another slug, or move it, first."
+        errors = [FieldError(f"/tags/{slugs.index(slug)}", "slug_taken", detail) for slug in taken]
+        raise Problem("slug_taken", f"{detail} It is {', '.join(taken)}.", errors)
+
+
+def _outputs(tags: TagsBySlug) -> list[NodeOut]:
+    return [NodeOut.of(node) for node in sorted(tags.values(), key=lambda node: (node.position, node.id))]
+
+
+def _root_fields(platform: Platform, slug: str) -> dict[str, Any]:
+    return {"platform_id": platform.id, "parent_id": None, "slug": slug}
+
+
+def _new_tag(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
+    return TaxonomyNode(
+        **ctx.new_record_fields(),
+        **_root_fields(platform, slug),
+        organization_id=platform.organization_id,
+        position=position,
+        name=slug.replace("-", " ").capitalize(),
+        sort=SYSTEM_TAG,
+        listed=ALL_NODES_LIST,
+        sibling_list=SYSTEM_TAG,
+        tree_version=tree.version if tree else 1,
+    )

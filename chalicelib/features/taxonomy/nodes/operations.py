@@ -1,0 +1,162 @@
+"""HTTP operations on taxonomy nodes, the tree, the resolution of paths, and system tags."""
+
+from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
+from chalicelib.features.taxonomy.logic.node_queries import list_nodes, tree_prefetch_keys
+from chalicelib.features.taxonomy.models import (
+    DeleteQuery,
+    NodeCreate,
+    NodeOut,
+    NodePatch,
+    NodesQuery,
+    ResolvedOut,
+    ResolveQuery,
+    SystemTagsCreate,
+    SystemTagsOut,
+    TreeOut,
+    TreeQuery,
+)
+from chalicelib.features.taxonomy.nodes.logic.node_changes import (
+    create_node,
+    delete_node,
+    node_prefetch_keys,
+    update_node,
+)
+from chalicelib.features.taxonomy.nodes.logic.path_resolution import find_by_label, find_by_path, slug_index_keys
+from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_tags
+from chalicelib.features.taxonomy.nodes.logic.tree_view import build_tree
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import ItemKey
+
+routes = RouteGroup("taxonomy")
+platform_routes = RouteGroup("platforms", routes.operations)
+
+
+def resolve_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the keys of the tree state and the slug index for the path in the query, for prefetching."""
+    platform_id = request.parameters["platform_id"]
+    return [*tree_prefetch_keys(request), *slug_index_keys(platform_id, request.query.get("path", [""])[-1])]
+
+
+@platform_routes.get(
+    "/platforms/{platform_id}/taxonomy-nodes",
+    access=require_platform_role(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=tree_prefetch_keys,
+)
+def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQuery) -> ListPage[NodeOut]:
+    """List the nodes of a platform's taxonomy on all levels, by position, or by name if `q` is given.
+
+    A page may be short if several filters are given.
+    """
+    return list_nodes(ctx, platform.id, query)
+
+
+@platform_routes.get(
+    "/platforms/{platform_id}/taxonomy-resolve",
+    access=require_platform_role(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=resolve_prefetch_keys,
+)
+def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery) -> ResolvedOut:
+    """Resolve a path or, without a path, a slug or another label to a node.
+
+    A former path of a node, or of one of its ancestors, resolves to the node unless another node has the path now. If
+    several nodes have a slug or label, the oldest one is returned. Slugs take precedence over labels.
+    """
+    if not (query.path or query.slug):
+        raise ValidationProblem(
+            [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
+        )
+    match = find_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
+    if not query.path and query.slug:
+        match = find_by_label(platform.id, query.slug)
+    if match is None:
+        raise not_found()
+    node, matched_by = match
+    ancestors = [NodeOut.of(ancestor) for ancestor in node.ancestors]
+    return ResolvedOut(node=NodeOut.of(node), ancestors=ancestors, matched_by=matched_by)
+
+
+@platform_routes.post(
+    "/platforms/{platform_id}/taxonomy-system-tags",
+    success=200,
+    access=require_platform_role(Role.ADMIN),
+    scope="taxonomy:write",
+    emits="taxonomy.system_tags.created",
+    prefetch=tree_prefetch_keys,
+)
+def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate) -> SystemTagsOut:
+    """Create the requested system tags that do not exist yet, as roots. Their slugs and parents can't be changed."""
+    return create_missing_tags(ctx, platform, body.tags)
+
+
+@platform_routes.get(
+    "/platforms/{platform_id}/taxonomy-tree",
+    access=require_platform_role(Role.MEMBER),
+    scope="taxonomy:read",
+    emits=None,
+    prefetch=tree_prefetch_keys,
+    alternative="Request fewer levels with `depth`, one branch with `rootId`, or list the nodes.",
+)
+def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
+    """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree."""
+    return build_tree(ctx, platform.id, query)
+
+
+@routes.post(
+    "/taxonomy-nodes",
+    access=require_platform_role(Role.EDITOR, in_body=True),
+    scope="taxonomy:write",
+    emits="taxonomy.node.created",
+    prefetch=node_prefetch_keys,
+)
+def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> NodeOut:
+    """Create a node as a root or below another node."""
+    return NodeOut.of(create_node(ctx, platform, body))
+
+
+@routes.get(
+    "/taxonomy-nodes/{taxonomy_node_id}",
+    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    scope="taxonomy:read",
+    emits=None,
+)
+def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
+    """Get a node."""
+    return NodeOut.of(node)
+
+
+@routes.patch(
+    "/taxonomy-nodes/{taxonomy_node_id}",
+    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.node.updated",
+    prefetch=node_prefetch_keys,
+)
+def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> NodeOut:
+    """Change a node. Another `parentId` moves it with its subtree at once, and former paths continue to resolve."""
+    return NodeOut.of(update_node(ctx, node, body))
+
+
+@routes.delete(
+    "/taxonomy-nodes/{taxonomy_node_id}",
+    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    scope="taxonomy:write",
+    emits="taxonomy.node.deleted",
+    prefetch=tree_prefetch_keys,
+)
+def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery) -> None:
+    """Delete a node without children and attachments, or with the given strategy for them.
+
+    `cascade` hides the subtree at once and removes it soon after. `reparent` moves the children, at most 25, to the
+    parent of the node, and their former paths continue to resolve. The attachments of the node are removed. System tags
+    can't be deleted.
+    """
+    delete_node(ctx, node, query.strategy)

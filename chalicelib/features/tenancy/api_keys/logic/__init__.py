@@ -1,0 +1,1 @@
+"""Creation and revocation of API keys."""

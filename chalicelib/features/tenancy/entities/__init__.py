@@ -1,0 +1,1 @@
+"""The stored records of organizations and memberships."""

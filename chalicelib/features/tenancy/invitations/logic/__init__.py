@@ -1,0 +1,1 @@
+"""Tokens, sending and acceptance of invitations."""

@@ -1,0 +1,1 @@
+"""Memberships of a container of any type: joining, lists and rules."""

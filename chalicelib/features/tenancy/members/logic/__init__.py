@@ -1,0 +1,1 @@
+"""Leaving a container, and API keys that depend on a membership."""

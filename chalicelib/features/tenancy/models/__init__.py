@@ -1,0 +1,1 @@
+"""Request and response models of organizations and memberships, and country codes."""

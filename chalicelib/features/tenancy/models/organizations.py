@@ -1,0 +1,74 @@
+"""What the operations on organizations accept and answer."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from chalicelib.features.tenancy.models.country_codes import iso_country
+from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, matching
+from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
+
+Country = Annotated[
+    str, *matching("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)
+]
+Status = Literal["active", "pending_deletion"]
+
+_DELETED: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
+
+
+class OrganizationCreate(Input):
+    """A new organization."""
+
+    name: Name = Field(examples=["Analytical Engines"])
+    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
+    company_name: Name | None = Field(None, examples=["Analytical Engines"])
+    company_legal_name: Name | None = Field(None, examples=["Analytical Engines Ltd."])
+    company_id: Name | None = Field(None, description="The number in the company register.", examples=["01234567"])
+    company_country: Country | None = Field(None, description="ISO 3166-1 alpha-2.", examples=["GB"])
+    company_address: Text | None = Field(None, examples=["12 St James's Square\nLondon"])
+    legal_email: Email | None = Field(None, examples=["legal@example.com"])
+    support_email: Email | None = Field(None, examples=["support@example.com"])
+
+
+class OrganizationPatch(Patch):
+    """What of an organization can be changed. `status` = active restores one that waits for its purge."""
+
+    name: Name = Field(examples=["Analytical Engines"])
+    slug: Slug = Field(description="The former slug keeps leading here for 90 days.", examples=["analytical-engines"])
+    company_name: Name | None = None
+    company_legal_name: Name | None = None
+    company_id: Name | None = None
+    company_country: Country | None = None
+    company_address: Text | None = None
+    legal_email: Email | None = None
+    support_email: Email | None = None
+    status: Status = Field("active", examples=["active"])
+
+
+class OrganizationOut(RecordOutput):
+    """An organization."""
+
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.deleted": _DELETED,
+        "organization.purged": _DELETED,
+    }
+
+    name: str = Field(examples=["Analytical Engines"])
+    slug: str = Field(examples=["analytical-engines"])
+    company_name: str | None = Field(examples=["Analytical Engines"])
+    company_legal_name: str | None = Field(examples=["Analytical Engines Ltd."])
+    company_id: str | None = Field(examples=["01234567"])
+    company_country: str | None = Field(examples=["GB"])
+    company_address: str | None = Field(examples=["12 St James's Square\nLondon"])
+    legal_email: str | None = Field(examples=["legal@example.com"])
+    support_email: str | None = Field(examples=["support@example.com"])
+    status: Status = Field(examples=["active"])
+    owner_id: Uuid
+    deletion_due_at: Timestamp | None = Field(description="When it is purged, unless it is restored.", examples=[None])
+
+
+class OrganizationsQuery(ListQuery):
+    """Which of the caller's organizations."""
+
+    status: Status = Field("active", description="`pending_deletion` lists those the caller owns and can restore.")

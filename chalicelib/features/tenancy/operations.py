@@ -1,0 +1,108 @@
+"""Organizations: create, find, change, delete, restore."""
+
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, at_organization
+from chalicelib.features.tenancy.models.organizations import (
+    OrganizationCreate,
+    OrganizationOut,
+    OrganizationPatch,
+    OrganizationsQuery,
+)
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+
+routes = RouteGroup("organizations")
+
+
+@routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
+def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
+    """List the caller's organizations; to an API key, its own."""
+
+    def show(organization: Organization) -> OrganizationOut | None:
+        hidden = organization.is_deleted and organization.owner_id != ctx.principal.id
+        return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
+
+    return ctx.list_memberships(Organization, Member.of_user, query, show, shelf=query.status)
+
+
+@routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
+def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
+    """Create an organization; the caller becomes its owner."""
+    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    organization = ctx.changes.create(
+        Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counted=True)
+    )
+    ctx.changes.create(Member.joining(ctx.new_record_fields(), organization.id, ctx.user, Role.OWNER))
+    return OrganizationOut.of(organization)
+
+
+@routes.get(
+    "/organizations/by-slug/{slug}",
+    access=at_organization(Role.MEMBER, by_slug=True),
+    scope="organizations:read",
+    emits=None,
+)
+def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Redirect:
+    """Get an organization by its slug; a former slug leads to the present one for 90 days."""
+    if organization.slug != slug:
+        return Redirect(f"/organizations/by-slug/{organization.slug}")
+    return OrganizationOut.of(organization)
+
+
+@routes.get(
+    "/organizations/{organization_id}",
+    access=at_organization(Role.MEMBER),
+    scope="organizations:read",
+    emits=None,
+)
+def get_organization(_ctx: Context, organization: Organization) -> OrganizationOut:
+    """Get an organization."""
+    return OrganizationOut.of(organization)
+
+
+@routes.patch(
+    "/organizations/{organization_id}",
+    access=at_organization(Role.ADMIN, restore_body={"status": "active"}),
+    scope="organizations:write",
+    emits=("organization.updated", "organization.restored"),
+)
+def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
+    """Change an organization; `{"status": "active"}` restores one whose deletion waits."""
+    fields = body.fields()
+    if organization.is_deleted:
+        _refuse_too_late(ctx, organization)
+        ctx.changes.event = "organization.restored"
+        fields |= {"deletion_due_at": None, "counted": True}
+        _shelve(ctx, "active")
+    elif body.status != "active":
+        raise ValidationProblem([FieldError("/status", "read_only", "DELETE the organization instead.")])
+    return OrganizationOut.of(ctx.changes.update(organization, **fields))
+
+
+@routes.delete(
+    "/organizations/{organization_id}",
+    access=at_organization(Role.OWNER),
+    scope=None,
+    emits="organization.deleted",
+)
+def delete_organization(ctx: Context, organization: Organization) -> None:
+    """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged.
+
+    The purge removes all its records and files. Its log stays as evidence, but no operation reads, exports or verifies
+    it any more, nor erases anybody from it: export it, and erase whom you have to, before.
+    """
+    ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
+    _shelve(ctx, "pending_deletion")
+
+
+def _refuse_too_late(ctx: Context, organization: Organization) -> None:
+    # The purge may have begun.
+    if (organization.deletion_due_at or "") <= ctx.now:
+        raise not_found()
+
+
+def _shelve(ctx: Context, shelf: str) -> None:
+    ctx.changes.update_untracked(Member.from_item(ctx.access.membership or {}), shelf=shelf)

@@ -1,0 +1,52 @@
+"""Examples of the operations on an organization's integration channels."""
+
+from typing import Final
+
+from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+URL: Final = "https://discord.com/api/webhooks/1100000000000000000/token-of-the-room"
+
+EXAMPLES: Final[Examples] = {
+    "list_integration_channels": lambda world: example(organization_id=world.id),
+    "create_integration_channel": lambda world: example(
+        {
+            "provider": "discord",
+            "name": "#looms",
+            "events": ["organization.member.*", "platform.*"],
+            "config": {"webhookUrl": URL},
+        },
+        organization_id=world.id,
+    ),
+    "get_integration_channel": lambda world: example(
+        organization_id=world.id, channel_id=world.organization.channel_id
+    ),
+    "update_integration_channel": lambda world: example(
+        {"provider": "discord", "config": {"webhookUrl": URL}},
+        organization_id=world.id,
+        channel_id=world.organization.channel_id,
+    ),
+    "delete_integration_channel": lambda world: example(
+        organization_id=world.id, channel_id=world.organization.channel_id
+    ),
+    "test_integration_channel": lambda world: example(
+        organization_id=world.id, channel_id=world.organization.channel_id
+    ),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the organization have so many channels more."""
+    put(
+        IntegrationChannel(
+            **begun,
+            **encrypted_url_fields(begun["id"], URL),
+            organization_id=world.id,
+            provider="discord",
+            name="#looms",
+            events=["*"],
+            enabled=False,
+        )
+        for begun in new(number)
+    )

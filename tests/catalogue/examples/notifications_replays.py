@@ -1,0 +1,34 @@
+"""Examples of the operations on replays."""
+
+from typing import Final
+
+from chalicelib.features.notifications.replays.entities import Replay
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+SINCE: Final = "2026-01-01T00:00:00.000Z"
+
+EXAMPLES: Final[Examples] = {
+    "replay_webhook_deliveries": lambda world: example(
+        {"from": SINCE}, organization_id=world.id, webhook_id=world.organization.webhook_id
+    ),
+    "get_webhook_replay": lambda world: example(
+        organization_id=world.id, webhook_id=world.organization.webhook_id, replay_id=world.organization.replay_id
+    ),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let so many replays have been there."""
+    put(
+        Replay(
+            **begun,
+            organization_id=world.id,
+            webhook_id=world.organization.webhook_id,
+            since=SINCE,
+            until=SINCE,
+            status="completed",
+            ttl=2**40,
+        )
+        for begun in new(number)
+    )

@@ -1,0 +1,45 @@
+"""Examples of the operations on an organization's webhooks."""
+
+from typing import Final
+
+from chalicelib.features.notifications.webhooks.entities import Webhook
+from chalicelib.features.notifications.webhooks.logic import webhook_secrets
+from chalicelib.features.notifications.webhooks.models import standard_webhooks
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+URL: Final = "https://hooks.example.org/atrium"
+
+EXAMPLES: Final[Examples] = {
+    "list_webhooks": lambda world: example(organization_id=world.id),
+    "create_webhook": lambda world: example(
+        {"url": URL, "events": ["organization.member.*", "platform.*"], "description": "Feeds the lake."},
+        organization_id=world.id,
+    ),
+    "get_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
+    "update_webhook": lambda world: example(
+        {"url": URL, "description": "Feeds the lake."},
+        organization_id=world.id,
+        webhook_id=world.organization.webhook_id,
+    ),
+    "delete_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
+    "test_webhook": lambda world: example(organization_id=world.id, webhook_id=world.organization.webhook_id),
+    "rotate_webhook_secret": lambda world: example(
+        {"graceHours": 1}, organization_id=world.id, webhook_id=world.organization.webhook_id
+    ),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the organization have so many webhooks more."""
+    put(
+        Webhook(
+            **begun,
+            organization_id=world.id,
+            url=URL,
+            events=["*"],
+            enabled=False,
+            secrets=[webhook_secrets.encrypt_secret(begun["id"], standard_webhooks.generate_secret())],
+        )
+        for begun in new(number)
+    )

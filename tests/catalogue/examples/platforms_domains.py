@@ -1,0 +1,30 @@
+"""Examples of the operations on custom domains, and on those of an organization's platforms."""
+
+from typing import Final
+
+from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.entities import Platform
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put, put_items
+from tests.harness.domains import path
+
+EXAMPLES: Final[Examples] = {
+    "list_domain_inventory": lambda world: example(organization_id=world.id),
+    "get_custom_domain": lambda world: example(platform_id=world.platform.id),
+    "set_custom_domain": lambda world: example(
+        {"domain": "engines.example.com"}, platform_id=world.platform.id, named=path(world.platform)
+    ),
+    "remove_custom_domain": lambda world: example(platform_id=world.platform.id, named=path(world.platform)),
+    "verify_custom_domain": lambda world: example({}, platform_id=world.platform.id, named=path(world.platform)),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the organization have so many platforms more, none of which has a domain."""
+    neighbours = [
+        Platform(**begun, organization_id=world.id, name=f"Engine {n}", slug=f"engine-{n}")
+        for n, begun in enumerate(new(number))
+    ]
+    custom = [CustomDomain.create_unclaimed(platform) for platform in neighbours]
+    put(custom)
+    put_items(companion for each in custom for companion in each.derived_items)

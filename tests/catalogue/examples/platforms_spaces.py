@@ -1,0 +1,48 @@
+"""Examples of the operations on spaces and on their members."""
+
+from typing import Final
+
+from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
+from tests.catalogue.examples.example import Example, Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+
+def _of_editor(world: World, body: dict[str, str] | None = None) -> Example:
+    return example(body, space_id=world.space.id, user_id=world.people.editor.id)
+
+
+EXAMPLES: Final[Examples] = {
+    "list_platform_spaces": lambda world: example(platform_id=world.platform.id),
+    "create_space": lambda world: example({"platformId": world.platform.id, "name": "Mills", "slug": "mills"}),
+    "get_space": lambda world: example(space_id=world.space.id),
+    "update_space": lambda world: example({"name": "Jacquard looms", "position": 7}, space_id=world.space.id),
+    "delete_space": lambda world: example(space_id=world.space.id),
+    "join_space": lambda world: example(
+        about=f"{world.space.path}/members/{world.people.member.id}", space_id=world.space.id
+    ),
+    "leave_space": lambda world: example(
+        only=world.people.editor, about=f"{world.space.path}/members/{world.people.editor.id}", space_id=world.space.id
+    ),
+    "list_space_members": lambda world: example(space_id=world.space.id),
+    "get_space_member": _of_editor,
+    "update_space_member": lambda world: _of_editor(world, {"role": "member"}),
+    "remove_space_member": _of_editor,
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Add spaces to the platform, and members to the space."""
+    put(
+        Space(
+            **begun,
+            organization_id=world.id,
+            platform_id=world.platform.id,
+            name=f"Room {n}",
+            slug=f"room-{n}",
+            position=n,
+        )
+        for n, begun in enumerate(new(number))
+    )
+    people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(number)]
+    place = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
+    put(SpaceMember.made(begun, user, "member", **place) for begun, user in zip(new(number), people, strict=True))

@@ -1,0 +1,70 @@
+"""Examples of the operations on pages."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
+from chalicelib.kernel.storage.entity import Item
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put_items
+
+EXAMPLES: Final[Examples] = {
+    "list_pages": lambda world: example(site_id=world.site.id),
+    "create_page": lambda world: example(
+        {
+            "title": "Spindles",
+            "parentId": world.page.id,
+            "blocks": [{"id": "intro", "type": "text", "text": "They **turn**."}],
+        },
+        site_id=world.site.id,
+    ),
+    "get_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
+    "update_page": lambda world: example(
+        {"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}},
+        site_id=world.site.id,
+        page_id=world.page.id,
+    ),
+    "delete_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
+    "publish_page": lambda world: example({}, site_id=world.site.id, page_id=world.page.id),
+    "list_page_revisions": lambda world: example(site_id=world.site.id, page_id=world.page.id),
+    "get_page_revision": lambda world: example(
+        site_id=world.site.id, page_id=world.page.id, revision_id=world.organization.revision_id
+    ),
+    "restore_page_revision": lambda world: example(
+        site_id=world.site.id,
+        page_id=world.page.id,
+        revision_id=world.organization.revision_id,
+        named=world.page.path,
+    ),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the site have so many pages more, which are published, and the page so many revisions."""
+    put_items(item for n in range(number) for item in (*_page(world, n), *_revision(world, n)))
+
+
+def _page(world: World, n: int) -> Iterator[Item]:
+    (begun,) = new(1)
+    place: dict[str, Any] = {"organization_id": world.id, "site_id": world.site.id}
+    page = Page(
+        **begun,
+        **place,
+        title=f"Neighbour {n}",
+        slug=f"neighbour-{n}",
+        draft_revision_id=begun["id"],
+        live_slug=f"neighbour-{n}",
+        live_placed=1,
+        published_revision_id=begun["id"],
+        published_at=begun["created_at"],
+        status="published",
+    )
+    yield page.item()
+    yield from page.derived_items
+
+
+def _revision(world: World, n: int) -> Iterator[Item]:
+    (begun,) = new(1)
+    place: dict[str, Any] = {"organization_id": world.id, "page_id": world.page.id}
+    yield Revision(**begun, **place, site_id=world.site.id, title=f"Draft {n}", slug="looms").item()
+    yield Content(**begun, **place, text=b"[]").item()

@@ -1,0 +1,41 @@
+"""Examples of the operations on redirects."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from chalicelib.features.sites.entities.redirects import Redirect
+from chalicelib.kernel.storage.entity import Item
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put_items
+
+EXAMPLES: Final[Examples] = {
+    "list_redirects": lambda world: example(site_id=world.site.id),
+    "create_redirect": lambda world: example(
+        {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}, site_id=world.site.id
+    ),
+    "get_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
+    "update_redirect": lambda world: example(
+        {"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302},
+        site_id=world.site.id,
+        redirect_id=world.organization.redirect.id,
+    ),
+    "delete_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the site have so many redirects more, some of which lead to where others begin."""
+    put_items(item for n in range(number) for item in _redirect(world, n))
+
+
+def _redirect(world: World, n: int) -> Iterator[Item]:
+    (begun,) = new(1)
+    made = Redirect(
+        **begun,
+        organization_id=world.id,
+        site_id=world.site.id,
+        from_path=f"/neighbours/{n}",
+        to_path=f"/neighbours/{n // 10}-of-them",
+    )
+    yield made.item()
+    yield from made.derived_items

@@ -1,0 +1,39 @@
+"""Examples of the operations on the attachments of a taxonomy's nodes."""
+
+from typing import Final
+
+from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment
+from tests.catalogue.examples.example import Example, Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+ENTITY: Final = {"entityType": "lesson", "entityId": "01939d3c-0000-7000-8000-0000000000aa"}
+
+
+def _of_attachment(world: World) -> Example:
+    attachment = world.organization.attachment
+    return example(taxonomy_node_id=attachment.node.id, attachment_id=attachment.id)
+
+
+EXAMPLES: Final[Examples] = {
+    "list_platform_taxonomy_attachments": lambda world: example(platform_id=world.platform.id),
+    "list_node_attachments": lambda world: example(taxonomy_node_id=world.organization.attachment.node.id),
+    "attach_taxonomy_node": lambda world: example(ENTITY, taxonomy_node_id=world.organization.attachment.node.id),
+    "get_taxonomy_attachment": _of_attachment,
+    "detach_taxonomy_node": _of_attachment,
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the node be put on so many things more."""
+    attachment = world.organization.attachment
+    put(
+        TaxonomyAttachment(
+            **begun,
+            organization_id=world.id,
+            platform_id=world.platform.id,
+            node_id=attachment.node.id,
+            entity_type="lesson",
+            entity_id=begun["id"],
+        )
+        for begun in new(number)
+    )

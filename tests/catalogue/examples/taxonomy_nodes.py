@@ -1,0 +1,51 @@
+"""Examples of the operations on taxonomies."""
+
+from typing import Final
+
+from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, ROOT_TERMS_LIST, TaxonomyNode
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+EXAMPLES: Final[Examples] = {
+    "list_platform_taxonomy_nodes": lambda world: example(platform_id=world.platform.id),
+    "resolve_taxonomy_path": lambda world: example(
+        query={"path": world.organization.node.record["path"]}, platform_id=world.platform.id
+    ),
+    "create_system_tags": lambda world: example(
+        {"tags": ["featured", "archived"]},
+        platform_id=world.platform.id,
+        about=f"{world.platform.path}/taxonomy-nodes?kind=system",
+    ),
+    "get_taxonomy_tree": lambda world: example(platform_id=world.platform.id),
+    "create_taxonomy_node": lambda world: example(
+        {
+            "platformId": world.platform.id,
+            "name": "Spindles",
+            "parentId": world.organization.node.id,
+            "altLabels": ["Bobbins"],
+        }
+    ),
+    "get_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
+    "update_taxonomy_node": lambda world: example(
+        {"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3},
+        taxonomy_node_id=world.organization.node.id,
+    ),
+    "delete_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the platform have so many roots more."""
+    put(
+        TaxonomyNode(
+            **begun,
+            organization_id=world.id,
+            platform_id=world.platform.id,
+            name=f"Neighbour {n}",
+            slug=f"neighbour-{n}",
+            position=n + 1,
+            listed=ALL_NODES_LIST,
+            sibling_list=ROOT_TERMS_LIST,
+        )
+        for n, begun in enumerate(new(number))
+    )

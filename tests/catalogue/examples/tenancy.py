@@ -1,0 +1,30 @@
+"""Examples of the operations on organizations."""
+
+from typing import Final
+
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.permissions.roles import Role
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+EXAMPLES: Final[Examples] = {
+    "list_organizations": lambda _: example(),
+    "create_organization": lambda _: example({"name": "Difference Engines", "slug": "difference-engines"}),
+    "get_organization": lambda world: example(organization_id=world.id),
+    "update_organization": lambda world: example(
+        {"name": "Difference Engines", "slug": "difference-engines", "companyCountry": "GB"}, organization_id=world.id
+    ),
+    "delete_organization": lambda world: example(organization_id=world.id, parts=True),
+    "get_organization_by_slug": lambda world: example(slug=world.slug),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let the owner own so many organizations more."""
+    owner, beginnings = world.people.owner, new(number)
+    put(Member.joining(begun, begun["id"], owner.user(), Role.OWNER) for begun in beginnings)
+    put(
+        Organization(**begun, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
+        for n, begun in enumerate(beginnings)
+    )

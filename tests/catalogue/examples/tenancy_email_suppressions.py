@@ -1,0 +1,24 @@
+"""Examples of the operations on suppressions."""
+
+from chalicelib.features.tenancy.email_suppressions.entities import Suppression
+from chalicelib.features.tenancy.email_suppressions.logic import token_for
+from chalicelib.kernel.identity.email_hashes import keyed_hash
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+_ADDRESS = "sophie@example.org"
+
+
+def _query() -> dict[str, str]:
+    return {"token": token_for(keyed_hash(_ADDRESS).hex())}
+
+
+EXAMPLES: Examples = {
+    "describe_subscription": lambda _: example(query=_query()),
+    "unsubscribe": lambda _: example({"List-Unsubscribe": "One-Click"}, query=_query()),
+}
+
+
+def crowd(_world: World, number: int) -> None:
+    """Let so many other addresses be unsubscribed."""
+    put(Suppression(**begun, address_hash=keyed_hash(f"{n}@example.org").hex()) for n, begun in enumerate(new(number)))

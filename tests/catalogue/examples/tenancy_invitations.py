@@ -1,0 +1,43 @@
+"""Examples of the operations on invitations, and of the answers to them."""
+
+from typing import Final
+
+from chalicelib.features.tenancy.invitations.entities import Invitation, ended
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import issue
+from tests.catalogue.examples.example import Examples, example
+from tests.catalogue.tenant_fixture import World, new, put
+
+_WORDS: Final = {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
+
+EXAMPLES: Final[Examples] = {
+    "accept_invitation": lambda world: example(
+        query={"token": world.invitation.token, "decision": "accept"},
+        only=world.people.invited,
+        about=world.invitation.path,
+    ),
+    "respond_to_invitation": lambda world: example(
+        {"token": world.invitation.token}, only=world.people.invited, about=world.invitation.path
+    ),
+    "list_invitations": lambda world: example(organization_id=world.id),
+    "get_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
+    "revoke_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
+    "resend_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
+    "invite_to_organization": lambda world: example(_WORDS, organization_id=world.id),
+}
+
+
+def crowd(world: World, number: int) -> None:
+    """Let so many people have declined."""
+    put(
+        Invitation(
+            **begun,
+            **issue(world.id, begun["id"], 1, 7, begun["created_at"]),
+            **ended("declined"),
+            organization_id=world.id,
+            email=f"{n}@example.org",
+            role="member",
+            expires_in_days=7,
+            invited_by=world.people.owner.id,
+        )
+        for n, begun in enumerate(new(number))
+    )
