@@ -77,7 +77,8 @@ routes: .venv/installed ## find an operation: method, path, file:line (Q=/spaces
 .PHONY: generate
 generate: openapi ## write what is made from operations and entities anew
 	$(BIN)/python -m local.generators.generate
-	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py
+	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py \
+		chalicelib/features/declarations.py
 	$(BIN)/python -m tests.docs.access_patterns > /dev/null
 
 .PHONY: openapi

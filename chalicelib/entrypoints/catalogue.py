@@ -12,7 +12,7 @@ from typing import Final
 
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.operation import Operation, RouteGroup
 from chalicelib.kernel.storage import record_types
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.work import tasks
@@ -61,15 +61,21 @@ record_types.register_types(KINDS)
 
 
 @cache
-def operations() -> tuple[Operation, ...]:
-    """Return every operation, in the order of the features."""
+def route_groups() -> tuple[RouteGroup, ...]:
+    """Return the route group of every module with operations, in the order of the features."""
     of_features = (f"chalicelib.features.{feature}.operations" for feature in FEATURES)
     modules = [
         *(module for module in of_features if find_spec(module)),
         "chalicelib.entrypoints.event_types",
         "chalicelib.entrypoints.documentation",
     ]
-    return tuple(operation for name in modules for operation in import_module(name).routes.operations)
+    return tuple(import_module(name).routes for name in modules)
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """Return every operation, in the order of the features."""
+    return tuple(operation for group in route_groups() for operation in group.operations)
 
 
 def record_kinds() -> list[type[Entity]]:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.kernel.core.settings import SettingsSection
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 from chalicelib.kernel.storage.entity import KINDS
 from local.paths import ROOT
 
@@ -32,6 +34,35 @@ def kinds() -> str:
     ]
     head = '"""Every kind of record, and the class that it is. Made by `make generate`."""\n\n'
     return f"{head}KINDS: dict[str, str] = {{\n" + "\n".join(rows) + "\n}\n"
+
+
+def declarations() -> str:
+    """Return the source of what features declare to the kernel.
+
+    The order of the areas is public, so it is kept, and a new area is appended.
+    """
+    catalogue.load_tasks()
+    declared = {area.name: area for group in catalogue.route_groups() for area in group.scope_areas}
+    order = [*(area.name for area in scope_areas() if area.name in declared), *declared]
+    areas = [
+        f'    ScopeArea("{name}", members_read_all={declared[name].members_read_all}),' for name in dict.fromkeys(order)
+    ]
+    sections = sorted(f"{each.__module__}:{each.__name__}" for each in SettingsSection.__subclasses__())
+    rows = [f'    "{target}",' for target in sections if target.startswith("chalicelib.features.")]
+    head = '"""What features declare to the kernel. Made by `make generate`."""\n\n'
+    return "\n".join(
+        [
+            f"{head}from chalicelib.kernel.permissions.scope_areas import ScopeArea\n",
+            "SCOPE_AREAS: tuple[ScopeArea, ...] = (",
+            *areas,
+            ")",
+            '"""Areas that scopes cover, in their public order."""\n',
+            "SETTINGS_SECTIONS: tuple[str, ...] = (",
+            *rows,
+            ")",
+            '"""Classes of settings, as `module:Class`."""\n',
+        ]
+    )
 
 
 def template() -> str:
@@ -96,6 +127,7 @@ def deployment() -> str:
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/entrypoints/routes.py": routes,
     "chalicelib/entrypoints/kinds.py": kinds,
+    "chalicelib/features/declarations.py": declarations,
     "chalicelib/features/sites/rendering/models/renderer_version.py": renderer,
     "infrastructure/template.json": template,
     "infrastructure/stack.json": stack,

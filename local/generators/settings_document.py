@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.core.settings import Settings
+from chalicelib.kernel.core.settings import settings_model
 from local.generators.markdown import code, put_between, table
 
 _BEGIN: Final = "<!-- settings: `make generate` -->"
@@ -17,7 +17,9 @@ def written_into(text: str) -> str:
 
 
 def _settings() -> str:
-    rows = [(code(name.upper()), _default(field), _meaning(field)) for name, field in Settings.model_fields.items()]
+    rows = [
+        (code(name.upper()), _default(field), _meaning(field)) for name, field in settings_model().model_fields.items()
+    ]
     return table(("variable", "default", "meaning"), rows)
 
 

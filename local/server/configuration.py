@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.core.aws import forget_clients
 from chalicelib.kernel.core.encoding import from_base64, to_base64
-from chalicelib.kernel.core.settings import Settings, SettingsError, settings
+from chalicelib.kernel.core.settings import SettingsError, settings, settings_model
 from chalicelib.kernel.crypto.checkpoints import public_key
 from infrastructure.account import Refused
 from infrastructure.configuration import deployed, variables
@@ -102,7 +102,7 @@ def use_stage(name: str) -> None:
         place = deployed(name)
     except Refused as refused:
         raise SettingsError(str(refused)) from refused
-    for setting in ("SETTINGS_FILE", *(field.upper() for field in Settings.model_fields)):
+    for setting in ("SETTINGS_FILE", *(field.upper() for field in settings_model().model_fields)):
         os.environ.pop(setting, None)
     # boto3 goes by the second name of the region, the service by the first.
     os.environ.update(variables(name), AWS_REGION=place.region, AWS_DEFAULT_REGION=place.region)

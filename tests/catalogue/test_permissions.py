@@ -12,7 +12,8 @@ from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.operations.operation import Caller, Operation, RequireRecordToken, RequireRole
-from chalicelib.kernel.permissions.roles import SCOPE_AREAS, Role
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.tenant_fixture import World
@@ -22,6 +23,8 @@ from tests.harness.by_operation import by_operation
 from tests.harness.callers import Issuer
 from tests.harness.clock import Clock
 from tests.harness.organizations import make_key
+
+_AREAS: Final = tuple(area.name for area in scope_areas())
 
 
 def is_shown(operation: Operation) -> bool:
@@ -293,7 +296,7 @@ def keys_of_every_kind(world: World) -> Keys:
     keys = {scope: world.key(scope) for scope in GENERAL}
     for area in sorted(set(AREA_OF.values())):
         keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
-        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in SCOPE_AREAS if other != area))
+        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in _AREAS if other != area))
     keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
     keys["expired"] = world.key("admin", expiresAt=after(now(), days=1))
     keys["elsewhere"] = world.key("admin", allowedIps=["198.51.100.0/24"])

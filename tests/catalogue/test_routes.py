@@ -9,7 +9,7 @@ from chalicelib.entrypoints.catalogue import FEATURES, operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
-from chalicelib.kernel.permissions.roles import SCOPES, Role
+from chalicelib.kernel.permissions.roles import Role, all_scopes
 from local.generators import generate
 from tests.harness.by_operation import by_operation
 
@@ -78,7 +78,7 @@ class TestEveryOperation:
             assert participle.endswith("ed") or participle in IRREGULAR
 
     def test_has_a_scope_that_an_api_key_can_hold(self, operation: Operation) -> None:
-        assert operation.scope is None or operation.scope in SCOPES
+        assert operation.scope is None or operation.scope in all_scopes()
 
     def test_has_no_scope_where_api_keys_are_refused_anyway(self, operation: Operation) -> None:
         owners = isinstance(operation.access, RequireRole) and operation.access.role is Role.OWNER

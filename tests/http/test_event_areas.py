@@ -7,7 +7,8 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES, area_of
 from chalicelib.kernel.operations.operation import RequireRole
-from chalicelib.kernel.permissions.roles import MEMBER_READABLE_AREAS, SCOPE_AREAS, Role, readable_areas
+from chalicelib.kernel.permissions.roles import Role, readable_areas
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Caller
 from tests.harness.clock import Clock
@@ -16,6 +17,9 @@ from tests.harness.receiver import Receiver, Reply
 from tests.harness.sites import make_site
 from tests.harness.webhooks import Hook, change, deliveries, hook, rename, shown, types
 from tests.harness.workers import Workers
+
+_AREAS: Final = {area.name for area in scope_areas()}
+_MEMBER_READABLE: Final = {area.name for area in scope_areas() if area.members_read_all}
 
 pytestmark = pytest.mark.usefixtures("private_targets")
 
@@ -52,7 +56,7 @@ class TestAreas:
     def test_of_each_event_are_those_of_the_operations_that_emit_it(self) -> None:
         emitted = {(event, each.scope.partition(":")[0]) for each in operations() if each.scope for event in each.emits}
         assert {event: area_of(event) for event, _ in emitted} == dict(emitted)
-        assert {area_of(event) for event in EVENT_TYPES} == {*SCOPE_AREAS, "leads", "mail"}
+        assert {area_of(event) for event in EVENT_TYPES} == {*_AREAS, "leads", "mail"}
         unscoped = {event for each in operations() if not each.scope for event in each.emits}
         assert {event for event in unscoped - {event for event, _ in emitted} if ".invitation." not in event} <= {
             *OF_OWNERS,
@@ -67,12 +71,12 @@ class TestAreas:
             for each in reads
             if isinstance(each.access, RequireRole) and each.access.role not in (None, Role.MEMBER)
         }
-        assert {*SCOPE_AREAS} - MEMBER_READABLE_AREAS == closed | {"spaces"}
+        assert closed | {"spaces"} == _AREAS - _MEMBER_READABLE
 
     def test_that_scopes_read(self) -> None:
         assert readable_areas(None) is readable_areas(["admin"]) is readable_areas(["read", "admin"]) is None
         assert readable_areas(["webhooks:write"]) == ["webhooks"]
-        assert {*(readable_areas(["read"]) or ())} == {*(readable_areas(["write"]) or ())} == MEMBER_READABLE_AREAS
+        assert {*(readable_areas(["read"]) or ())} == {*(readable_areas(["write"]) or ())} == _MEMBER_READABLE
         assert readable_areas(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import Settings, SettingsError, settings
+from chalicelib.kernel.core.settings import Settings, SettingsError, settings, settings_model
 from tests.harness.data_keys import public_halves
 
 KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
@@ -32,7 +32,7 @@ DEPLOYED = {
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ["SETTINGS_FILE", *(field.upper() for field in Settings.model_fields)]:
+    for name in ["SETTINGS_FILE", *(field.upper() for field in settings_model().model_fields)]:
         monkeypatch.delenv(name, raising=False)
     settings.cache_clear()
     yield

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import forget_clients
-from chalicelib.kernel.core.settings import Settings, settings
+from chalicelib.kernel.core.settings import settings, settings_model
 from local.server.provisioning import provision
 from tests.harness.data_keys import public_halves
 
@@ -23,7 +23,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A `.local` folder of the test's own, and an environment that says nothing of any setting."""
     for name in ("local.server.issuer", "local.paths", "local.server.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
-    for name in Settings.model_fields:
+    for name in settings_model().model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("SETTINGS_FILE", "")
     settings.cache_clear()

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.permissions.roles import (
-    SCOPE_AREAS,
-    SCOPES,
     Role,
+    all_scopes,
     role_for_scopes,
     scopes_allow,
     ungrantable_scopes,
 )
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 ORDER: Final = ("member", "editor", "admin", "owner")
 ROWS: Final = ("read:member", "read:editor", "read:admin", "write:member", "write:editor", "write:admin")
@@ -31,8 +31,9 @@ OPENS: Final = {
 }
 """Which rows of an area each scope opens; `other` is another area."""
 
-scope_sets = st.lists(st.sampled_from(SCOPES), max_size=5)
-rows = st.tuples(st.sampled_from(SCOPE_AREAS), st.sampled_from(ROWS))
+_AREAS: Final = tuple(area.name for area in scope_areas())
+scope_sets = st.lists(st.sampled_from(all_scopes()), max_size=5)
+rows = st.tuples(st.sampled_from(_AREAS), st.sampled_from(ROWS))
 
 
 def opens(scopes: list[str], area: str, row: str) -> bool:
@@ -53,8 +54,8 @@ def test_a_role_covers_itself_and_those_below(held: str, needed: str) -> None:
     assert Role(held).includes(Role(needed)) is (ORDER.index(held) >= ORDER.index(needed))
 
 
-@pytest.mark.parametrize("area", SCOPE_AREAS)
-@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("area", _AREAS)
+@pytest.mark.parametrize("scope", all_scopes())
 def test_a_scope_opens_what_the_table_says(scope: str, area: str) -> None:
     assert {row for row in ROWS if opens([scope], area, row)} == OPENS[word(scope, area)]
 
@@ -75,7 +76,7 @@ def test_a_key_acts_as_the_highest_role_that_one_of_its_scopes_gives(scopes: lis
 def test_nobody_gives_away_what_opens_more_than_they_hold(wanted: list[str], held: list[str]) -> None:
     refused = ungrantable_scopes(wanted, held)
     granted = [scope for scope in wanted if scope not in refused]
-    for area, row in product(SCOPE_AREAS, ROWS):
+    for area, row in product(_AREAS, ROWS):
         assert not opens(granted, area, row) or opens(held, area, row)
 
 

@@ -9,12 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS, PageSlug
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import RESERVED_SITE_SLUGS, RESERVED_SLUGS, SiteSlug, Slug, fold_text, slug_from
+from chalicelib.kernel.http.fields import RESERVED_SLUGS, Slug, fold_text, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 ACCEPTED: Final = TypeAdapter[str](Slug)
-ON_SITES: Final = TypeAdapter[str](SiteSlug)
+ON_SITES: Final = TypeAdapter[str](PageSlug)
 
 slugs = st.from_regex(WELL_FORMED, fullmatch=True)
 names = st.text(min_size=1, max_size=200) | st.text("aeß Å-_&", min_size=1, max_size=200)
@@ -50,7 +51,7 @@ def test_the_contracts_reserved_words_are_no_slugs(word: str) -> None:
 
 @given(slugs | st.sampled_from(sorted(RESERVED_SLUGS)))
 def test_a_page_may_be_called_what_no_host_may_be(text: str) -> None:
-    assert accepts(text, ON_SITES) is ((accepts(text) or text in RESERVED_SLUGS) and text not in RESERVED_SITE_SLUGS)
+    assert accepts(text, ON_SITES) is ((accepts(text) or text in RESERVED_SLUGS) and text not in RESERVED_PAGE_SLUGS)
 
 
 @given(names)

@@ -34,8 +34,9 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRole, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("platforms")
+routes = RouteGroup("platforms", scope_areas=(ScopeArea("platforms", members_read_all=True),))
 
 
 @routes.get("/platforms", access=Caller.PRINCIPAL, scope="platforms:read", emits=None)

@@ -25,10 +25,11 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_f
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import Item
 
-routes = RouteGroup("research")
+routes = RouteGroup("research", scope_areas=(ScopeArea("research", members_read_all=True),))
 
 _JOBS: Final = "/research/jobs"
 

@@ -9,8 +9,9 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.operation import ListPage, RequireRole, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("sites")
+routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=True),))
 
 
 @routes.get(

@@ -13,8 +13,9 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_f
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", members_read_all=True),))
 
 
 @routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)

@@ -7,12 +7,13 @@ A setting is read from the environment variable of its name in capitals. On the 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from email.utils import getaddresses
 from functools import lru_cache
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -20,6 +21,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
+    create_model,
     field_validator,
 )
 
@@ -39,7 +41,9 @@ _NEEDED_IN_THE_CLOUD: Final = (
     "auth_audience",
 )
 _KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
-_URL: Final = re.compile(r"https?://[^/?#]+")
+URL: Final = re.compile(r"https?://[^/?#]+")
+"""Beginning of an http or https URL with a host."""
+
 _HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
     r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -56,14 +60,29 @@ class SettingsError(Exception):
     """The service can't start: says which settings are wrong, and why."""
 
 
-class Settings(BaseModel):
-    """All settings of one process.
+class SettingsSection(BaseModel):
+    """Settings that one feature declares. Its fields become fields of the process's settings."""
+
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True, validate_default=True)
+
+
+S = TypeVar("S", bound=SettingsSection)
+
+_sections: Final[list[str]] = []
+
+
+def register_sections(targets: Iterable[str]) -> None:
+    """Register the sections that features declare: `module:Class` of each."""
+    _sections.extend(targets)
+    settings_model.cache_clear()
+
+
+class Settings(SettingsSection):
+    """The settings that the kernel needs.
 
     Keys are 32 bytes in base64, on a deployed stage wrapped by AWS KMS: `kms:<ciphertext>`. Of several, separated by
     commas, the first is used and the others are accepted.
     """
-
-    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, hide_input_in_errors=True, validate_default=True)
 
     stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
     public_url: str = Field(
@@ -75,9 +94,6 @@ class Settings(BaseModel):
     )
     webhook_requests_per_second: int = Field(
         200, ge=1, le=100_000, description="Requests a second to one host by an organization's webhooks; others wait."
-    )
-    max_owned_organizations: int = Field(
-        100, ge=1, le=10_000, description="Organizations that a user may own at a time; deleted ones don't count."
     )
     network_requests_per_minute: int = Field(
         3000,
@@ -147,9 +163,6 @@ class Settings(BaseModel):
     token_key: str = Field(..., description="Key that authenticates cursors and signed tokens.")
 
     mail_from: str = Field("", description="Sender of mail; empty sends none.")
-    invitation_url: str = Field(
-        "", description="Your page that invitations lead to, with `?token=`; empty: the service's own operation."
-    )
     webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
     dns_nameservers: str = Field(
         "",
@@ -173,35 +186,13 @@ class Settings(BaseModel):
         ),
     )
 
-    orcid_base_url: str = Field("https://pub.orcid.org", description="ORCID's public API.")
-    openalex_base_url: str = Field("https://api.openalex.org", description="OpenAlex's API.")
-    dblp_base_url: str = Field("https://dblp.org", description="DBLP's search of publications.")
-    research_mailto: str = Field(
-        "", description="Whom the three may write to about the requests they get; OpenAlex serves such ones first."
-    )
-    orcid_token: str = Field("", description="Token of ORCID's public API; it also answers without one.", repr=False)
-    openalex_api_key: str = Field(
-        "", description="Key of OpenAlex, which wants one of whoever asks for more than a few pages a day.", repr=False
-    )
-    orcid_rate: float = Field(8, gt=0, le=1000, description="Requests a second to ORCID, of all workers together.")
-    openalex_rate: float = Field(8, gt=0, le=1000, description="Requests a second to OpenAlex, likewise.")
-    dblp_rate: float = Field(0.5, gt=0, le=1000, description="Requests a second to DBLP, likewise.")
-
     @field_validator("public_url")
     @classmethod
     def _is_reached_there(cls, value: str, info: ValidationInfo) -> str:
         # Links carry tokens. What leads to this machine, as the default, passes through no network.
         safe = value.startswith("https:") or info.data.get("stage") == "local" or _HERE.match(value)
-        if not (_URL.match(value) and safe):
+        if not (URL.match(value) and safe):
             raise ValueError("must be an https URL such as https://api.example.com")
-        return value.rstrip("/")
-
-    @field_validator("orcid_base_url", "openalex_base_url", "dblp_base_url")
-    @classmethod
-    def _is_a_sources_place(cls, value: str, info: ValidationInfo) -> str:
-        schemes = ("https",) if info.data.get("stage") != "local" else ("https", "http")
-        if not (_URL.match(value) and value.partition(":")[0] in schemes):
-            raise ValueError("must be an https URL such as https://api.example.org")
         return value.rstrip("/")
 
     @field_validator(*_NEEDED_IN_THE_CLOUD)
@@ -273,9 +264,22 @@ class Settings(BaseModel):
     def _is_a_key_sets_place(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("http:") and info.data.get("stage") != "local":
             raise ValueError("must be an https URL or a file: who can change it can be anyone")
-        if value and not _URL.match(value) and not Path(value).is_file():
+        if value and not URL.match(value) and not Path(value).is_file():
             raise ValueError("must be an https URL or a file that is there")
         return value
+
+
+@lru_cache(maxsize=1)
+def settings_model() -> type[Settings]:
+    """Return the model of all settings: those of the kernel and of every feature."""
+    bases: tuple[Any, ...] = (*map(_load_section, _sections), Settings)
+    return cast("type[Settings]", create_model("ServiceSettings", __base__=bases))
+
+
+def _load_section(target: str) -> type[SettingsSection]:
+    module, _, class_name = target.partition(":")
+    section: type[SettingsSection] = getattr(import_module(module), class_name)
+    return section
 
 
 @lru_cache(maxsize=1)
@@ -286,14 +290,25 @@ def settings() -> Settings:
     """
     file = os.environ.get("SETTINGS_FILE")
     given = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
-    given |= {name: os.environ[name.upper()] for name in Settings.model_fields if name.upper() in os.environ}
+    given |= {name: os.environ[name.upper()] for name in settings_model().model_fields if name.upper() in os.environ}
     return checked(given)
+
+
+def section(declared: type[S]) -> S:
+    """Return this process's settings as a section that a feature declares.
+
+    Raises SettingsError as `settings` does, and TypeError if the section is not registered.
+    """
+    found = settings()
+    if not isinstance(found, declared):
+        raise TypeError(f"{declared.__name__} is not registered; run `make generate`")
+    return found
 
 
 def checked(given: Mapping[str, object]) -> Settings:
     """Return the settings that are given by their names. Raises SettingsError as `settings` does."""
     try:
-        return Settings.model_validate(given)
+        return settings_model().model_validate(given)
     except ValidationError as error:
         wrong = "; ".join(
             f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()

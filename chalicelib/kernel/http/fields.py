@@ -88,24 +88,9 @@ RESERVED_SLUGS: Final = frozenset(
         "www",
     }
 )
-RESERVED_SITE_SLUGS: Final = frozenset(
-    {
-        "admin",
-        "api",
-        "app",
-        "by-slug",
-        "docs",
-        "invitations",
-        "resolve",
-        "status",
-        "www",
-    }
-)
-"""What of these no page is called either. The rest are names of hosts or of the service's own paths; sites have both to
-themselves, and many have a page such as `/about`."""
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 UUID_PATTERN: Final = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-_SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
+SLUG_ADVICE: Final = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last"
 _TIME_ADVICE: Final = "must be a time with its offset from UTC, such as 2026-11-20T09:30:00Z"
 _URL_ADVICE: Final = "must be a web address such as https://example.com/logo.svg"
 LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or a path that begins with one /"
@@ -162,16 +147,13 @@ def _moment(text: str) -> str:
         raise ValueError(f"{_TIME_ADVICE}{lost}") from None
 
 
-def _slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+def check_slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+    """Return the slug. Raises ValueError if it contains two hyphens in a row or is a reserved word."""
     if "--" in text:
         raise ValueError("must not hold two hyphens in a row")
     if text in reserved:
         raise ValueError("is a reserved word; choose another")
     return text
-
-
-def _slug_on_a_site(text: str) -> str:
-    return _slug(text, RESERVED_SITE_SLUGS)
 
 
 def _web_url(text: str) -> str:
@@ -261,8 +243,7 @@ LongText = Annotated[
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
 """Text of any length, kept as it was written: spaces at its ends may mean something."""
-Slug = Annotated[str, *matching(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug)]
-SiteSlug = Annotated[str, *matching(SLUG_PATTERN, _SLUG_ADVICE), AfterValidator(_slug_on_a_site)]
+Slug = Annotated[str, *matching(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(check_slug)]
 Locale = Annotated[
     str,
     StringConstraints(max_length=100),

@@ -19,6 +19,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
 from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
 from chalicelib.kernel.storage.record_types import record_subtype
@@ -367,10 +368,14 @@ def _without_none(annotation: Any) -> Any:
 
 @dataclass(frozen=True)
 class RouteGroup:
-    """The operations of one group of the interface; its methods declare them."""
+    """The operations of one group of the interface; its methods declare them.
+
+    `scope_areas` are the areas of scopes that the feature introduces.
+    """
 
     name: str
     operations: list[Operation] = field(default_factory=list)
+    scope_areas: tuple[ScopeArea, ...] = ()
 
     def get(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Declare a read."""

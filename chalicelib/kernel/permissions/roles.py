@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache
 from typing import Final
+
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 
 class Role(StrEnum):
@@ -28,16 +31,11 @@ _ORDER: Final = tuple(Role)
 GENERAL_SCOPES: Final = ("read", "write", "admin")
 """Scopes over all areas; each implies those before it."""
 
-SCOPE_AREAS: Final = (
-    *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms"),
-    *("spaces", "taxonomy", "research", "sites"),
-)
 
-MEMBER_READABLE_AREAS: Final = frozenset({"organizations", "domains", "platforms", "taxonomy", "research", "sites"})
-"""Areas of which each member may read all; of the others there is more that only admins see, or only some members."""
-
-SCOPES: Final = (*GENERAL_SCOPES, *(f"{area}:{verb}" for area in SCOPE_AREAS for verb in ("read", "write")))
-"""Every scope an API key can hold."""
+@cache
+def all_scopes() -> tuple[str, ...]:
+    """Return every scope that an API key can hold."""
+    return (*GENERAL_SCOPES, *(f"{area.name}:{verb}" for area in scope_areas() for verb in ("read", "write")))
 
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
@@ -49,7 +47,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
         elif scope.endswith(":write"):
             held.add(scope.removesuffix("write") + "read")
     if "admin" in held:
-        held.update(SCOPES)
+        held.update(all_scopes())
     return frozenset(held)
 
 
@@ -70,7 +68,7 @@ def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
     if "admin" in held:
         return None
     return [
-        area for area in SCOPE_AREAS if f"{area}:read" in held or ("read" in held and area in MEMBER_READABLE_AREAS)
+        area.name for area in scope_areas() if f"{area.name}:read" in held or ("read" in held and area.members_read_all)
     ]
 
 

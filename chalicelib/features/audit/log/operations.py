@@ -12,8 +12,9 @@ from chalicelib.features.tenancy.entities.organizations import Organization, at_
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("audit-log"),))
 
 
 @routes.get(

@@ -29,9 +29,10 @@ from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.rate_limits import host_rates
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("webhooks"),))
 
 _TEST_MESSAGE: Final = "Somebody wanted to see whether messages arrive here. Nothing has happened."
 

@@ -15,8 +15,9 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("platforms")
+routes = RouteGroup("platforms", scope_areas=(ScopeArea("domains", members_read_all=True),))
 organization_routes = RouteGroup("organizations", routes.operations)
 
 

@@ -16,8 +16,9 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("spaces")
+routes = RouteGroup("spaces", scope_areas=(ScopeArea("spaces"),))
 in_platforms = RouteGroup("platforms", routes.operations)
 
 

@@ -6,7 +6,8 @@ from typing import Any, Final, Literal
 
 from chalicelib.features.research.logic.source_client import Malformed, Source
 from chalicelib.features.research.models.identifiers import is_orcid
-from chalicelib.kernel.core.settings import settings
+from chalicelib.features.research.models.settings import ResearchSettings
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.storage.entity import Item
 
 MOST_AUTHORS: Final = 100
@@ -40,14 +41,14 @@ class Page:
 
 def orcid() -> Source:
     """Return ORCID's public API."""
-    known = settings()
+    known = section(ResearchSettings)
     headers = {"Authorization": f"Bearer {known.orcid_token}"} if known.orcid_token else {}
     return Source("ORCID", known.orcid_base_url, known.orcid_rate, headers, mailto=known.research_mailto)
 
 
 def openalex() -> Source:
     """Return OpenAlex."""
-    known = settings()
+    known = section(ResearchSettings)
     given = {"mailto": known.research_mailto, "api_key": known.openalex_api_key}
     query = {name: value for name, value in given.items() if value}
     return Source("OpenAlex", known.openalex_base_url, known.openalex_rate, query=query, mailto=known.research_mailto)
@@ -55,7 +56,7 @@ def openalex() -> Source:
 
 def dblp() -> Source:
     """Return DBLP."""
-    known = settings()
+    known = section(ResearchSettings)
     return Source("DBLP", known.dblp_base_url, known.dblp_rate, mailto=known.research_mailto)
 
 

@@ -30,9 +30,10 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.storage.entity import ItemKey
 
-routes = RouteGroup("taxonomy")
+routes = RouteGroup("taxonomy", scope_areas=(ScopeArea("taxonomy", members_read_all=True),))
 platform_routes = RouteGroup("platforms", routes.operations)
 
 

@@ -1,6 +1,6 @@
 """What the operations on API keys accept and answer."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -9,11 +9,12 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import network
 from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_range
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
-from chalicelib.kernel.permissions.roles import SCOPES
+from chalicelib.kernel.permissions.roles import all_scopes
 
 Reason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
 
-Scope = Literal[SCOPES]  # type: ignore[valid-type]
+_SCOPES: Final = all_scopes()
+Scope = Literal[_SCOPES]  # type: ignore[valid-type]
 
 
 def _future(moment: str) -> str:

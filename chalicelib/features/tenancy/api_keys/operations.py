@@ -12,8 +12,9 @@ from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("api-keys"),))
 
 
 @routes.get(

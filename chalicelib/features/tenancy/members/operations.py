@@ -13,8 +13,9 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.operation import ListPage, RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("organizations")
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("members"),))
 
 
 @routes.get(

@@ -14,11 +14,12 @@ from chalicelib.features.sites.pages.entities.pages import SAID, Content, Page, 
 from chalicelib.features.sites.pages.entities.slug_index import trail_key
 from chalicelib.features.sites.pages.logic.tree_positions import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
 from chalicelib.features.sites.pages.models.schemas import MOST_BYTES, MOST_DEPTH, PageCreate, PagePatch
+from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import RESERVED_SITE_SLUGS, SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -50,7 +51,7 @@ def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
     trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
     line = _line(trees, body.parent_id)
     refuse_depth(site.id, trees.state(DRAFT), "", len(line), has_children=False)
-    slug = ctx.choose_slug(body.slug, body.title, RESERVED_SITE_SLUGS)
+    slug = ctx.choose_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
         **ctx.new_record_fields(),

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, StringConstraints
 
 from chalicelib.features.sites.pages.models.blocks import BlockOut, Blocks
-from chalicelib.kernel.http.fields import DateTime, Name, SiteSlug, Text, Timestamp, Uuid, WebUrl
+from chalicelib.features.sites.pages.models.slugs import PageSlug
+from chalicelib.kernel.http.fields import DateTime, Name, Text, Timestamp, Uuid, WebUrl
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MOST_DEPTH: Final = 10
@@ -49,7 +50,7 @@ class PageCreate(Input):
     """A new page; its first draft."""
 
     title: Name = Field(examples=["Looms"])
-    slug: SiteSlug | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
+    slug: PageSlug | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The page above it.", examples=[None])
     blocks: Blocks = Field([], description="What it consists of; 256 KiB as JSON at most.")
     seo: SeoIn = Field(default_factory=_nothing)
@@ -65,7 +66,7 @@ class PagePatch(Patch):
     """
 
     title: Name = Field(examples=["Looms"])
-    slug: SiteSlug = Field(description="Where it is published stays until that is.", examples=["looms"])
+    slug: PageSlug = Field(description="Where it is published stays until that is.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     blocks: Blocks = Field([])
     seo: SeoIn = Field(default_factory=_nothing)

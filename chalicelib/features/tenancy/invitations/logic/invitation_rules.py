@@ -13,10 +13,11 @@ from uuid import UUID
 from chalicelib.features.tenancy.entities.memberships import Joined
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
+from chalicelib.features.tenancy.models.settings import TenancySettings
 from chalicelib.kernel.authorization.memberships import MembershipView
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.identity.email_hashes import keyed_hash
 from chalicelib.kernel.identity.jwt import User
@@ -98,7 +99,7 @@ def _claim(organization_id: str, invitation_id: str, sending: int) -> bytes:
 
 def accept_url(token: str) -> str:
     """Return the link that brings a token."""
-    page = settings().invitation_url or settings().public_url + ACCEPTANCE
+    page = section(TenancySettings).invitation_url or settings().public_url + ACCEPTANCE
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 

@@ -1,0 +1,33 @@
+"""Slugs of pages."""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
+
+from chalicelib.kernel.http.fields import SLUG_ADVICE, SLUG_PATTERN, check_slug, matching
+
+RESERVED_PAGE_SLUGS: Final = frozenset(
+    {
+        "admin",
+        "api",
+        "app",
+        "by-slug",
+        "docs",
+        "invitations",
+        "resolve",
+        "status",
+        "www",
+    }
+)
+"""The reserved slugs that pages can't have either.
+
+The other reserved words are names of hosts and of the service's own paths. They do not conflict with a page of a site,
+and many sites have a page such as `/about`.
+"""
+
+
+def _check_page_slug(text: str) -> str:
+    return check_slug(text, RESERVED_PAGE_SLUGS)
+
+
+PageSlug = Annotated[str, *matching(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(_check_page_slug)]

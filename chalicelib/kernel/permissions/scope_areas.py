@@ -1,0 +1,28 @@
+"""Areas of the interface that a scope of an API key covers, as the features declare them."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+
+class ScopeArea(NamedTuple):
+    """An area of the interface: `<name>:read` and `<name>:write` are scopes.
+
+    `members_read_all` says whether each member of an organization may read everything in the area. In the others, some
+    records are visible only to admins or to some members.
+    """
+
+    name: str
+    members_read_all: bool = False
+
+
+_areas: Final[dict[str, ScopeArea]] = {}
+
+
+def register_scope_areas(areas: Iterable[ScopeArea]) -> None:
+    """Register the areas that features declare, in their public order."""
+    _areas.update((area.name, area) for area in areas)
+
+
+def scope_areas() -> tuple[ScopeArea, ...]:
+    """Return all areas, in their public order."""
+    return tuple(_areas.values())
