@@ -12,7 +12,8 @@ from typing import Final
 
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operations.operation import Operation, RouteGroup
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage import record_types
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.work import tasks

@@ -16,7 +16,9 @@ from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import matching
 from chalicelib.kernel.http.models import Query
-from chalicelib.kernel.operations.operation import Caller, RawResponse, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.operations.route_groups import RouteGroup
 
 routes: Final = RouteGroup("documentation")
 

@@ -12,7 +12,9 @@ from pydantic_core import to_json
 
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery, Output
-from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 
 routes: Final = RouteGroup("documentation")
 

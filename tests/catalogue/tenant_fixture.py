@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item

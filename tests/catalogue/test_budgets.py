@@ -12,7 +12,8 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.audit.log.logic import log_verification
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import crowd, perform

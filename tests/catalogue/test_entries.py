@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import evidence

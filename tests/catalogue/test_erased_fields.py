@@ -10,7 +10,8 @@ from dataclasses import fields
 from typing import Any, Final
 
 from chalicelib.entrypoints.catalogue import operations, record_kinds
-from chalicelib.kernel.operations.operation import Caller, Operation
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations, record_kinds
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table

@@ -11,7 +11,8 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.operation import Caller, Operation, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.catalogue.conftest import Begin

@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.rate_limits import request_quota
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import caller_of, perform

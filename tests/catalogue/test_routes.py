@@ -8,7 +8,8 @@ from typing import Final
 from chalicelib.entrypoints.catalogue import FEATURES, operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, all_scopes
 from local.generators import generate
 from tests.harness.by_operation import by_operation

@@ -7,7 +7,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core.settings import Settings
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from local.paths import ROOT
 
 DOCUMENT: Final = (ROOT / "docs/operations/anonymous-callers.md").read_text()

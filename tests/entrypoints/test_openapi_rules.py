@@ -10,15 +10,9 @@ from chalicelib.entrypoints.openapi import described_together
 from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.operations.operation import (
-    Caller,
-    ListPage,
-    RawResponse,
-    Redirect,
-    RequireRecordToken,
-    RequireRole,
-    RouteGroup,
-)
+from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 

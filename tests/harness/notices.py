@@ -11,7 +11,9 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Caller, Operation, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.entity import KINDS, Entity, system_log
 from tests.harness import callers
 from tests.harness.stored_records import beginning

@@ -13,7 +13,7 @@ from chalicelib.features.sites.rendering.logic.content import repeats
 from chalicelib.features.sites.rendering.logic.markdown import ATTRIBUTES, ELEMENTS
 from chalicelib.features.sites.rendering.logic.page_document import page
 from chalicelib.features.sites.rendering.models.view import Blocks, View
-from chalicelib.kernel.operations.operation import RawResponse
+from chalicelib.kernel.operations.results import RawResponse
 
 _AROUND: Final = {"html", "head", "meta", "title", "link", "style", "body"}
 _EMPTY: Final = {"br", "hr", "img", "link", "meta"}

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES, area_of
-from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role, readable_areas
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import Answer, Api

@@ -8,7 +8,8 @@ from chalicelib.entrypoints.openapi import described_together
 from chalicelib.features.sites.pages.models.blocks import MOST_BLOCKS, BlockOut
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
-from chalicelib.kernel.operations.operation import Caller, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from tests.harness.blocks import LeafletCreate, Stored, block, faults, kept
 
 

@@ -6,7 +6,8 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.http.forms import URL_ENCODED
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots

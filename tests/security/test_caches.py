@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.secrets import one_time
 from tests.catalogue.tenant_fixture import World

@@ -8,7 +8,8 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
 from tests.catalogue.conftest import Begin

@@ -6,7 +6,8 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.operation import Caller, Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import perform
 from tests.catalogue.tenant_fixture import World
 from tests.catalogue.test_permissions import is_shown

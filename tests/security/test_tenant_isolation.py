@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import example_of, perform

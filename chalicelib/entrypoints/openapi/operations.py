@@ -13,7 +13,9 @@ from chalicelib.entrypoints.openapi.records import begun, secrets
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
-from chalicelib.kernel.operations.operation import Operation, RawResponse, Redirect, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.results import RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 Schema = dict[str, Any]

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.headers import with_common
 from chalicelib.kernel.core.problems import CODES, FieldError, Problem
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 
 _NAMES: Final = {
     400: "BadRequest",

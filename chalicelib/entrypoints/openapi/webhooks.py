@@ -9,7 +9,8 @@ from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.records import begun, told
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, find_record_type

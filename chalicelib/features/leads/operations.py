@@ -33,7 +33,9 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRecordToken, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 from chalicelib.features.platforms.models.color_contrast import contrast_warnings
 from chalicelib.features.platforms.models.schemas import HomePatch, NavigationPatch, PlatformOut, ThemePatch
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
 from chalicelib.kernel.storage.pii import PersonalData

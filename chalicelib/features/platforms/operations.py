@@ -32,7 +32,9 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.purges.entities import purge
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
-from chalicelib.kernel.operations.operation import Caller, ListPage, RequireRole, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 

@@ -19,7 +19,9 @@ from chalicelib.features.reference.models.schemas import (
     TimezonesQuery,
 )
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 
 routes = RouteGroup("reference")
 

@@ -24,7 +24,9 @@ from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
-from chalicelib.kernel.operations.operation import Caller, ListPage, Redirect, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage, Redirect
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import Item

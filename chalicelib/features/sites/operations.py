@@ -7,7 +7,9 @@ from chalicelib.features.tenancy.entities.organizations import Organization, at_
 from chalicelib.features.tenancy.purges.entities import purge
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage, RequireRole, RouteGroup
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 

@@ -36,7 +36,8 @@ from chalicelib.kernel.identity.auth import (
     verify_api_key,
 )
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Caller, DescendantRule, Operation, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, DescendantRule, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
 from chalicelib.kernel.permissions.roles import Role, expand_scopes, scopes_allow
 from chalicelib.kernel.storage import table

@@ -16,7 +16,8 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key

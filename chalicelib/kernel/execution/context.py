@@ -17,7 +17,9 @@ from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Caller, ListPage, Operation
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.access_epochs import Epoch, Subject
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits import buckets

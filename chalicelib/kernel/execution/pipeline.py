@@ -23,7 +23,8 @@ from chalicelib.kernel.http.models import Output, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity import last_used
 from chalicelib.kernel.identity.auth import UnverifiedApiKey
-from chalicelib.kernel.operations.operation import ListPage, Operation, RawResponse, Redirect
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, merge_rate_limit_headers
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity

@@ -1,192 +1,51 @@
-"""Operation: one thing a caller can ask for. Its decorator, its function's signature and docstring are its contract."""
+"""Operation: one thing that a caller can ask for. Its decorator, signature and docstring are its contract."""
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
-from typing import Any, Final, Generic, TypeVar, get_args, get_origin
+from typing import Any, get_args, get_origin
 
-from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.grants import DescendantMembership
-from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.permissions.scope_areas import ScopeArea
+from chalicelib.kernel.operations.access_rules import AccessRule, Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
 from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
-from chalicelib.kernel.storage.record_types import record_subtype
 
-_EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
-_SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
-T = TypeVar("T")
-
-_CREATED, _ACCEPTED, _OK, _NO_CONTENT = 201, 202, 200, 204
-
-
-class Caller(StrEnum):
-    """Who may call an operation that is not done at a place."""
-
-    PUBLIC = "public"
-    PRINCIPAL = "principal"
-    USER = "user"
-    OPERATOR = "operator"
-
-
-@dataclass(frozen=True)
-class DescendantRule:
-    """A kind of container below the one of the request where the role may be held instead.
-
-    It applies to records of such a container. The record in the path says which container, or the query does;
-    otherwise it is every one that the caller is a member of. The kind of membership is given by its name, because its
-    class belongs to a feature that may depend on the one with the rule.
-    """
-
-    membership_kind: str
-
-    @property
-    def membership_type(self) -> type[DescendantMembership]:
-        """Class of the memberships."""
-        return record_subtype(self.membership_kind, DescendantMembership)
-
-    @property
-    def container_type(self) -> type[Container]:
-        """Class of the containers."""
-        return self.membership_type.container_type
-
-
-@dataclass(frozen=True)
-class RequireRole:
-    """Who may call an operation that is done at a place: those with the role, or one above it, there.
-
-    Without a role any user may, and the operation says who; the place itself is there for everyone then. The path names
-    the place, by its id or, with `by_slug`, its slug; or the body does, with `in_body`; or, with `through`, the path
-    names a record in it by an id that leads to the place. `above`: the kind of place above it where the role has to be
-    held. `published`: whether everybody may, once the place is published. `everyone`: the word for anybody at all who
-    may, published or not, where the operation says what they see; without a credential too. `reopened_by`: what the
-    owner's request has to say to reach the place although it waits for its purge; to everything else it isn't there.
-    `or_below`: where else the role may be held.
-    """
-
-    container_type: type[Container]
-    role: Role | None
-    by_slug: bool = False
-    in_body: bool = False
-    via_record: type[Entity] | None = None
-    role_at: type[Container] | None = None
-    if_published: bool = False
-    public_label: str = ""
-    restore_body: Mapping[str, str] = field(default_factory=dict)
-    allow_descendant_role: DescendantRule | None = None
-
-    @property
-    def parameter(self) -> str:
-        """The path parameter that names the place or, with `in_body`, the one that would."""
-        if self.via_record:
-            return self.via_record.parameter
-        return "slug" if self.by_slug else self.container_type.parameter
-
-    @property
-    def field(self) -> str:
-        """The field that names the place, with `in_body`."""
-        return to_camel(self.container_type.parameter)
-
-    @property
-    def role_scope(self) -> type[Container]:
-        """The kind of place where the role has to be held."""
-        return self.role_at or self.container_type
-
-    @property
-    def label(self) -> str:
-        """Who may, in one word."""
-        if self.public_label:
-            return self.public_label
-        word = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
-        return f"published|{word}" if self.if_published else word
-
-
-@dataclass(frozen=True)
-class RequireRecordToken:
-    """Who may call an operation about one record: whoever carries a signed token of it, in a header of its own.
-
-    A credential adds nothing to that. What the path names is there only for the token that names it; where the path
-    names nothing, the token may be left out. `access`: who may, in one word. `named`: returns the id of what a token
-    names, and raises Problem 401 if it does not hold.
-    """
-
-    label: str
-    header: str
-    verify: Callable[[str], str]
-
-    def token_subject(self, request: Request) -> str | None:
-        """Return the id that the request's token names, if it carries one. Raises Problem 401."""
-        token = request.headers.get(ascii_lower(self.header))
-        return None if token is None else self.verify(token.strip())
-
-
-AccessRule = Caller | RequireRole | RequireRecordToken
-
-
-@dataclass(frozen=True)
-class RawResponse:
-    """A page, a script or a file: `body` is its text, or what returns it; `tag` is its entity tag, if it is known."""
-
-    body: str | Callable[[], str]
-    content_type: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    tag: str = ""
-
-    @property
-    def text(self) -> str:
-        """Its text."""
-        return self.body if isinstance(self.body, str) else self.body()
-
-
-@dataclass(frozen=True)
-class Redirect:
-    """A redirect to `location`, an absolute path of the service or an address elsewhere."""
-
-    location: str
-    status: int = 301
-
-
-@dataclass(frozen=True)
-class ListPage(Generic[T]):
-    """One page of a list, and the cursor of the next, if there is one. Items of bytes are sent as they are.
-
-    `beside`: what stands beside the items, in an answer of an operation that says so.
-    """
-
-    items: list[T] | list[bytes]
-    next_cursor: str | None
-    metadata: Output | None = None
+CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the interface. `emits` lists the events it can emit, the usual one first.
+    """An operation of the interface: one thing that a caller can ask for.
 
-    `listed_at`: the path below which what it makes is found, unless that is its own. `also`: where records stand
-    that the request names beside its path, to be read in the same round trip as what decides access (the ids of its
-    place are among its parameters, as far as they are known by then); `of_caller` says so of what follows from who
-    calls, if that is a user. `whose`: the path parameter, or the field of the path's record, that holds the id of
-    another user, whose standing is loaded too. `keys`: whether API keys are let in where everyone is.
-    `irrevocable`: whether it does something before the commit, such as sending a message: a condition that does not
-    hold keeps it from that. `again`: the status of an answer if what it would make is there already. `beside`: what a
-    list tells beside its items; `tagged`: whether a page of it has an entity tag. `kept`: the
-    `Cache-Control` of its answers. `budgets`: how often it may be asked for, by whom. `form`:
-    whether its body may be an HTML form as well. `admits`: what else decides
-    whether a caller is let in whom `needs` lets in: it gets their access, and raises Problem 403 or 404. `instead`:
-    what to ask for where its answer is too large to be sent. `grants_access`: whether it can leave access behind, by
-    changing records of a kind that `gives_access`: its transaction fails if the caller's rights end, or the place
-    closes, between their check and the commit.
+    `emits` lists the events that it can emit, the usual one first. `collection_path` is the path below which a created
+    record is found, if that is not the path of the operation.
+
+    Reads: `prefetch` returns the keys of items that the request refers to beside its path. They are read in the same
+    round trip as the items that decide access; the ids of the container are among the parameters if they are known by
+    then. `prefetch_for_user` does the same for a caller who is a user. `subject_user_param` is the path parameter, or
+    the field of the path's record, with the id of another user whose memberships are loaded too.
+
+    Access: `allows_api_keys` says whether API keys may call an operation that is open to every user. `extra_check` runs
+    after the access rule with the caller's access, and raises Problem 403 or 404. `grants_access` marks operations that
+    can give somebody access, by changes of records that `gives_access`: their transaction fails if the caller's rights
+    end, or the container closes, between the check and the commit.
+
+    Answers: `existing_status` is the status if the record to create exists already. `list_metadata` is the model of the
+    metadata of a list, `has_etag` says whether a page of it has an entity tag. `cache_control` is the `Cache-Control`
+    header. `alternative` is what to request instead if an answer is too large to be sent.
+
+    `has_external_effects` marks operations that act before the commit, such as sending a message: a condition that does
+    not hold prevents that. `rate_limits` bound how often callers may use it. `accepts_form` allows the body to be an
+    HTML form.
     """
 
     group: str
@@ -214,8 +73,8 @@ class Operation:
     grants_access: bool = False
 
     def rate_limits_per(self, scope: Scope) -> list[RateLimit]:
-        """Return its limits of one scope."""
-        return [budget for budget in self.rate_limits if budget.per == scope]
+        """Return the rate limits of one scope."""
+        return [rate_limit for rate_limit in self.rate_limits if rate_limit.per == scope]
 
     @property
     def id(self) -> str:
@@ -239,33 +98,33 @@ class Operation:
 
     @property
     def creates(self) -> bool:
-        """Whether success means that something new was made, and `Location` says where."""
-        return self.success in (_CREATED, _ACCEPTED)
+        """Whether success means that a record was created, whose URL is in `Location`."""
+        return self.success in (CREATED, ACCEPTED)
 
     @property
     def is_conditional(self) -> bool:
-        """Whether it honours `If-Match`: every change of a record, or of a place, that is there already.
+        """Whether it honours `If-Match`: true of every change of an existing record or container.
 
-        A GET is no change, though it may emit that it was made.
+        A GET changes nothing, although it may emit an event that it was made.
         """
         changes = self.mutates and (self.returns_target or not self.creates) and self.method != "GET"
         return changes and bool(self.records or isinstance(self.access, RequireRole))
 
     @property
     def returns_target(self) -> bool:
-        """Whether it answers a record that its path names: then nothing is new but what it says of that."""
+        """Whether it returns the record in its path, so that nothing is created."""
         return self.response_model is not None and any(
             record.output_model is self.response_model for record in self.records.values()
         )
 
     @property
     def access_label(self) -> str:
-        """Who may call it, in one word, such as `public`, `user` or `organization:admin`."""
+        """The access rule as a word, such as `public`, `user` or `organization:admin`."""
         return self.access.value if isinstance(self.access, Caller) else self.access.label
 
     @property
     def allows_anonymous(self) -> bool:
-        """Whether anybody at all may call it, without a credential too."""
+        """Whether callers without a credential may call it."""
         if isinstance(self.access, RequireRole):
             return bool(self.access.public_label)
         return self.access is Caller.PUBLIC or isinstance(self.access, RequireRecordToken)
@@ -277,33 +136,33 @@ class Operation:
 
     @cached_property
     def path_patterns(self) -> Mapping[str, str]:
-        """The pattern of each path parameter. What does not match names nothing, and gets into no key.
+        """The pattern of each path parameter. Values that do not match are *not found* and never part of a key.
 
-        It is that of the place or record which the parameter names, or the one that the function's annotation says.
-        Raises ValueError if there is none.
+        It is the pattern of the container or record that the parameter identifies, or the one in the function's
+        annotation. Raises ValueError if there is none.
         """
         return {name: self._path_pattern(name) for name in self.path_parameters}
 
     def _path_pattern(self, name: str) -> str:
-        needs = self.access
-        if isinstance(needs, RequireRole) and name == needs.parameter:
-            return SLUG_PATTERN if needs.by_slug else (needs.via_record or needs.container_type).parameter_pattern
+        rule = self.access
+        if isinstance(rule, RequireRole) and name == rule.parameter:
+            return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
         for record in self.records.values():
             if record.parameter == name:
                 return record.parameter_pattern
         parameter = self._signature.parameters.get(name)
-        said = [
+        extras = [
             each.json_schema_extra
             for each in getattr(parameter and parameter.annotation, "__metadata__", ())
             if isinstance(each, FieldInfo)
         ]
-        patterns = [str(extra["pattern"]) for extra in said if isinstance(extra, dict) and "pattern" in extra]
+        patterns = [str(extra["pattern"]) for extra in extras if isinstance(extra, dict) and "pattern" in extra]
         if not patterns:
             raise ValueError(f"{self.id}: annotate {name} with a type that has a pattern, such as Uuid")
         return patterns[0]
 
     def is_addressable(self, parameters: Mapping[str, str]) -> bool:
-        """Return whether each path parameter has a value that can name something."""
+        """Return whether each path parameter matches its pattern."""
         return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_patterns.items())
 
     @cached_property
@@ -311,32 +170,32 @@ class Operation:
         return inspect.signature(self.function)
 
     def _annotated(self, base: type) -> dict[str, type]:
-        named = {name: _without_none(p.annotation) for name, p in self._signature.parameters.items()}
-        return {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, base)}
+        annotations = {name: _without_none(p.annotation) for name, p in self._signature.parameters.items()}
+        return {name: kind for name, kind in annotations.items() if isinstance(kind, type) and issubclass(kind, base)}
 
     @cached_property
     def body(self) -> type[Input] | None:
-        """The model of the request body, if it takes one."""
+        """The model of the request body, if there is one."""
         return next(iter(self._annotated(Input).values()), None)
 
     @cached_property
     def query(self) -> type[Query] | None:
-        """The model of the query, if it takes one."""
+        """The model of the query, if there is one."""
         return next(iter(self._annotated(Query).values()), None)
 
     @cached_property
     def records(self) -> Mapping[str, type[Entity]]:
-        """The records that the path names, the place aside, by the parameter that takes each."""
+        """Types of the records in the path, without the container, by the function's parameter."""
         return {name: entity for name, entity in self._annotated(Entity).items() if name != self.container_argument}
 
     @cached_property
     def optional_records(self) -> frozenset[str]:
-        """Those of the records that may be missing: their parameters take None then."""
+        """Parameters of records that may be missing. They are None then."""
         return frozenset(n for n in self.records if not isinstance(self._signature.parameters[n].annotation, type))
 
     @cached_property
     def container_argument(self) -> str | None:
-        """The parameter that takes the place the operation is done at."""
+        """The function's parameter for the container, if it has one."""
         if not isinstance(self.access, RequireRole):
             return None
         return next(
@@ -345,78 +204,22 @@ class Operation:
 
     @cached_property
     def plain_arguments(self) -> tuple[str, ...]:
-        """The path parameters that the function takes as they are."""
+        """The path parameters that the function takes as strings."""
         return tuple(name for name in self.path_parameters if name in self._signature.parameters)
 
     @cached_property
     def response_model(self) -> type[Output] | None:
-        """The model of the answer or, for a list, of its items; None if it answers no record."""
+        """The model of the response or, for a list, of its items; None if there is none."""
         annotation = self._signature.return_annotation
         alternatives = [annotation, *get_args(annotation)]
         return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
 
     @cached_property
     def is_list(self) -> bool:
-        """Whether it answers a page of a list."""
+        """Whether it returns a page of a list."""
         return get_origin(self._signature.return_annotation) is ListPage
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return what an annotation stands for if it is not None."""
+    """Return the type of an annotation such as `T | None` without None."""
     return next((kind for kind in get_args(annotation) if kind is not NoneType), annotation)
-
-
-@dataclass(frozen=True)
-class RouteGroup:
-    """The operations of one group of the interface; its methods declare them.
-
-    `scope_areas` are the areas of scopes that the feature introduces.
-    """
-
-    name: str
-    operations: list[Operation] = field(default_factory=list)
-    scope_areas: tuple[ScopeArea, ...] = ()
-
-    def get(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Declare a read."""
-        return self._declare("GET", path, _OK, **options)
-
-    def post(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Declare a creation (201), or with `success=` an action (200, 202, 204)."""
-        return self._declare("POST", path, options.pop("success", _CREATED), **options)
-
-    def patch(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Declare a change by JSON Merge Patch (RFC 7396)."""
-        return self._declare("PATCH", path, _OK, **options)
-
-    def put(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Declare a replacement."""
-        return self._declare("PUT", path, _OK, **options)
-
-    def delete(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Declare a removal."""
-        return self._declare("DELETE", path, _NO_CONTENT, **options)
-
-    def _declare(
-        self,
-        method: str,
-        path: str,
-        success: int,
-        *,
-        access: AccessRule,
-        scope: str | None,
-        emits: str | tuple[str, ...] | None,
-        **options: Any,
-    ) -> Callable[[Callable[..., Any]], Operation]:
-        # None of the three has a default: a forgotten permission or event fails at import.
-        events = (emits,) if isinstance(emits, str) else emits or ()
-        for word, grammar in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
-            if not grammar.fullmatch(word):
-                raise ValueError(f"{method} {path}: {word!r} is not well-formed")
-
-        def declare(function: Callable[..., Any]) -> Operation:
-            operation = Operation(self.name, method, path, function, access, scope, events, success, **options)
-            self.operations.append(operation)
-            return operation
-
-        return declare

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from chalicelib.kernel.operations.operation import Operation, RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.tenant_fixture import World
 from tests.harness.callers import Person
 

@@ -5,7 +5,8 @@ from types import ModuleType
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.operations.operation import Caller, Operation
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.example import Example
 from tests.catalogue.tenant_fixture import World
 from tests.harness.api import Answer

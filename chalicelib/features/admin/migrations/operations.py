@@ -3,7 +3,9 @@
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.models import MigrationOut, MigrationsHealth, MigrationsQuery
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 
 routes = RouteGroup("system")
 

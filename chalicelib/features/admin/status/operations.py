@@ -8,7 +8,9 @@ from chalicelib.kernel.audit_log.entry_macs import public_keys
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log
 
 routes = RouteGroup("system")

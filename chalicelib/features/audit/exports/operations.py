@@ -11,7 +11,8 @@ from chalicelib.features.tenancy.entities.organizations import Organization, at_
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import RawResponse, RouteGroup
+from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")

@@ -10,7 +10,8 @@ from chalicelib.features.audit.log.models import (
 )
 from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 

@@ -21,7 +21,8 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 

@@ -9,7 +9,8 @@ from chalicelib.features.notifications.webhooks.logic.circuit_breaker import req
 from chalicelib.features.tenancy.entities.organizations import at_organization
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")

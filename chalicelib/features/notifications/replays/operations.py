@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.entities.organizations import at_organization
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
-from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")

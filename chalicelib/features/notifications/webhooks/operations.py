@@ -25,7 +25,8 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role

@@ -23,7 +23,7 @@ from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id

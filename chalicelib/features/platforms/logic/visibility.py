@@ -13,7 +13,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
 from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_group

@@ -10,7 +10,9 @@ from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut,
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Identifier
 from chalicelib.kernel.http.models import ListQuery, SmallListQuery
-from chalicelib.kernel.operations.operation import Caller, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
 

@@ -8,7 +8,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import WITH_PLATFORM_MEMBER
 from chalicelib.features.platforms.spaces.models import SpaceOut
 from chalicelib.features.tenancy.entities.memberships import WITH_MEMBER, Joined
-from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container
 from chalicelib.kernel.storage.pii import PersonalData

@@ -12,7 +12,7 @@ from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey, Partition

@@ -13,7 +13,7 @@ from chalicelib.features.tenancy.logic.membership_rules import refuse_owner
 from chalicelib.kernel.core.case_folding import address_spellings
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")

@@ -10,7 +10,7 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import Output
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 
 R = TypeVar("R", bound=Output)
 RecordFormatter = Callable[[Row, Mapping[str, Any]], R]

@@ -23,7 +23,7 @@ from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition

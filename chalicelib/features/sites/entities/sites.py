@@ -9,7 +9,7 @@ from chalicelib.features.sites.models.intervals import kept, last
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.operations.operation import RequireRole
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey

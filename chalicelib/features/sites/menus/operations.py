@@ -7,7 +7,8 @@ from chalicelib.features.sites.menus.logic.menu_entries import in_place, surroun
 from chalicelib.features.sites.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")

@@ -22,8 +22,8 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import ListPage as PageOfList
-from chalicelib.kernel.operations.operation import RouteGroup
+from chalicelib.kernel.operations.results import ListPage as PageOfList
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
 

@@ -22,7 +22,9 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import RawResponse, RequireRole, RouteGroup
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
 

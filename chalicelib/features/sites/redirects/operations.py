@@ -7,7 +7,8 @@ from chalicelib.features.sites.redirects.logic.redirect_changes import change, c
 from chalicelib.features.sites.redirects.logic.redirect_queries import RedirectToShow, leading
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("sites")

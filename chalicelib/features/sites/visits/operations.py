@@ -18,7 +18,9 @@ from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, 
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Caller, RawResponse, Redirect, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import RawResponse, Redirect
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
 

@@ -25,7 +25,8 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, UUID_PATTERN
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
 

@@ -8,7 +8,7 @@ from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import prefix_key

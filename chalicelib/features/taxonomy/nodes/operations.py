@@ -28,7 +28,8 @@ from chalicelib.features.taxonomy.nodes.logic.tree_view import build_tree
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import ListPage, RouteGroup
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.storage.entity import ItemKey

@@ -9,7 +9,9 @@ from chalicelib.features.tenancy.email_suppressions.models import OneClick, Subs
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import Caller, RawResponse, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import ItemKey
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
-from chalicelib.kernel.operations.operation import DescendantRule, RequireRole
+from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData

@@ -28,7 +28,9 @@ from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.operation import Caller, DescendantRule, ListPage, RouteGroup
+from chalicelib.kernel.operations.access_rules import Caller, DescendantRule
+from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")

@@ -11,7 +11,7 @@ from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection
 

@@ -11,7 +11,7 @@ from chalicelib.features.sites.pages.models.paths import path_along, slugs_of
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
-from chalicelib.kernel.operations.operation import ListPage as PageOfList
+from chalicelib.kernel.operations.results import ListPage as PageOfList
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import prefix_key

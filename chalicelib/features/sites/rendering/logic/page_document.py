@@ -14,7 +14,7 @@ from chalicelib.features.sites.rendering.logic.templates import template
 from chalicelib.features.sites.rendering.models.renderer_version import LAYOUT
 from chalicelib.features.sites.rendering.models.view import View
 from chalicelib.kernel.execution.conditions import digest_tag
-from chalicelib.kernel.operations.operation import RawResponse
+from chalicelib.kernel.operations.results import RawResponse
 
 _RIGHT_TO_LEFT: Final = re.compile(
     # Languages that are written so unless they name another script, and scripts that are (RFC 5646, section 2.1).

@@ -17,7 +17,7 @@ from chalicelib.kernel.core.logs import best_effort
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.operations.operation import RawResponse
+from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues
 

@@ -12,7 +12,7 @@ from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.logic.node_queries import existing_nodes
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import QueryResult
 from chalicelib.kernel.storage.trees import TreeReader

@@ -6,7 +6,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.features.tenancy.invitations.models import InvitationOut, InvitationsQuery
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.operation import ListPage
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Facet
 from chalicelib.kernel.storage.record_types import record_subtype

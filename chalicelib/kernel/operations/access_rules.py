@@ -1,0 +1,119 @@
+"""Access rules: who may call an operation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic.alias_generators import to_camel
+
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.permissions.grants import DescendantMembership
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import Container, Entity
+from chalicelib.kernel.storage.record_types import record_subtype
+
+
+class Caller(StrEnum):
+    """Who may call an operation that does not belong to a container."""
+
+    PUBLIC = "public"
+    PRINCIPAL = "principal"
+    USER = "user"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class DescendantRule:
+    """A kind of container below the one of the request where the role may be held instead.
+
+    It applies to records of such a container. The record in the path says which container, or the query does;
+    otherwise it is every one that the caller is a member of. The kind of membership is given by its name, because its
+    class belongs to a feature that may depend on the one with the rule.
+    """
+
+    membership_kind: str
+
+    @property
+    def membership_type(self) -> type[DescendantMembership]:
+        """Class of the memberships."""
+        return record_subtype(self.membership_kind, DescendantMembership)
+
+    @property
+    def container_type(self) -> type[Container]:
+        """Class of the containers."""
+        return self.membership_type.container_type
+
+
+@dataclass(frozen=True)
+class RequireRole:
+    """Callers need a role, or one above it, at a container.
+
+    Without a role, every user may call the operation, which decides itself what they see.
+
+    The path contains the container's id or, with `by_slug`, its slug. With `in_body` the body contains the id. With
+    `via_record` the path contains the id of a record from which the container is found. `role_at` is the type of the
+    ancestor at which the role is required instead.
+
+    `if_published` opens the operation to everybody once the container is published. `public_label` opens it to
+    everybody at any time, without a credential too; it is the word that documents that, and the operation decides what
+    they see. `restore_body` is the body with which the owner can reach a container that waits for its purge, and is
+    *not found* otherwise. `allow_descendant_role` names containers further down where the role suffices too.
+    """
+
+    container_type: type[Container]
+    role: Role | None
+    by_slug: bool = False
+    in_body: bool = False
+    via_record: type[Entity] | None = None
+    role_at: type[Container] | None = None
+    if_published: bool = False
+    public_label: str = ""
+    restore_body: Mapping[str, str] = field(default_factory=dict)
+    allow_descendant_role: DescendantRule | None = None
+
+    @property
+    def parameter(self) -> str:
+        """Path parameter of the container or, with `in_body`, the one that its type has elsewhere."""
+        if self.via_record:
+            return self.via_record.parameter
+        return "slug" if self.by_slug else self.container_type.parameter
+
+    @property
+    def field(self) -> str:
+        """Field of the body with the container's id, with `in_body`."""
+        return to_camel(self.container_type.parameter)
+
+    @property
+    def role_scope(self) -> type[Container]:
+        """Type of the container at which the role is required."""
+        return self.role_at or self.container_type
+
+    @property
+    def label(self) -> str:
+        """The rule as a word, such as `organization:admin`."""
+        if self.public_label:
+            return self.public_label
+        word = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
+        return f"published|{word}" if self.if_published else word
+
+
+@dataclass(frozen=True)
+class RequireRecordToken:
+    """Callers need a signed token of the record in the path, in the header `header`.
+
+    A credential adds nothing to that. Without a record in the path the token may be omitted. `label` is the rule as a
+    word. `verify` returns the id of the token's record, and raises Problem 401 if the token is not valid.
+    """
+
+    label: str
+    header: str
+    verify: Callable[[str], str]
+
+    def token_subject(self, request: Request) -> str | None:
+        """Return the id of the record of the request's token, or None without a token. Raises Problem 401."""
+        token = request.headers.get(ascii_lower(self.header))
+        return None if token is None else self.verify(token.strip())
+
+
+AccessRule = Caller | RequireRole | RequireRecordToken

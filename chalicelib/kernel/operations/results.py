@@ -1,0 +1,48 @@
+"""What an operation's function can return beside a model: a page of a list, a redirect, or a raw response."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from chalicelib.kernel.http.models import Output
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RawResponse:
+    """A response that is not JSON, such as a page, a script or a file.
+
+    `body` is the text, or a function that returns it. `tag` is the entity tag, if it is known.
+    """
+
+    body: str | Callable[[], str]
+    content_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
+
+    @property
+    def text(self) -> str:
+        """Text of the body."""
+        return self.body if isinstance(self.body, str) else self.body()
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """A redirect to `location`: an absolute path of the service, or a URL of another host."""
+
+    location: str
+    status: int = 301
+
+
+@dataclass(frozen=True)
+class ListPage(Generic[T]):
+    """One page of a list, and the cursor of the next page, if there is one.
+
+    Items that are bytes are JSON, and sent as they are. `metadata` is sent beside the items by operations that declare
+    `list_metadata`.
+    """
+
+    items: list[T] | list[bytes]
+    next_cursor: str | None
+    metadata: Output | None = None
