@@ -24,7 +24,8 @@ from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 from infrastructure import configuration
 from infrastructure.account import Refused, explained
 from infrastructure.configuration import FORMER_SEALS

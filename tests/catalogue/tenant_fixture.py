@@ -10,7 +10,7 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from tests.harness import callers, research
 from tests.harness.api import Api
 from tests.harness.callers import Issuer, Person

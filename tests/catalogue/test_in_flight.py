@@ -11,7 +11,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from tests.catalogue.examples.registry import caller_of, perform
 from tests.catalogue.tenant_fixture import World
@@ -70,7 +70,7 @@ def overtaken(
     """Let something be answered when an operation is about to commit; return its answer, and what it changed then."""
     write, before = table.write_transaction, dict[ItemKey, Item]()
 
-    def interrupted(writes: Sequence[table.Write]) -> None:
+    def interrupted(writes: Sequence[writes.Write]) -> None:
         if len(writes) > 1:  # A single one only notes something, such as that a key was used.
             monkeypatch.setattr(table, "write_transaction", write)
             answered = act()

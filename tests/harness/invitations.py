@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from tests.harness.api import Answer, Api, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.logs import log_of
@@ -107,7 +107,7 @@ def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], obj
     """Let something happen when the next transaction is about to be written."""
     write = table.write_transaction
 
-    def interrupted(writes: list[table.Write]) -> None:
+    def interrupted(writes: list[writes.Write]) -> None:
         monkeypatch.setattr(table, "write_transaction", write)
         act()
         write(writes)

@@ -10,7 +10,7 @@ from chalicelib.features.audit.exports.logic import inline_export
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import ledger, redaction
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.work import queues
 from tests.harness.anchors import anchored
 from tests.harness.api import Api
@@ -65,7 +65,7 @@ def test_what_is_gone_is_missing_all_the_same(
 ) -> None:
     grow(api, workers, young, 5)
     gone = entry(young, sequence)
-    table.write_transaction([table.Write("Delete", (gone["pk"], gone["sk"]))])
+    table.write_transaction([writes.Write("Delete", (gone["pk"], gone["sk"]))])
     lag.seconds = 0
     assert finding(api, young) == (("truncated" if sequence == 6 else "missing"), sequence)
 
@@ -75,7 +75,9 @@ def test_a_batch_that_names_another_entry_hides_nothing(api: Api, young: Founded
     names = [entry(young, sequence)["sk"] for sequence in (1, 2, 3)]
     key = ledger.sequence_key(young.id, 3)
     forged = {"pk": key[0], "sk": key[1], "ids": [names[1], names[0]]}
-    table.write_transaction([table.Write("Put", key, item=forged), table.Write("Delete", (f"A#{young.id}", names[1]))])
+    table.write_transaction(
+        [writes.Write("Put", key, item=forged), writes.Write("Delete", (f"A#{young.id}", names[1]))]
+    )
     lag.seconds = 0
     assert finding(api, young) == ("missing", 2)
 

@@ -7,7 +7,7 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import IdempotencyKeyConflict, UnitOfWork
 from tests.harness import cloud
 from tests.harness.clock import Clock

@@ -8,7 +8,7 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, ItemKey, ScheduledTask, schedule_attributes
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work import queues, scheduler
 from tests.harness.calls import recorded
 from tests.harness.clock import Clock

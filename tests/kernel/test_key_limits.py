@@ -3,9 +3,9 @@
 import pytest
 
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import ItemKey, Partition
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from tests.harness.calls import recorded
 
 LONGEST: ItemKey = ("P" * 2048, "S" * 1024)
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 def test_an_item_stands_at_the_longest() -> None:
-    table.write_transaction([table.put_new({"pk": LONGEST[0], "sk": LONGEST[1], "n": 1})])
+    table.write_transaction([writes.put_new({"pk": LONGEST[0], "sk": LONGEST[1], "n": 1})])
     assert table.get(LONGEST)
     assert table.get_all([LONGEST, *MISFITS]).keys() == {LONGEST}
     assert len(table.query(LONGEST[0], prefix=LONGEST[1]).items) == 1
@@ -50,7 +50,7 @@ class TestAMisfit:
         item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
         update = Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values={"facet1pk": key[0]})
         with pytest.raises(Problem):
-            table.write_transaction([table.put_new(item)])
+            table.write_transaction([writes.put_new(item)])
         if key[0] != "P":
             with pytest.raises(Problem):
                 table.write_transaction([update])

@@ -10,7 +10,8 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
-from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled, Write
+from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 from tests.harness.calls import Call, interfering, recorded
 from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, failing

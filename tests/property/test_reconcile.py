@@ -20,7 +20,7 @@ from chalicelib.features.research.models.identifiers import identified, is_orcid
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from tests.harness import cloud

@@ -15,8 +15,8 @@ from chalicelib.features.research.models.schemas import (
 )
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 from chalicelib.kernel.work.jobs import Job
 
 COMMON: Final = "common"
@@ -226,10 +226,5 @@ def researcher_key(library_id: str, kind: type[Entity], researcher_id: str, sour
 
 def counted(library_id: str, edition_id: str, delta: int) -> Write:
     """Return the write that counts outputs of an edition."""
-    return Write(
-        "Update",
-        (EDITIONS.format(library_id=library_id), edition_id),
-        names=["n"],
-        update="SET #n = if_not_exists(#n, :zero) + :delta",
-        values={"zero": 0, "delta": delta},
-    )
+    key = EDITIONS.format(library_id=library_id), edition_id
+    return ItemUpdate(key, increment={"n": delta}).write()

@@ -27,7 +27,7 @@ from chalicelib.kernel.storage.entity import (
     organization_id_from_log,
     schedule_attributes,
 )
-from chalicelib.kernel.storage.table import Write, put_new
+from chalicelib.kernel.storage.writes import Write, put_new
 
 APPEND_TASK: Final = "ledger.wake"
 """What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""

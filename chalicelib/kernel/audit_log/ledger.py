@@ -11,7 +11,7 @@ in the table itself, where the index of sequences may be behind.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -38,7 +38,8 @@ from chalicelib.kernel.storage.entity import (
     organization_id_from_log,
     schedule_attributes,
 )
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 BATCH: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
 """Entries appended in one transaction: each is two writes, and the head and the batch are one each."""
@@ -60,11 +61,6 @@ _SETTLING_SECONDS: Final = 0.2
 _PAGE: Final = 100
 _BATCHES: Final = 100
 _AT_MOST_MS: Final = 20_000
-
-_MOVE: Final = (
-    "SET #size = :size, #peaks = :peaks, #note = :note, #index2pk = :index2pk, "
-    "#index2sk = if_not_exists(#index2sk, :index2sk)"  # since when it has waited for its anchor
-)
 
 
 class BrokenHead(Exception):
@@ -289,18 +285,13 @@ def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
 def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
     checkpoint, seed = Head(tree, "").checkpoint(log), signing_key().secret
     note = checkpoints.sign(checkpoint, seed)
-    values = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note, **_unanchored_mark(log)}
-    more = _unfollowed_mark(log) if organization_id_from_log(log) else {}
-    more |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
-    update, values = _MOVE + "".join(f", #{name} = :{name}" for name in more), values | more
-    return Write(
-        "Update",
-        head_key(log),
-        update=update,
-        condition="#size = :was" if size else "attribute_not_exists(#size)",
-        names=list(values),
-        values=values | ({"was": size} if size else {}),
-    )
+    values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
+    values |= _unfollowed_mark(log) if organization_id_from_log(log) else {}
+    values |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
+    mark = _unanchored_mark(log)
+    since = {"index2sk": mark.pop("index2sk")}  # It keeps the time since when the head has waited for its anchor.
+    move = ItemUpdate(head_key(log), set=values | mark, set_missing=since)
+    return move.write("#size = :was", was=size) if size else move.write("attribute_not_exists(#size)")
 
 
 def _unanchored_mark(log: str) -> Item:
@@ -318,18 +309,8 @@ def _unfollowed_mark(log: str) -> Item:
 def _assign_sequence(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
     sealed = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
     values = {**sequence_attributes(log, sequence, tree_size), "seal": sealed}
-    return Write(
-        "Update",
-        _entry_key(log, pointer),
-        update=_set(values) + " REMOVE #mac, #link",
-        condition="attribute_exists(#pk) AND attribute_not_exists(#sequence)",
-        names=["pk", "mac", "link", *values],
-        values=values,
-    )
-
-
-def _set(names: Iterable[str]) -> str:
-    return "SET " + ", ".join(f"#{name} = :{name}" for name in names)
+    update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
+    return update.write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
 
 
 def _delete_pending(log: str, pointer: Item) -> Write:
@@ -349,24 +330,14 @@ def unanchored_heads(shard: int) -> Iterator[list[Item]]:
 
 def mark_anchored(log: str, size: int) -> None:
     """Let a head wait for no anchor any more, if it is still the one of that size."""
-    names = ["size", "index2pk", "index2sk"]
-    anchored = Write(
-        "Update",
-        head_key(log),
-        update="REMOVE #index2pk, #index2sk",
-        condition="#size = :size",
-        names=names,
-        values={"size": size},
-    )
+    anchored = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).write("#size = :size", size=size)
     with suppress(TransactionCancelled):
         table.write_transaction([anchored])
 
 
 def mark_unanchored(log: str, head: Item) -> bool:
     """Let a head that was read wait for an anchor; return whether it does. One that has grown meanwhile does so."""
-    mark = _unanchored_mark(log)
-    values = {**mark, "size": head["size"]}
-    waits = Write("Update", head_key(log), update=_set(mark), condition="#size = :size", names=[*values], values=values)
+    waits = ItemUpdate(head_key(log), set=_unanchored_mark(log)).write("#size = :size", size=head["size"])
     with suppress(TransactionCancelled):
         table.write_transaction([waits])
         return True

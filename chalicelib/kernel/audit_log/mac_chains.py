@@ -19,7 +19,7 @@ from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write, put_new
+from chalicelib.kernel.storage.writes import Write, put_new
 
 SHARDS: Final = 16
 CANDIDATES: Final = 2

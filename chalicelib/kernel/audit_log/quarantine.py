@@ -19,7 +19,8 @@ from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.item_json import to_wire
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 
 Reason = Literal["not_authentic", "altered_pointer", "no_entry", "sealed_before"]
 

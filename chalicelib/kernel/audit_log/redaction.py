@@ -13,7 +13,7 @@ from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_j
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, key_id
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
@@ -34,14 +34,9 @@ def redact_entry(log: str, item: Item, *, proven: bool) -> list[Write]:
 
     Only that of a `proven` one is signed: an entry that somebody altered stays one that verification finds.
     """
-    erased = Write(
-        "Update",
-        (item["pk"], item["sk"]),
-        names=["pk", "erased", *_GONE],
-        condition="attribute_exists(#pk)",
-        update="SET #erased = :erased REMOVE " + ", ".join(f"#{name}" for name in _GONE),
-        values={"erased": _sign(_claim(log, item)) if proven else _UNSIGNED},
-    )
+    signature = _sign(_claim(log, item)) if proven else _UNSIGNED
+    update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_GONE)
+    erased = update.write("attribute_exists(#pk)")
     return [erased, Write("Delete", body_key(log, item["sk"]))]
 
 

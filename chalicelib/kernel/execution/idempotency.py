@@ -15,7 +15,7 @@ from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 
 _RETENTION_SECONDS: Final = 24 * 3600
 _MAX_KEY_CHARACTERS: Final = 255

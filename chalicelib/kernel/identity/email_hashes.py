@@ -10,9 +10,10 @@ from typing import Final
 
 from chalicelib.kernel.crypto import encryption, keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate
 
 KEY: Final[ItemKey] = ("ADDRESS-HASH-KEY", "#")
 HASH_BYTES: Final = 32
@@ -49,9 +50,7 @@ def reseal() -> bool:
     if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
     sealed = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
-    table.write_transaction(
-        [Write("Update", KEY, update="SET #sealed = :sealed", names=["sealed"], values={"sealed": sealed})]
-    )
+    table.write_transaction([ItemUpdate(KEY, set={"sealed": sealed}).write()])
     return True
 
 
@@ -66,7 +65,7 @@ def _made() -> Item:
     pk, sk = KEY
     item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
-        table.write_transaction([table.put_new(item)])
+        table.write_transaction([writes.put_new(item)])
     except TransactionCancelled:
         return table.get(KEY) or _made()
     return item

@@ -8,7 +8,8 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate
 
 _MINUTE: Final = len("2026-11-20T09:30")
 _noted: dict[str, str] = {}
@@ -25,14 +26,7 @@ def note_last_used(principal: Principal) -> None:
 
 
 def _write(key: ItemKey, minute: str) -> None:
-    used = Write(
-        "Update",
-        key,
-        update="SET #last_used_at = :minute",
-        condition="attribute_exists(#pk)",
-        names=["last_used_at", "pk"],
-        values={"minute": minute},
-    )
+    used = ItemUpdate(key, set={"last_used_at": minute}).write("attribute_exists(#pk)")
     try:
         table.write_transaction([used])
     except (TransactionCancelled, Problem):

@@ -30,7 +30,8 @@ from chalicelib.kernel.permissions.grants import Credential, Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 
 SHARDS: Final = 3
 EVERYONE: Final = "everyone"

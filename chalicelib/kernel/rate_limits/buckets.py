@@ -19,7 +19,8 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 Scope = Literal["principal", "organization", "network", "recipient"]
 """Whose requests count together: those of one user or API key, of one organization whoever asks, of one client's
@@ -110,14 +111,8 @@ class RateLimitState:
                 names=["pk", "until"],
                 values={"moment": self.moment},
             )
-        return Write(
-            "Update",
-            self.key,
-            update="SET #used = #used + :one",
-            condition="#until = :until AND #used < :most",
-            names=["used", "until"],
-            values={"one": 1, "until": self.until, "most": self.rate_limit.limit},
-        )
+        update = ItemUpdate(self.key, increment={"used": 1})
+        return update.write("#until = :until AND #used < :most", until=self.until, most=self.rate_limit.limit)
 
 
 def charge(shares: Sequence[RateLimitState]) -> None:

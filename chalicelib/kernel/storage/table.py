@@ -6,7 +6,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -16,7 +16,8 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.item_json import from_wire, to_wire, value_to_wire
+from chalicelib.kernel.storage.item_json import from_wire, to_wire
+from chalicelib.kernel.storage.writes import ItemUpdate, Write, key_to_wire
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -35,48 +36,6 @@ _CONFLICTS: Final = frozenset({"TransactionConflictException", "ReplicatedWriteC
 
 MAX_TRANSACT_ITEMS: Final = 100
 """Maximum number of items in one transaction."""
-
-
-@dataclass(frozen=True)
-class Write:
-    """One action of a transaction. In its expressions `#x` and `:x` stand for the attribute and the value named x.
-
-    `names`: the attribute names used in the expressions, or a mapping from placeholder to attribute name where the two
-    differ. A failed condition returns the existing item.
-    """
-
-    kind: Literal["Put", "Update", "Delete", "ConditionCheck"]
-    key: ItemKey
-    item: Item | None = None
-    update: str = ""
-    condition: str = ""
-    names: Sequence[str] | Mapping[str, str] = ()
-    values: Mapping[str, Any] | None = None
-
-    def wire(self) -> dict[str, Any]:
-        """Return the action for TransactWriteItems. Raises Problem `validation_failed` if a key is too long."""
-        key_lengths.check_key_lengths({**(self.item or {}), **(self.values or {})})
-        action: dict[str, Any] = {"TableName": settings().table_name}
-        if self.kind == "Put":
-            action["Item"] = to_wire(self.item or {})
-        else:
-            action["Key"] = _key_to_wire(self.key)
-        if self.update:
-            action["UpdateExpression"] = self.update
-        if self.condition:
-            action["ConditionExpression"] = self.condition
-            action["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        if self.names:
-            attributes = self.names if isinstance(self.names, Mapping) else {name: name for name in self.names}
-            action["ExpressionAttributeNames"] = {f"#{name}": attribute for name, attribute in attributes.items()}
-        if self.values:
-            action["ExpressionAttributeValues"] = {f":{name}": value_to_wire(v) for name, v in self.values.items()}
-        return {self.kind: action}
-
-
-def put_new(item: Item) -> Write:
-    """Return a write that puts an item, on condition that its key is not in use."""
-    return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
 
 
 @dataclass
@@ -103,7 +62,7 @@ def get(key: ItemKey) -> Item | None:
     """Return one item, or None. A key longer than DynamoDB's maximum has no item."""
     if not key_lengths.key_fits(*key):
         return None
-    answer = _call("get_item", TableName=settings().table_name, Key=_key_to_wire(key), ConsistentRead=True)
+    answer = _call("get_item", TableName=settings().table_name, Key=key_to_wire(key), ConsistentRead=True)
     return from_wire(answer["Item"]) if "Item" in answer else None
 
 
@@ -115,7 +74,7 @@ def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[Ite
     wanted = [key for key in dict.fromkeys(keys) if key_lengths.key_fits(*key)]
     found: dict[ItemKey, Item] = {}
     for start in range(0, len(wanted), _BATCH):
-        found |= _get_batch([_key_to_wire(key) for key in wanted[start : start + _BATCH]], _projection(attributes))
+        found |= _get_batch([key_to_wire(key) for key in wanted[start : start + _BATCH]], _projection(attributes))
     return found
 
 
@@ -338,8 +297,8 @@ def delete_batch(pk: str) -> bool:
 def write_transaction(writes: Sequence[Write]) -> None:
     """Write all items in one transaction, or none.
 
-    Raises Cancelled if a condition failed or another transaction was in progress on the same items, and Problem
-    `unavailable` if DynamoDB throttles the request or does not answer.
+    Raises TransactionCancelled if a condition failed or another transaction was in progress on the same items. Raises
+    Problem `unavailable` if DynamoDB throttles the request or does not answer.
     """
     for attempt in range(_MAX_ATTEMPTS):
         try:
@@ -362,15 +321,8 @@ def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
     Raises Problem `unavailable`; the update may or may not have happened then. Retries of the AWS client may apply it
     twice.
     """
-    answer = _call(
-        "update_item",
-        TableName=settings().table_name,
-        Key=_key_to_wire(key),
-        ReturnValues="UPDATED_NEW",
-        UpdateExpression="ADD #name :amount SET #ttl = :ttl",
-        ExpressionAttributeNames={"#name": name, "#ttl": "ttl"},
-        ExpressionAttributeValues=to_wire({":amount": amount, ":ttl": ttl}),
-    )
+    update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).write()
+    answer = _call("update_item", ReturnValues="UPDATED_NEW", **update.wire()["Update"])
     return int(answer["Attributes"][name]["N"])
 
 
@@ -416,8 +368,3 @@ def _key_names(index: str | None) -> tuple[str, str]:
     if index is None:
         return "pk", "sk"
     return f"{index}pk", "sk" if index.startswith("facet") else f"{index}sk"
-
-
-def _key_to_wire(key: ItemKey) -> dict[str, Any]:
-    key_lengths.check_key_lengths({"pk": key[0], "sk": key[1]})
-    return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}

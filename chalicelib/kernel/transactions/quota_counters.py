@@ -2,7 +2,7 @@
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.entity import Entity, Quota
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 Counts = dict[tuple[Quota, str], int]
 
@@ -17,18 +17,11 @@ def count_change(before: Entity | None, now: Entity | None, counts: Counts) -> N
 
 def counter_write(limit: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
     """Return the write that counts, and the problem that answers if there would be too many."""
-    update = "SET #n = if_not_exists(#n, :zero) + :delta"
-    key = (pk, f"COUNT#{limit.name}")
+    update = ItemUpdate((pk, f"COUNT#{limit.name}"), increment={"n": delta})
     if delta < 0:
-        return Write("Update", key, update=update, names=["n"], values={"zero": 0, "delta": delta}), None
-    most = limit.maximum
-    refusal = Problem("limit_exceeded", f"At most {most} {limit.name} are allowed. {limit.advice}")
-    write = Write(
-        "Update",
-        key,
-        update=update,
-        names=["n"],
-        condition="#n <= :most" if delta > most else "attribute_not_exists(#n) OR #n <= :most",
-        values={"zero": 0, "delta": delta, "most": most - delta},
-    )
+        return update.write(), None
+    maximum = limit.maximum
+    refusal = Problem("limit_exceeded", f"At most {maximum} {limit.name} are allowed. {limit.advice}")
+    condition = "#n <= :most" if delta > maximum else "attribute_not_exists(#n) OR #n <= :most"
+    write = update.write(condition, most=maximum - delta)
     return write, refusal

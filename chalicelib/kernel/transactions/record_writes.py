@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 
 def update_write(before: Entity, now: Entity, unguarded: Container[str]) -> Write:
@@ -13,13 +13,8 @@ def update_write(before: Entity, now: Entity, unguarded: Container[str]) -> Writ
     old, new = before.stored_attributes, now.item()
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     gone = [name for name in old if name not in new]
-    update = "SET " + ", ".join(f"#{name} = :{name}" for name in changed) if changed else ""
-    update += " REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
     condition, was = _as_read(before, unguarded)
-    names = dict.fromkeys([*changed, *gone, *_guarding(before, unguarded)])
-    return Write(
-        "Update", now.item_key, update=update, condition=condition, names=list(names), values={**changed, **was}
-    )
+    return ItemUpdate(now.item_key, set=changed, remove=gone).write(condition, **was)
 
 
 def unchanged_condition(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:

@@ -11,8 +11,8 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
-from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER_NAMES, FormerName, Unique
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,9 @@ def _release(key: ItemKey, unique: Unique, record: Entity, days: int, now: str) 
     mine_or_gone = "attribute_not_exists(#ref) OR #ref = :me"
     if not days:
         return Write("Delete", key, condition=mine_or_gone, names=["ref"], values={"me": me})
-    return Write(
-        "Update",
-        key,
-        update="SET #alias = :true, #ttl = :ttl, #since = :now, #ref = :me",
-        condition=mine_or_gone,
-        names=["alias", "ttl", "since", "ref"],
-        values={"true": True, "ttl": int(time.time()) + days * 86_400, "now": now, "me": me},
-    )
+    ttl = int(time.time()) + days * 86_400
+    alias = ItemUpdate(key, set={"alias": True, "ttl": ttl, "since": now, "ref": me})
+    return alias.write(mine_or_gone, me=me)
 
 
 def _conflict_problem(unique: Unique, record: Entity) -> Problem:

@@ -11,11 +11,12 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.access_epochs import Epoch, Subject
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
 from chalicelib.kernel.transactions.quota_counters import Counts, count_change, counter_write
 from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_condition, update_write
@@ -328,7 +329,7 @@ def _is_there(cancelled: TransactionCancelled, position: int) -> bool:
 def _write(change: _PendingWrite) -> Write:
     before, now = change.before, change.now
     if before is None and now is not None:
-        return Write("Put", now.item_key, item=now.item()) if change.unconditional else table.put_new(now.item())
+        return Write("Put", now.item_key, item=now.item()) if change.unconditional else writes.put_new(now.item())
     if before is not None and now is None:
         return unchanged_condition("Delete", before)
     assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither

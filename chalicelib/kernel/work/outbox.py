@@ -10,7 +10,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, best_effort
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 

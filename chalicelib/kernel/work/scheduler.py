@@ -17,7 +17,8 @@ from chalicelib.kernel.core.ids import new_id, timestamp_of
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, Partition, ScheduledTask, schedule_attributes
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import queues
 
 _LEASE_SECONDS: Final = 60
@@ -139,14 +140,7 @@ def _queue(item: Item, woken: set[str]) -> bool:
 def _claim(item: Item) -> bool:
     key = (item["pk"], item["sk"])
     mark = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
-    claim = Write(
-        "Update",
-        key,
-        update="SET #duesk = :next",
-        condition="#duesk = :seen",
-        names=["duesk"],
-        values={"next": mark["duesk"], "seen": item["duesk"]},
-    )
+    claim = ItemUpdate(key, set={"duesk": mark["duesk"]}).write("#duesk = :seen", seen=item["duesk"])
     try:
         table.write_transaction([claim])
     except TransactionCancelled:

@@ -15,10 +15,11 @@ from chalicelib.features.notifications.logic.subscriptions import SubscriptionSe
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
 from chalicelib.kernel.core.clock import backoff_seconds, now, now_ms
 from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 
 _BATCH_SIZE: Final = 50
 _MAX_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 2
@@ -88,7 +89,7 @@ def _commit_steps(
                 [
                     offset.advance(log_id, step.offset, size),
                     *([_put(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
-                    *(table.put_new(delivery.item()) for delivery in step.deliveries),
+                    *(writes.put_new(delivery.item()) for delivery in step.deliveries),
                 ]
             )
             offset, subscriptions = step.offset, step.subscriptions

@@ -10,7 +10,7 @@ from typing import Final
 
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 _SCHEDULE_ATTRIBUTES: Final = ("duepk", "duesk", "task", "log")
 _NOT_STARTED_CONDITION: Final = "attribute_not_exists(#followed)"
@@ -31,16 +31,12 @@ class ConsumerOffset:
     def advance(self, log: str, target: "ConsumerOffset", size: int) -> Write:
         """Return the write that moves it in a log of that size, if neither has changed; at the end nothing is due."""
         is_at_end = target.sequence == size
-        remove_clause = " REMOVE " + ", ".join(f"#{name}" for name in _SCHEDULE_ATTRIBUTES) if is_at_end else ""
-        offset_condition = (
-            "#followed = :was AND #followed_part = :was_part" if self != ConsumerOffset() else _NOT_STARTED_CONDITION
-        )
-        offset_values = {"was": self.sequence, "was_part": self.part} if self != ConsumerOffset() else {}
-        return Write(
-            "Update",
+        started = self != ConsumerOffset()
+        offset_condition = "#followed = :was AND #followed_part = :was_part" if started else _NOT_STARTED_CONDITION
+        offset_values = {"was": self.sequence, "was_part": self.part} if started else {}
+        update = ItemUpdate(
             head_key(log),
-            update="SET #followed = :to, #followed_part = :to_part" + remove_clause,
-            condition=f"#size = :size AND {offset_condition}",
-            names=["size", "followed", "followed_part", *(_SCHEDULE_ATTRIBUTES if is_at_end else ())],
-            values={"size": size, "to": target.sequence, "to_part": target.part, **offset_values},
+            set={"followed": target.sequence, "followed_part": target.part},
+            remove=_SCHEDULE_ATTRIBUTES if is_at_end else (),
         )
+        return update.write(f"#size = :size AND {offset_condition}", size=size, **offset_values)

@@ -17,7 +17,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, Partition
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.record_types import record_from_item
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs

@@ -8,7 +8,8 @@ from chalicelib.features.research.entities import SHELF, ResearchOutput
 from chalicelib.features.research.logic import record_rules
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 
 _MARK: Final = "lists_authors"
 """The attribute that every row has, unless it was stored before rows had attributes."""

@@ -10,7 +10,8 @@ from chalicelib.kernel.core.clock import after, backoff_seconds, now, timestamp,
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 _TRIES: Final = 8
 
@@ -64,12 +65,5 @@ def hold_back(what: str, seconds: float) -> None:
 
 
 def _take(what: str, seen: str | None, free_at: str) -> Write:
-    pk, sk = pace_key(what)
-    return Write(
-        "Update",
-        (pk, sk),
-        update="SET #free_at = :free_at",
-        names=["free_at"],
-        condition="#free_at = :seen" if seen else "attribute_not_exists(#free_at)",
-        values={"free_at": free_at, **({"seen": seen} if seen else {})},
-    )
+    update = ItemUpdate(pace_key(what), set={"free_at": free_at})
+    return update.write("#free_at = :seen", seen=seen) if seen else update.write("attribute_not_exists(#free_at)")

@@ -19,7 +19,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Partition
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin

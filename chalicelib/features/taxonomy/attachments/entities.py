@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut
 from chalicelib.features.taxonomy.entities.slug_index import TAXONOMY_PARTITION
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_ATTACHMENTS_PER_ENTITY: Final = 50
 """Maximum number of taxonomy nodes per entity."""
@@ -55,20 +55,13 @@ def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
 def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
     members = _members(entity_item)
-    return Write(
-        "Update",
-        _entity_key_of(attachment),
-        update="ADD #nodes :one",
-        names=["nodes"],
-        condition="#nodes = :was" if members else "attribute_not_exists(#nodes)",
-        values={"one": frozenset({_member(attachment)}), **({"was": members} if members else {})},
-    )
+    added = ItemUpdate(_entity_key_of(attachment), add={"nodes": frozenset({_member(attachment)})})
+    return added.write("#nodes = :was", was=members) if members else added.write("attribute_not_exists(#nodes)")
 
 
 def detach_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
-    values = {"one": frozenset({_member(attachment)})}
-    return Write("Update", _entity_key_of(attachment), update="DELETE #nodes :one", names=["nodes"], values=values)
+    return ItemUpdate(_entity_key_of(attachment), discard={"nodes": frozenset({_member(attachment)})}).write()
 
 
 def _entity_key_of(attachment: TaxonomyAttachment) -> ItemKey:

@@ -6,8 +6,8 @@ The items of the slug index and of former positions have no version and are writ
 from typing import Final
 
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 TAXONOMY_PARTITION: Final = "P#{platform_id}#T"
 
@@ -44,13 +44,13 @@ def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -
     if node_ids is None:
         return []
     if len(node_ids) >= MAX_NODES_PER_SLUG:
-        return [Write("Update", key, update="SET #wide = :wide", names=["wide"], values={"wide": True})]
-    return [Write("Update", key, update="ADD #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})]
+        return [ItemUpdate(key, set={"wide": True}).write()]
+    return [ItemUpdate(key, add={"nodes": frozenset({node_id})}).write()]
 
 
 def slug_index_remove_write(key: ItemKey, node_id: str) -> Write:
     """Return the write that removes a node from an item of the slug index."""
-    return Write("Update", key, update="DELETE #nodes :node", names=["nodes"], values={"node": frozenset({node_id})})
+    return ItemUpdate(key, discard={"nodes": frozenset({node_id})}).write()
 
 
 def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> ItemKey:

@@ -8,7 +8,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item
 from chalicelib.kernel.storage.record_types import child_types, record_from_item
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _AT_ONCE: Final = 10

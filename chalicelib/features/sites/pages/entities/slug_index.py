@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from chalicelib.features.sites.models.intervals import ended, kept, last
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MOST_NAMESAKES: Final = 100
 MOST_FORMER: Final = 200
@@ -106,13 +106,4 @@ class Steps:
             elif trail.get(_WIDE):
                 continue
             if changed or gone:
-                yield _update(key, changed, gone)
-
-
-def _update(key: ItemKey, changed: Mapping[str, Any], gone: set[str]) -> Write:
-    # No id can be a placeholder: these are of letters and digits.
-    names = {f"n{number}": name for number, name in enumerate([*changed, *sorted(gone)])}
-    of = {name: placeholder for placeholder, name in names.items()}
-    update = "SET " + ", ".join(f"#{of[name]} = :{of[name]}" for name in changed) if changed else ""
-    update += " REMOVE " + ", ".join(f"#{of[name]}" for name in sorted(gone)) if gone else ""
-    return Write("Update", key, update=update, names=names, values={of[name]: v for name, v in changed.items()})
+                yield ItemUpdate(key, set=changed, remove=sorted(gone)).write()

@@ -11,8 +11,8 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write
 from chalicelib.kernel.storage.trees import Tree, add_move, read_tree
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 Line = Sequence[Mapping[str, Any]]

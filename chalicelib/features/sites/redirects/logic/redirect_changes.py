@@ -20,7 +20,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import Write
+from chalicelib.kernel.storage.writes import Write
 
 MOST_LOOKED_AT: Final = 25
 """Of the redirects that lead to where a new one begins, and of those that lead to where these do: how many of each."""

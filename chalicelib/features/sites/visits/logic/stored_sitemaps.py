@@ -15,7 +15,8 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.table import TransactionCancelled, Write
+from chalicelib.kernel.storage.table import TransactionCancelled
+from chalicelib.kernel.storage.writes import Write
 
 SITEMAPS: Final = "W#{site_id}#S"
 MAX_PIECE_BYTES: Final = 350_000
