@@ -70,7 +70,11 @@ _OF: Final[Mapping[str, tuple[str, ...]]] = {
         "accept_invitation",
     ),
 }
-_PUBLIC: Final = frozenset({"reference", "system", "event_types"})
+_PUBLIC_MODULES: Final = (
+    "chalicelib.features.reference",
+    "chalicelib.features.admin.status",
+    "chalicelib.entrypoints.event_types",
+)
 
 
 def class_of(operation: Operation) -> str:
@@ -78,7 +82,8 @@ def class_of(operation: Operation) -> str:
     named = next((name for name, ids in _OF.items() if operation.id in ids), None)
     if named:
         return named
-    if not operation.mutates and (operation.allows_anonymous or operation.function.__module__.split(".")[2] in _PUBLIC):
+    in_public_module = operation.function.__module__.startswith(_PUBLIC_MODULES)
+    if not operation.mutates and (operation.allows_anonymous or in_public_module):
         return PUBLIC
     if operation.mutates:
         return CHANGE

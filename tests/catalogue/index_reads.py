@@ -39,16 +39,18 @@ _FILTER: Final = Shows("a filter of a list, to people who may see all of it")
 
 READS: Final[Mapping[str, Shows | Decides]] = {
     "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _BRANCH,
-    "features.taxonomy.attachments.logic.attachment_removal.clear_entity of_entity": Decides(
+    "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
     ),
     "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": Shows(
         "who sees an entity the table says"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.of_node of_node": Shows(
+    "features.taxonomy.attachments.logic.attachment_queries.node_attachments_page of_node": Shows(
         "who sees an entity the table says"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.seen_at of_node": Shows("a number beside a node"),
+    "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments of_node": Shows(
+        "a number beside a node"
+    ),
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": Decides(
         f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
     ),
@@ -57,21 +59,21 @@ READS: Final[Mapping[str, Shows | Decides]] = {
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
     "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _FILTER,
-    "features.notifications.deliveries.logic.count by_status": Shows(
+    "features.notifications.deliveries.logic.count_deliveries by_status": Shows(
         "about how many deliveries a replay queues; it reads the table"
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _FILTER,
     "features.privacy.erasures.logic in_organization": _ERASED,
     "features.privacy.erasures.logic.rooms_of sibling_index": _ERASED,
     "features.privacy.erasures.tasks._leave_records index": _ERASED,
-    "features.tenancy.invitations.operations of_user": Decides(
+    "kernel.authorization.access._descendant_rows of_user": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
     ),
-    "features.tenancy.invitations.logic.invitation_lists.list_invited of_platform": Decides(
+    "features.tenancy.invitations.logic.invitation_lists._platform_invitations of_container": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
     ),
-    "features.tenancy.invitations.tasks.remove_invitations of_platform": _PLATFORM,
-    "features.leads.operations.list_marketing_leads by_both by_email by_status listed": _FILTER,
+    "features.platforms.members.tasks.remove_invitations of_container": _PLATFORM,
+    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _FILTER,
     "features.tenancy.logic.members_by_email.users_with_address by_email": Decides(
         f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
     ),
@@ -90,7 +92,7 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.platforms.members.operations.list_platform_members in_platform": _MEMBERS,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
     "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED,
-    "features.platforms.logic.visibility.within_reach of_user": _REMOVED,
+    "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED,
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": Shows(
         "whether a platform has the block, and is the caller's, the table says"
     ),

@@ -210,7 +210,7 @@ def an_event_is_given_up(world: World) -> ItemKey:
     hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     world.workers.deliver()
     rename(world.api, world.organization, "Engines")
-    last = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt", lambda *_: None)
+    last = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
     with refusing(), last, later("webhooks.exhaust"):
         world.workers.deliver()
     return _only("organization.webhook.exhaustion")

@@ -186,7 +186,7 @@ class TestOneLog:
 class TestALogOfMoreThanATurn:
     @pytest.fixture(autouse=True)
     def _in_no_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tasks, "WINDOW", 4)
+        monkeypatch.setattr(tasks, "WINDOW_ENTRIES", 4)
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
     def test_is_followed_turn_by_turn(self, ten: Founded, workers: Workers) -> None:

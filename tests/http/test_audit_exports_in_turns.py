@@ -155,11 +155,11 @@ class TestTurnByTurn:
     ) -> None:
         started, sealed, asked = begin_export(api, large), logs.iter_sequenced, list[list[str]]()
 
-        def interrupted(*words: Any, fresh: bool) -> Iterator[Any]:
+        def interrupted(*words: Any, reread: bool) -> Iterator[Any]:
             queues.enqueue("audit_exports.run", started.key)
             workers.attempt()
             asked.append(workers.calls.names)
-            return sealed(*words, reread=fresh)
+            return sealed(*words, reread=reread)
 
         monkeypatch.setattr(async_export, "logs", reading(interrupted))
         workers.deliver()
@@ -169,7 +169,7 @@ class TestTurnByTurn:
 
 def reading(sealed: Callable[..., Iterator[Any]]) -> SimpleNamespace:
     """Return what reads a log, as exports see it: its sealed entries otherwise than everybody else does."""
-    return SimpleNamespace(**{**vars(logs), "sealed": sealed})
+    return SimpleNamespace(**{**vars(logs), "iter_sequenced": sealed})
 
 
 class Folder:

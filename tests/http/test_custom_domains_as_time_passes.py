@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gives no answer is given up soon."""
-    monkeypatch.setattr(dns_check, "_SECONDS", 0.2)
+    monkeypatch.setattr(dns_check, "_QUERY_TIMEOUT_SECONDS", 0.2)
 
 
 @pytest.fixture

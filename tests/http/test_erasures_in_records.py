@@ -137,7 +137,7 @@ class TestAMember:
         assert export.now(api)["status"] == "completed"
         withdrawn = api.get(about.path, as_=organization.owner)
         assert withdrawn.code == "410 export_expired"
-        assert "a person whom its filters named was erased" in withdrawn.json["detail"]
+        assert "its filters named a person whose data was erased" in withdrawn.json["detail"]
 
 
 class TestAFormerMember:

@@ -179,7 +179,7 @@ class TestADeliveryThatHasFailed:
         made = hook(api, organization, receiver, events=[UPDATED])
         receiver.answer = Reply(status=500)
         workers.deliver()
-        monkeypatch.setattr("chalicelib.features.notifications.webhooks.tasks.next_attempt", lambda *_: None)
+        monkeypatch.setattr("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
         with monkeypatch.context() as lost:
             lost.setattr(queues, "enqueue", lambda *_: None)
             rename(api, organization, "Failing")

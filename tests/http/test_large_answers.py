@@ -43,7 +43,12 @@ class TestATree:
                 position=n,
             )
             cloud.put(root.item())
-            below: dict[str, Any] = {"parent_id": root.id, "shelf": root.id, "lineage": [root.id], "description": text}
+            below: dict[str, Any] = {
+                "parent_id": root.id,
+                "sibling_list": root.id,
+                "ancestor_ids": [root.id],
+                "description": text,
+            }
             for m in range(110):
                 leaf = TaxonomyNode(**beginning(moment), **place, **below, name=f"L{m}", slug=f"l{m}", position=m)
                 cloud.put(leaf.item())

@@ -208,11 +208,11 @@ class TestTwoRunners:
 
         def meanwhile() -> Any:
             seen = stored()
-            monkeypatch.setattr(migration_history, "list_stored", stored)
+            monkeypatch.setattr(migration_history, "stored", stored)
             second.extend(steps.run())
             return seen
 
-        monkeypatch.setattr(migration_history, "list_stored", meanwhile)
+        monkeypatch.setattr(migration_history, "stored", meanwhile)
         assert steps.run() == [("", "held")]
         assert second == [("a", "applied"), ("b", "applied")]
         assert steps.done == ALL

@@ -337,7 +337,7 @@ class TestANewerVersion:
     ) -> None:
         load_few()
         assert first(api, "countries")[1].calls.names == []
-        monkeypatch.setattr(cache, "VERSION", "2027-01-01")
+        monkeypatch.setattr(cache, "LATEST_VERSION", "2027-01-01")
         monkeypatch.setattr(cache, "_REFRESH_AFTER_SECONDS", 0)
         assert api.get("/reference/countries/AD").calls.names == ["dynamodb:GetItem"]
 

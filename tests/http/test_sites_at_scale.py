@@ -125,7 +125,7 @@ def test_what_it_takes_does_not_depend_on_how_many_pages_there_are(api: Api, lib
 class TestNamesakes:
     @pytest.fixture(autouse=True)
     def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(slug_index, "MAX_NODES_PER_SLUG", 2)
+        monkeypatch.setattr(slug_index, "MOST_NAMESAKES", 2)
 
     @pytest.mark.usefixtures("home")
     def test_of_which_there_are_more_than_a_trail_names_are_found_as_others_are(

@@ -158,7 +158,7 @@ class TestAttachments:
     def test_of_one_entity_are_as_many_as_there_may_be(
         self, api: Api, platform: Running, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(operations, "MOST_ATTACHMENTS", 2)
+        monkeypatch.setattr(operations, "MAX_ATTACHMENTS_PER_ENTITY", 2)
         entity = "01939d3c-0000-7000-8000-0000000000aa"
         nodes = [plant(api, platform, f"Node {n}") for n in range(3)]
         attach(api, nodes[0], "lesson", entity)

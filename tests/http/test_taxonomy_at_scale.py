@@ -41,7 +41,11 @@ def _grown(api: Api, organization: Founded, number: int) -> Wood:
     branch = plant_line(api, platform, "Branch", "Twig", "Bud", "Leaf")
     other = plant_line(api, platform, "Other", "Below")
     twig, moment = branch[1], now()
-    below: dict[str, Any] = {"lineage": [branch[0].id, twig.id], "parent_id": twig.id, "shelf": twig.id}
+    below: dict[str, Any] = {
+        "ancestor_ids": [branch[0].id, twig.id],
+        "parent_id": twig.id,
+        "sibling_list": twig.id,
+    }
     place: dict[str, Any] = {"organization_id": organization.id, "platform_id": platform.id}
     for n in range(number - 6):
         name = f"Leaf number {n}"

@@ -77,14 +77,14 @@ class Tree:
         node = self.nodes[self.random.choice([*self.nodes])]
         if not self.line(node.id):
             return
-        changed: dict[str, Any] = {"placed": self.tree.version + 1}
+        changed: dict[str, Any] = {"tree_version": self.tree.version + 1}
         moved = [node.id]
         match self.random.choice(["move", "move", "rename", "rename", "rename", "fell", "reparent"]):
             case "move":
                 above = self.line(self.random.choice([None, *self.nodes]))
                 if node.id in [one.id for one in above]:
                     return
-                changed |= {"parent_id": above[-1].id if above else None, "lineage": [one.id for one in above]}
+                changed |= {"parent_id": above[-1].id if above else None, "ancestor_ids": [one.id for one in above]}
             case "rename":
                 changed["slug"] = f"{node.slug}x"
             case "fell":

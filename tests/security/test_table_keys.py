@@ -55,6 +55,7 @@ OURS: Final = {
     "position",
     "shard",
     "shelf",
+    "sibling_list",
     "site_id",
     "source",
     "space_id",
