@@ -5,5 +5,5 @@ from typing import Final
 RENDERER: Final = "31365661cae525dc"
 """Of what blocks become."""
 
-LAYOUT: Final = "e590fffca09a73d5"
+LAYOUT: Final = "76b1c65abd4d2c75"
 """Of that, and of what is around it."""
