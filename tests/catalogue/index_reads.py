@@ -66,7 +66,7 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.privacy.erasures.logic in_organization": _ERASED,
     "features.privacy.erasures.logic.rooms_of sibling_index": _ERASED,
     "features.privacy.erasures.tasks._leave_records index": _ERASED,
-    "kernel.authorization.access._descendant_rows of_user": Decides(
+    "kernel.authorization.descendants._membership_rows of_user": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
     ),
     "features.tenancy.invitations.logic.invitation_lists._platform_invitations of_container": Decides(

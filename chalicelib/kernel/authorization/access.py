@@ -3,29 +3,23 @@
 A place that lies in others takes a second one where this process hasn't met it before: the record says what lies above.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic.alias_generators import to_camel
-
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.authorization import ancestor_cache, request_target
+from chalicelib.kernel.authorization import ancestor_cache, descendants, request_target
 from chalicelib.kernel.authorization.memberships import (
     MembershipView,
-    membership_key,
     membership_view,
     membership_view_keys,
     role_at,
 )
 from chalicelib.kernel.authorization.request_target import NIL_UUID, RequestTarget
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.http import validation
-from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import (
     Anonymous,
@@ -36,12 +30,12 @@ from chalicelib.kernel.identity.auth import (
     verify_api_key,
 )
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import Caller, DescendantRule, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
 from chalicelib.kernel.permissions.roles import Role, expand_scopes, scopes_allow
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey, Partition
+from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 
 _PURGE_WAIT_EVENTS: Final = Role.OWNER
@@ -211,7 +205,7 @@ def _constant_time_not_found(
                 and isinstance(principal, User)
                 and not operation.records
             ):
-                _perform_decoy_descendant_reads(operation.access.allow_descendant_role, request, principal.id)
+                descendants.perform_decoy_reads(operation.access.allow_descendant_role, request, principal.id)
         raise
 
 
@@ -225,13 +219,6 @@ def _perform_decoy_reads(needs: RequireRole, named: RequestTarget, *, missing: b
         table.get_all(
             [*nowhere, *(key for each in named.user_ids for key in membership_view_keys(each, None, nowhere))]
         )
-
-
-def _perform_decoy_descendant_reads(below: DescendantRule, request: Request, user_id: str) -> None:
-    if request.query.get(to_camel(below.container_type.parameter)):
-        table.get_all([below.container_type.make_item_key(id=NIL_UUID)])
-    else:
-        _descendant_rows(below, NIL_UUID, user_id)
 
 
 def _load_ancestors(
@@ -282,8 +269,12 @@ def _effective_role(
     if needs.allow_descendant_role is None or not (lacking or other_id):
         return _EffectiveRole(standing, role, judged, ())
     user_ids = [user_id for user_id in (lacking, other_id) if user_id]
-    ids = _descendant_ids(needs.allow_descendant_role, operation, request, chain[-1], found, lacking)
-    below = _load_descendants(needs.allow_descendant_role, chain[-1], ids, user_ids, items) if ids or other_id else []
+    ids = descendants.descendant_ids(needs.allow_descendant_role, operation, request, chain[-1], found, lacking)
+    below = (
+        descendants.load_descendants(needs.allow_descendant_role, chain[-1], ids, user_ids, items)
+        if ids or other_id
+        else []
+    )
     standings = [(each, membership_view(lacking, [*chain, each], items)) for each in below if lacking]
     let_in = [(each, own) for each, own in standings if _role_suffices(own.roles.get(type(each)), needs)]
     if not let_in or chain[-1].is_deleted:
@@ -291,40 +282,6 @@ def _effective_role(
     nearest, standing = let_in[0]
     role = standing.roles[type(nearest)]
     return _EffectiveRole(standing, role, role, tuple(each for each, _ in let_in))
-
-
-def _descendant_ids(
-    below: DescendantRule, operation: Operation, request: Request, place: Container, found: list[Item], user_id: str
-) -> list[str]:
-    """Return the ids of the places below one that a request is about: its record or query says which, else the user."""
-    parameter = below.container_type.parameter
-    if operation.records:
-        return [record[parameter] for record in found if parameter in record]
-    if asked := request.query.get(to_camel(parameter)):
-        return [each for each in [ascii_lower(asked[-1].strip())] if re.fullmatch(UUID_PATTERN, each)]
-    rows = _descendant_rows(below, place.item_key[0], user_id)
-    return sorted({row[parameter] for row in rows if row[place.parameter] == place.id})
-
-
-def _descendant_rows(below: DescendantRule, pk: str, user_id: str) -> list[Item]:
-    """Return what leads to the places that a user is a member of: rows of a partition, and beside them an index."""
-    asked = [
-        (Partition(pk), below.membership_type.row_prefix(user_id)),
-        (below.membership_type.of_user.partition(user_id=user_id), ""),
-    ]
-    found = table.gather(lambda where: table.query(where[0], prefix=where[1]), asked)
-    return [row for each in found for row in each.items]
-
-
-def _load_descendants(
-    below: DescendantRule, place: Container, ids: list[str], user_ids: list[str], items: dict[ItemKey, Item]
-) -> list[Container]:
-    """Return those places of some ids that lie in a place, and add to the items what these users are there."""
-    keys = [below.container_type.make_item_key(id=each) for each in ids]
-    outer = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [place.item_key])]
-    items |= table.get_all([*keys, *outer, *(membership_key(key, user_id) for key in keys for user_id in user_ids)])
-    found = [below.container_type.from_item(items[key]) for key in keys if key in items]
-    return [each for each in found if getattr(each, place.parameter) == place.id]
 
 
 def _role_suffices(role: Role | None, needs: RequireRole) -> bool:

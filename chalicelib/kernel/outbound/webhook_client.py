@@ -1,17 +1,13 @@
 """Requests to strangers' servers: one POST, which ends in time and reads little, whatever the other side does."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC
-from email.utils import parsedate_to_datetime
-from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.version import VERSION
+from chalicelib.kernel.outbound.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
     from httpcore import Response
@@ -26,7 +22,6 @@ MAX_BODY_BYTES: Final = 1024
 
 _CLOSED: Final = "It closed the connection without an answer."
 _BROKEN: Final = "What it answered is not HTTP, or broke off before the status."
-_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResp
     sent = [*{**headers, **usual}.items()]
     with pool().stream("POST", url, headers=sent, content=body) as response:
         said = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
-        asked = _seconds(said.get(b"retry-after", ""))
+        asked = parse_retry_after(said.get(b"retry-after", ""))
         read, timed_out = _first_bytes(response)
         return WebhookResponse(response.status, None, _text(read), 0, asked, timed_out)
 
@@ -135,18 +130,6 @@ def _first_bytes(response: "Response") -> tuple[bytes, bool]:
 def _text(data: bytes) -> str:
     """Return text of at most so many bytes: what stands for bytes that are none has three where they had one."""
     return data.decode(errors="replace").encode()[:MAX_BODY_BYTES].decode(errors="ignore")
-
-
-def _seconds(retry_after: str) -> int | None:
-    """Return for how many seconds we are asked to wait (RFC 9110, section 10.2.3), if that can be read."""
-    if _SECONDS.fullmatch(retry_after):
-        return int(retry_after)
-    try:
-        moment = parsedate_to_datetime(retry_after)
-    except (ValueError, OverflowError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0, ceil(moment.timestamp() - now_ms() / 1000))
 
 
 def _failure(why: str, *, timed_out: bool = False) -> WebhookResponse:

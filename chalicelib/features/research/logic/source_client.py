@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from chalicelib.features.research.logic import throttle
 from chalicelib.kernel.core.clock import backoff_seconds
 from chalicelib.kernel.core.version import VERSION
+from chalicelib.kernel.outbound.retry_after import parse_retry_after
 
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 20.0
@@ -160,7 +161,6 @@ def _asked(source: Source, url: str) -> Answer:
 
 def _exchanged(source: Source, url: str) -> Answer:
     from urllib3.exceptions import HTTPError
-    from urllib3.util import Retry
 
     headers = {"User-Agent": source.agent, "Accept": "application/json", **source.headers}
     try:
@@ -171,8 +171,9 @@ def _exchanged(source: Source, url: str) -> Answer:
             response.close()
     except HTTPError as error:
         raise Later(f"{source.name} did not answer: {type(error).__name__}.") from error
-    told = response.headers.get("Retry-After")
-    return Answer(response.status, response.headers.get("Location"), _seconds(Retry(), told), body)
+    seconds = parse_retry_after(response.headers.get("Retry-After"))
+    retry_after = None if seconds is None else min(float(seconds), LONGEST_SECONDS)
+    return Answer(response.status, response.headers.get("Location"), retry_after, body)
 
 
 def _body(source: Source, response: Any, until: float) -> bytes:
@@ -184,16 +185,6 @@ def _body(source: Source, response: Any, until: float) -> bytes:
         if time.monotonic() > until:
             raise Later(f"{source.name} sends too slowly.")
     return bytes(body)
-
-
-def _seconds(parser: Any, told: str | None) -> float | None:
-    """Return what `Retry-After` says, in seconds or as a date; None if that is nothing."""
-    from urllib3.exceptions import InvalidHeader
-
-    try:
-        return min(float(parser.parse_retry_after(told)), LONGEST_SECONDS) if told else None
-    except InvalidHeader:
-        return None
 
 
 def forget_connections() -> None:
